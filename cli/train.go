@@ -60,7 +60,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 // train trains in the folder and prints the results.
 func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Config) error {
 	allow(ctx, savePatience)
-	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
+	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: s.log})
 	if err != nil {
 		return withAdvice(withFlags(err, c.Dir), c.Dir)
 	}

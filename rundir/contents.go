@@ -32,5 +32,6 @@ func Files() []File {
 		{learned + PartsFile, "and its component before components were merged or dropped"},
 		{learned + TimingsFile, "and the seconds of its steps"},
 		{lockName, "locked while a process holds the run"},
+		{lockName + ".claims", "who holds it, where the locks of a file system do not reach other machines"},
 	}
 }

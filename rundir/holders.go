@@ -14,6 +14,9 @@ type Holders struct {
 	host  string
 }
 
+// beatPatience is the age of a claim's heartbeat up to which its holder counts as alive where that is only shown.
+const beatPatience = 2 * time.Minute
+
 // NewHolders asks the system for the locks that are held.
 func NewHolders() *Holders {
 	host, _ := os.Hostname() // "" is the name of no machine
@@ -24,6 +27,9 @@ func NewHolders() *Holders {
 // a run counts as held that wrote to its log, its state or its checkpoint less than patience ago.
 func (h *Holders) Held(dir string, patience time.Duration) bool {
 	path := filepath.Join(dir, lockName)
+	if at, ok := lock.Beat(path); ok && time.Since(at) < beatPatience {
+		return true
+	}
 	switch h.locks.Use(path) {
 	case lock.Held:
 		return true

@@ -13,6 +13,21 @@ import (
 // Lock locks a folder of runs, which is made if it is missing, against other calls of Lock. It waits until
 // the folder is free, or the context ends. The function it returns unlocks it.
 func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
+	l, err := Hold(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.Unlock, nil
+}
+
+// Folder is a folder of runs that this process has locked.
+type Folder struct {
+	dir  string
+	lock *lock.File
+}
+
+// Hold is [Lock] for work that takes long: it can be asked whether the lock is still there.
+func Hold(ctx context.Context, dir string) (*Folder, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
 	}
@@ -20,12 +35,27 @@ func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, lockError(dir, err)
 	}
-	return l.Unlock, nil
+	return &Folder{dir, l}, nil
+}
+
+// Unlock unlocks the folder.
+func (f *Folder) Unlock() error { return f.lock.Unlock() }
+
+// Held returns an error if another process has taken the lock over, which can happen to one that was stopped where locks do not work
+// between machines.
+func (f *Folder) Held() error {
+	if err := f.lock.Check(); err != nil {
+		return lockError(f.dir, err)
+	}
+	return nil
 }
 
 // lockError is the error about a folder that could not be locked.
 func lockError(dir string, err error) error {
 	var held *lock.HeldError
+	if errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("%s: %w; it took it over after a time without a sign of life", dir, ErrLocked)
+	}
 	if !errors.As(err, &held) {
 		return fmt.Errorf("%s: locking the run: %w", dir, err)
 	}

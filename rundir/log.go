@@ -25,7 +25,10 @@ func (r *Run) CreateLog(name string) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(r.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := r.Remove(name); err != nil {
+		return nil, err
+	}
+	if err := r.Held(); err != nil {
 		return nil, err
 	}
 	return openLog(r.Path(name))
@@ -40,7 +43,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	}
 	err := disk.Own(r.Path(name))
 	if err == nil {
-		err = rewindLog(r.Path(name), step)
+		err = r.rewindLog(name, step)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("continuing %s: %w", r.Path(name), err)
@@ -95,7 +98,8 @@ func (l *Log) Close() error {
 
 // rewindLog rewrites a log without what does not belong to the steps up to the given
 // one. It leaves a log that has nothing of that kind alone.
-func rewindLog(path string, step int64) error {
+func (r *Run) rewindLog(name string, step int64) error {
+	path := r.Path(name)
 	changed, err := filterFile(path, io.Discard, step)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -103,10 +107,10 @@ func rewindLog(path string, step int64) error {
 	if err != nil || !changed {
 		return err
 	}
-	return disk.WriteFile(path, func(w io.Writer) error {
+	return r.Write(name, func(w io.Writer) error {
 		_, err := filterFile(path, w, step)
 		return err
-	}, false)
+	})
 }
 
 func filterFile(path string, w io.Writer, step int64) (changed bool, err error) {

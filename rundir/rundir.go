@@ -9,6 +9,7 @@
 package rundir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
 // Config is the name of the file that makes a folder a run.
@@ -56,7 +59,7 @@ func Create(dir string) (*Run, error) {
 	if err := checkEmpty(dir); err != nil { // before a lock file is left there
 		return nil, err
 	}
-	r, err := hold(dir)
+	r, err := hold(dir, NewWatch())
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +70,72 @@ func Create(dir string) (*Run, error) {
 }
 
 // Open continues a run: it takes hold of a folder that holds one.
-func Open(dir string) (*Run, error) {
+func Open(dir string) (*Run, error) { return NewWatch().Open(dir) }
+
+// Watch remembers the heartbeats of claims that it has seen in folders, so that runs of dead machines can be taken over where locks do not
+// work between machines.
+type Watch struct{ locks *lock.Watch }
+
+// NewWatch returns a Watch that has seen nothing.
+func NewWatch() *Watch { return &Watch{lock.NewWatch()} }
+
+// Open is [Open], and takes over a run whose holder the watch has seen to be dead.
+func (w *Watch) Open(dir string) (*Run, error) {
 	if _, err := View(dir); err != nil {
 		return nil, err
 	}
-	r, err := hold(dir)
+	r, err := hold(dir, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.removeTemporaries(); err != nil {
+	if err := errors.Join(r.removeTemporaries(), r.renew()); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
+
+// renew replaces the files that grow by copies, if the run was taken over: whoever held it may have them open.
+func (r *Run) renew() error {
+	if !r.lock.TakenOver() {
+		return nil
+	}
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || e.Name() != LogFile && !strings.HasPrefix(e.Name(), tfevents.FilePrefix) {
+			continue
+		}
+		text, err := r.Read(e.Name())
+		if err == nil {
+			err = r.Write(e.Name(), Bytes(text))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenPatiently is [Open], which waits for a moment to see whether another machine's holder is alive, where only a claim says that there is one.
+func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
+	w := NewWatch()
+	for {
+		r, err := w.Open(dir)
+		if !errors.Is(err, ErrLocked) || !w.locks.Doubts(filepath.Join(dir, lockName)) {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(doubtPause):
+		}
+	}
+}
+
+// doubtPause is the time between two looks at a heartbeat.
+const doubtPause = 500 * time.Millisecond
 
 // View opens a run for reading, also while another process holds it.
 func View(dir string) (*Run, error) {
@@ -99,8 +155,8 @@ func View(dir string) (*Run, error) {
 	return &Run{dir: dir}, err
 }
 
-func hold(dir string) (*Run, error) {
-	held, err := lock.Try(filepath.Join(dir, lockName))
+func hold(dir string, w *Watch) (*Run, error) {
+	held, err := w.locks.Try(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, lockError(dir, err)
 	}
@@ -109,6 +165,32 @@ func hold(dir string) (*Run, error) {
 		return nil, errors.Join(err, held.Unlock())
 	}
 	return &Run{dir, held, self}, nil
+}
+
+// Holding returns a context that ends with its parent, or when another process has taken the run over; the cause is then [ErrLocked].
+func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFunc) {
+	if r.lock == nil || r.lock.Lost() == nil {
+		return parent, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	lost := r.lock.Lost()
+	go func() {
+		select {
+		case <-lost:
+			cancel(lockError(r.dir, lock.ErrLost))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// temporary returns the folder in which a file is written before it is renamed into its place: if the run is claimed, one that is there only
+// while this process has the claim.
+func (r *Run) temporary(name string) string {
+	if dir := r.lock.Dir(); dir != "" {
+		return dir
+	}
+	return filepath.Dir(r.Path(name))
 }
 
 // Close unlocks the run.
@@ -184,8 +266,32 @@ func (r *Run) rename(from, to string) error {
 	if err := r.prepare(to); err != nil {
 		return err
 	}
-	if err := os.Rename(r.Path(from), r.Path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := r.move(r.Path(from), r.Path(to))
+	if errors.Is(err, fs.ErrNotExist) && !r.Has(from) {
+		return r.Held()
+	}
+	return err
+}
+
+// move renames a file; if the run is claimed, through the folder of the claim, which fails for one who lost it.
+func (r *Run) move(from, to string) error {
+	if dir := r.lock.Dir(); dir != "" {
+		by := filepath.Join(dir, filepath.Base(to))
+		if err := os.Rename(from, by); err != nil {
+			return err
+		}
+		from = by
+	}
+	return os.Rename(from, to)
+}
+
+// Held returns an error if another process has taken the run over.
+func (r *Run) Held() error {
+	if r.lock == nil {
+		return nil
+	}
+	if err := r.lock.Check(); err != nil {
+		return lockError(r.dir, err)
 	}
 	return nil
 }
@@ -194,7 +300,10 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	err := disk.WriteFile(r.Path(name), write, keep)
+	err := disk.WriteFileBy(r.temporary(name), r.Path(name), write, keep)
+	if err != nil && errors.Is(r.Held(), ErrLocked) {
+		return fmt.Errorf("writing %s: %w", r.Path(name), r.Held())
+	}
 	if err != nil {
 		moved := r.Present() // meanwhile
 		if moved == nil && r.vanished(err) {
@@ -263,7 +372,7 @@ func (r *Run) checkName(name string) error {
 	if r.lock == nil {
 		return fmt.Errorf("writing %s: the run is not open for writing", r.Path(name))
 	}
-	if !filepath.IsLocal(filepath.FromSlash(name)) || name == "." || name == lockName {
+	if first, _, _ := strings.Cut(filepath.ToSlash(name), "/"); !filepath.IsLocal(filepath.FromSlash(name)) || name == "." || lock.Is(first, lockName) {
 		return fmt.Errorf("writing %q: not the name of a file inside the run's folder %s", name, r.dir)
 	}
 	return nil
@@ -274,7 +383,15 @@ func (r *Run) Remove(name string) error {
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	if err := os.Remove(r.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	path := r.Path(name)
+	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // it goes into the folder of the claim first, which fails for one who lost it
+		gone := filepath.Join(dir, filepath.Base(name))
+		if err := os.Rename(path, gone); err != nil {
+			return errors.Join(r.Held(), err)
+		}
+		path = gone
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -290,7 +407,7 @@ func (r *Run) RestoreVersion(name string, newer int) error {
 		return err
 	}
 	path := r.Path(name)
-	if err := os.Rename(r.Path(Version(name, newer)), path); err != nil {
+	if err := r.move(r.Path(Version(name, newer)), path); err != nil {
 		return fmt.Errorf("restoring %s: %w", path, err)
 	}
 	return disk.SyncDir(filepath.Dir(path))
@@ -308,7 +425,7 @@ func checkEmpty(dir string) error {
 		switch {
 		case e.Name() == Config:
 			return fmt.Errorf("%s: %w; continue it, choose another folder, or remove it", dir, ErrExists)
-		case e.Name() != lockName && !isTemporary(e):
+		case !lock.Is(e.Name(), lockName) && !isTemporary(e):
 			other = e.Name()
 		}
 	}
@@ -325,6 +442,9 @@ func isTemporary(e fs.DirEntry) bool {
 // removeTemporaries removes what a process that was killed was writing.
 func (r *Run) removeTemporaries() error {
 	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && lock.Is(d.Name(), lockName) {
+			return fs.SkipDir
+		}
 		if err == nil && isTemporary(d) {
 			return os.Remove(path)
 		}

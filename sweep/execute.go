@@ -61,7 +61,7 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
-	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs)}
+	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch()}
 	e.meter = newMeter(runs)
 	for missing := e.missing(); len(missing) > 0 && ctx.Err() == nil; {
 		missing = e.pass(ctx, jobs, missing)
@@ -85,6 +85,7 @@ type execution struct {
 	outcomes []Outcome
 	threads  int // of one run
 	queue    chan int
+	watch    *rundir.Watch
 
 	lock    sync.Mutex
 	left    int   // runs of the pass that are not settled
@@ -184,7 +185,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	if entry.State == Unfinished && entry.Problem != nil {
 		e.Say("%s is finished once more: %v", run.Name, entry.Problem)
 	}
-	if entry.State != Damaged && held(dir) {
+	if entry.State != Damaged && e.held(dir) {
 		e.tell(func(m *meter) { m.elsewhere[i] = true })
 		return false
 	}
@@ -215,8 +216,8 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 }
 
 // held reports whether a process holds a run.
-func held(dir string) bool {
-	store, err := rundir.Open(dir)
+func (e *execution) held(dir string) bool {
+	store, err := e.watch.Open(dir)
 	if err != nil {
 		return errors.Is(err, rundir.ErrLocked)
 	}
@@ -252,13 +253,16 @@ func InProcess(ctx context.Context, dir string, _ int, report func(done, all int
 // resume continues the run of a folder with its own config.
 func resume(ctx context.Context, dir string, threads int, o train.Options) error {
 	e := Read(dir)
-	if e.State == Damaged {
+	switch e.State {
+	case Damaged:
 		return e.Problem
+	case Finished: // by another process, a moment ago
+		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
 	}
 	if e.Config.Train.Threads = threads; threads == 0 {
 		e.Config.Train.Threads = runtime.GOMAXPROCS(0)
 	}
-	o.Dir, o.Resume = dir, true
+	o.Dir, o.Resume, o.Once = dir, true, e.Record == nil
 	_, err := train.Run(ctx, e.Config, o)
 	return err
 }

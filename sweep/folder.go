@@ -102,11 +102,11 @@ const maxNames = 1000
 // place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
 // same time.
 func place(ctx context.Context, dir string, all []Run) (dirs []string, err error) {
-	unlock, err := rundir.Lock(ctx, dir)
+	held, err := rundir.Hold(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, held.Unlock()) }()
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(dir, r)
+		path, err := create(dir, r, held)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 }
 
 // create makes a run's folder, under another name if that of the run is not empty.
-func create(dir string, r Run) (string, error) {
+func create(dir string, r Run, held *rundir.Folder) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
 		return "", err
@@ -140,6 +140,9 @@ func create(dir string, r Run) (string, error) {
 		path := filepath.Join(dir, name)
 		if n < maxNames && !empty(path) {
 			continue
+		}
+		if err := held.Held(); err != nil { // after the name was chosen, so that nobody makes the run under another one meanwhile
+			return "", err
 		}
 		store, err := rundir.Create(path)
 		if err != nil {

@@ -102,7 +102,17 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 
 // Sweeps that are killed at random moments, and their processes with them or not, end with what one has found that was left
 // alone; runs that were finished are not made again.
-func TestKilled(t *testing.T) {
+func TestKilled(t *testing.T) { testKilled(t, 0) }
+
+// So it is where there are no locks.
+func TestKilledWithoutLocks(t *testing.T) {
+	t.Setenv("UNRAVEL_CLAIMS", "only")
+	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
+	testKilled(t, time.Second) // a claim of a dead process is waited for
+}
+
+func testKilled(t *testing.T, patience time.Duration) {
+	t.Helper()
 	file, calm := plan(t), t.TempDir()
 	cmd, log := program(t, file, calm)
 	begun := time.Now()
@@ -122,7 +132,7 @@ func TestKilled(t *testing.T) {
 		if kills > 30 {
 			t.Fatal("it makes no progress")
 		}
-		time.AfterFunc(time.Duration((0.05+0.4*random.Float64())*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		time.AfterFunc(patience+time.Duration((0.05+0.4*random.Float64())*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		err := cmd.Wait()
 		entries, scanning := Scan(dir)
 		if scanning != nil {

@@ -34,6 +34,9 @@ func (g *logs) openEvents(step int64) error {
 	}
 	var begun time.Time
 	told := false // of the settings
+	if err := g.store.Held(); err != nil {
+		return err
+	}
 	if old == "" {
 		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())), time.Now)
 	} else {

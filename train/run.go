@@ -21,6 +21,8 @@ import (
 type Options struct {
 	Dir    string    // the run's folder; empty: runs/ and the config's name
 	Resume bool      // continue the run in Dir, if there is one
+	Once   bool      // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
+	Wait   bool      // with Resume: where only a claim says that another machine holds the run, wait to see whether it is alive
 	Log    io.Writer // human-readable messages and progress; nil: none
 
 	// Progress, if any, is called with the steps taken and those of all epochs: at the beginning and
@@ -90,12 +92,14 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer l.Close()
-	s, err := openSession(e, l, m, o)
+	s, err := openSession(ctx, e, l, m, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
 	s.begun = begin
+	ctx, release := s.store.Holding(ctx)
+	defer release()
 	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
 	if err = s.train(ctx); err == nil {
 		err = s.finish(ctx, r, o.Codes)
@@ -104,6 +108,9 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.record(begin)
 	}
 	err = s.logs.end(l.Step(), err)
+	if lost := context.Cause(ctx); err != nil && errors.Is(lost, rundir.ErrLocked) {
+		return nil, lost
+	}
 	if errors.Is(err, ErrStopped) {
 		return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 	}

@@ -44,7 +44,7 @@ type session struct {
 }
 
 // openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
-func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
+func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
 	s = &session{experiment: e, loop: l, console: &console{w: o.Log}}
 	s.stop = newEarlyStop(e.Config.Train.Stop, m, &s.watch)
 	defer func(opened *session) {
@@ -52,7 +52,7 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 			opened.close()
 		}
 	}(s)
-	resumed, err := s.openFolder(o)
+	resumed, err := s.openFolder(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -90,17 +90,25 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 }
 
 // openFolder opens the folder of a run that is resumed, or creates it.
-func (s *session) openFolder(o Options) (resumed bool, err error) {
+func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err error) {
 	if err := s.encodeConfig(); err != nil {
 		return false, err
 	}
 	open := rundir.Create
 	if o.resumes() {
 		open, resumed = rundir.Open, true
+		if o.Wait {
+			open = func(dir string) (*rundir.Run, error) { return rundir.OpenPatiently(ctx, dir) }
+		}
 	}
 	s.store, err = open(o.Dir)
 	if errors.Is(err, rundir.ErrExists) {
 		return false, existing(o.Dir)
+	}
+	if err == nil && o.Once {
+		if record, _ := rundir.ReadRecord(o.Dir); record != nil { // a damaged one is written again
+			return false, fmt.Errorf("%s: %w, and has ended it", o.Dir, rundir.ErrLocked)
+		}
 	}
 	return resumed, err
 }

@@ -25,10 +25,15 @@ const (
 // WriteFile replaces a file by the output of a function: all of it, on disk, or none. With keep, the
 // previous version stays under PATH.prev. Two processes must not write the same file at once.
 func WriteFile(path string, write func(io.Writer) error, keep bool) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+TemporarySuffix)
+	return WriteFileBy(filepath.Dir(path), path, write, keep)
+}
+
+// WriteFileBy is [WriteFile] with the folder, of the same file system, in which the file is written before it is renamed into its place.
+func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) error {
+	tmp := filepath.Join(folder, "."+filepath.Base(path)+TemporarySuffix)
 	err := writeSynced(tmp, write)
 	if err == nil && keep {
-		err = keepPrevious(path)
+		err = keepPrevious(folder, path)
 	}
 	if err == nil {
 		err = os.Rename(tmp, path)
@@ -97,8 +102,8 @@ func writeSynced(path string, write func(io.Writer) error) error {
 
 // keepPrevious gives the file at path the name of the previous version as well, so that a file is at
 // path at every moment.
-func keepPrevious(path string) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
+func keepPrevious(folder, path string) error {
+	tmp := filepath.Join(folder, "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -109,7 +114,10 @@ func keepPrevious(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first version
 	}
-	return os.Rename(path, path+PrevSuffix) // a file system without links
+	if err := os.Rename(path, tmp); err != nil { // a file system without links
+		return err
+	}
+	return os.Rename(tmp, path+PrevSuffix)
 }
 
 // SyncDir makes renames in a folder durable.

@@ -1,5 +1,3 @@
-//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows
-
 package lock
 
 import (
@@ -9,31 +7,33 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// File is a file that this process has locked.
-type File struct{ f *os.File }
+// errRefused says that a file system has no locks.
+var errRefused = errors.New("the file system has no locks; want " + ClaimsVariable + "=" + auto)
 
-func try(path string) (*File, error) {
-	f, err := disk.OpenFile(path, os.O_CREATE|os.O_RDWR)
-	if err != nil {
-		return nil, err
+const openFlags = os.O_CREATE | os.O_RDWR
+
+// file is a file that the system has locked for this process; nil: none.
+type file struct{ f *os.File }
+
+func (l *file) close() error {
+	if l == nil {
+		return nil
 	}
-	ok, err := tryLock(f)
-	if err == nil && !ok {
-		err = &HeldError{By: owner(f)}
-	} else if err == nil {
-		err = errors.Join(f.Truncate(0), writeOwner(f))
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &File{f}, nil
+	return l.f.Close()
 }
 
-func (l *File) unlock() error { return l.f.Close() }
+// excludes reports whether the lock keeps others away: some file systems say yes to everyone.
+func (l *file) excludes(w *world) bool {
+	f, err := os.OpenFile(l.f.Name(), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // nothing was written
+	ok, err := w.lock(f)
+	return err == nil && !ok
+}
 
 // writeOwner notes who holds the lock: the process in the first line, its machine in the second.
 func writeOwner(f *os.File) error {

@@ -4,7 +4,10 @@ package lock
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +21,37 @@ func tryLock(f *os.File) (bool, error) {
 			continue
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return false, nil
+		case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
+			return false, fmt.Errorf("%s: %w: %w", f.Name(), errRefused, err)
 		}
 		return err == nil, err
 	}
+}
+
+// stale reports whether a folder of a network's file system was removed while it was in use.
+func stale(err error) bool { return errors.Is(err, unix.ESTALE) }
+
+// notEmpty reports whether a folder could not be removed because of what it holds.
+func notEmpty(err error) bool { return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) }
+
+// bootID identifies the running system; empty: it is not known.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// device is the number of a folder's file system; empty: it is not known.
+func device(dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(s.Dev)
 }

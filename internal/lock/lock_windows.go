@@ -2,6 +2,7 @@ package lock
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -12,8 +13,23 @@ import (
 func tryLock(f *os.File) (bool, error) {
 	at := &windows.Overlapped{Offset: 1 << 20}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+	switch {
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
 		return false, nil
+	case errors.Is(err, windows.ERROR_INVALID_FUNCTION), errors.Is(err, windows.ERROR_NOT_SUPPORTED):
+		return false, fmt.Errorf("%s: %w: %w", f.Name(), errRefused, err)
 	}
 	return err == nil, err
 }
+
+// stale knows no such error here.
+func stale(error) bool { return false }
+
+// notEmpty reports whether a folder could not be removed because of what it holds.
+func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
+
+// bootID is not known here.
+func bootID() string { return "" }
+
+// device is not known here.
+func device(string) string { return "" }

@@ -1,0 +1,286 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// sim is a file system that processes share, each operation of which is a step; who takes the next step is drawn. Time passes between steps.
+type sim struct {
+	random *rand.Rand
+	root   *node
+	time   time.Duration
+	steps  int
+
+	procs []*process
+	turn  chan *process // that has taken its step
+}
+
+// node is a file or a folder.
+type node struct {
+	files   map[string]*node // nil: a file
+	text    string
+	removed bool
+}
+
+// process is a process of another machine. It may keep what it has seen of folders, as clients of network file systems do.
+type process struct {
+	sim    *sim
+	name   string
+	free   bool // it takes its steps when it wants
+	keeps  bool
+	offset time.Duration // of its clock
+	rate   float64       // and how fast that goes
+
+	turn    chan bool     // false: it is dead
+	until   time.Duration // when it goes on; it is asleep or stopped
+	ended   bool
+	handles map[string]*node
+	lists   map[string]list
+}
+
+// list is what a process keeps of a folder.
+type list struct {
+	names []string
+	until time.Duration
+}
+
+type died struct{}
+
+// start begins a process.
+func (s *sim) start(p *process, work func(p *process)) {
+	p.sim, p.turn, p.handles, p.lists = s, make(chan bool), map[string]*node{}, map[string]list{}
+	s.procs = append(s.procs, p)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil && v != any(died{}) {
+				panic(v)
+			}
+			p.ended = true
+			s.turn <- p
+		}()
+		p.wait()
+		work(p)
+	}()
+}
+
+// wait waits for the turn of a process.
+func (p *process) wait() {
+	if !<-p.turn {
+		panic(died{})
+	}
+}
+
+// step ends a step and waits for the next.
+func (p *process) step() {
+	if p.free {
+		return
+	}
+	p.sim.turn <- p
+	p.wait()
+}
+
+// sleep lets a time pass.
+func (p *process) sleep(d time.Duration) {
+	p.until = p.sim.time + d
+	p.step()
+}
+
+// run takes so many steps; fewer if all processes have ended. Processes are stopped for a while, or die, with some probabilities.
+func (s *sim) run(steps int, stop, die float64) (ended bool) {
+	for ; s.steps < steps; s.steps++ {
+		var ready []*process
+		next := time.Duration(1<<62 - 1)
+		for _, p := range s.procs {
+			if !p.ended {
+				next = min(next, p.until)
+				if p.until <= s.time {
+					ready = append(ready, p)
+				}
+			}
+		}
+		switch {
+		case next == 1<<62-1:
+			return true
+		case len(ready) == 0:
+			s.time = next
+			continue
+		}
+		p := ready[s.random.IntN(len(ready))]
+		s.time += time.Duration(s.random.Int64N(int64(50 * time.Millisecond)))
+		lives := s.random.Float64() >= die
+		if s.random.Float64() < stop {
+			p.until = s.time + time.Duration(s.random.Int64N(int64(5*time.Minute)))
+		}
+		p.turn <- lives
+		<-s.turn
+	}
+	return false
+}
+
+// end ends all processes.
+func (s *sim) end() {
+	for _, p := range s.procs {
+		for !p.ended {
+			p.turn <- false
+			<-s.turn
+		}
+	}
+}
+
+func (p *process) now() time.Duration {
+	return p.offset + time.Duration(float64(p.sim.time)*p.rate)
+}
+
+// find returns a node. A process that keeps handles uses those of folders that it has used before.
+func (p *process) find(at string) *node {
+	if n := p.handles[at]; n != nil && p.keeps {
+		if n.removed {
+			return nil
+		}
+		return n
+	}
+	n := p.sim.root
+	for _, part := range strings.Split(strings.Trim(at, "/"), "/") {
+		if n == nil || n.files == nil {
+			return nil
+		}
+		n = n.files[part]
+	}
+	if n != nil && n.files != nil {
+		p.handles[at] = n
+	}
+	return n
+}
+
+// parent returns the folder of a path.
+func (p *process) parent(at string) (*node, string, error) {
+	n := p.find(path.Dir(at))
+	if n == nil || n.files == nil {
+		return nil, "", fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	}
+	delete(p.lists, path.Dir(at)) // whoever changes a folder sees it as it is
+	return n, path.Base(at), nil
+}
+
+func (p *process) add(at string, n *node) error {
+	p.step()
+	dir, name, err := p.parent(at)
+	if err != nil {
+		return err
+	}
+	if dir.files[name] != nil {
+		return fmt.Errorf("%s: %w", at, fs.ErrExist)
+	}
+	dir.files[name] = n
+	return nil
+}
+
+func (p *process) Mkdir(at string) error {
+	delete(p.handles, at)
+	return p.add(at, &node{files: map[string]*node{}})
+}
+
+func (p *process) Create(at string, text []byte) error { return p.add(at, &node{text: string(text)}) }
+
+func (p *process) List(at string) (names []string, err error) {
+	p.step()
+	if l, ok := p.lists[at]; ok && p.keeps && l.until > p.sim.time {
+		return l.names, nil
+	}
+	n := p.find(at)
+	if n == nil || n.files == nil {
+		return nil, fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	}
+	for name := range n.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	p.lists[at] = list{names, p.sim.time + 30*time.Second}
+	return names, nil
+}
+
+func (p *process) Read(at string) ([]byte, error) {
+	p.step()
+	n := p.find(at)
+	if n == nil || n.files != nil {
+		return nil, fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	}
+	return []byte(n.text), nil
+}
+
+func (p *process) Rewrite(at string, text []byte) error {
+	p.step()
+	n := p.find(at)
+	if n == nil || n.files != nil {
+		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	}
+	n.text = string(text) + n.text[min(len(text), len(n.text)):]
+	return nil
+}
+
+func (p *process) Rename(from, to string) error {
+	p.step()
+	a, oldName, err := p.parent(from)
+	if err != nil {
+		return err
+	}
+	b, newName, err := p.parent(to)
+	if err != nil {
+		return err
+	}
+	n := a.files[oldName]
+	if n == nil {
+		return fmt.Errorf("%s: %w", from, fs.ErrNotExist)
+	}
+	if there := b.files[newName]; there != nil && len(there.files) > 0 {
+		return fmt.Errorf("%s: %w", to, syscall.ENOTEMPTY)
+	}
+	if there := b.files[newName]; there != nil {
+		there.removed = true
+	}
+	delete(a.files, oldName)
+	b.files[newName] = n
+	return nil
+}
+
+func (p *process) Remove(at string) error {
+	p.step()
+	dir, name, err := p.parent(at)
+	if err != nil {
+		return err
+	}
+	n := dir.files[name]
+	switch {
+	case n == nil:
+		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	case len(n.files) > 0:
+		return fmt.Errorf("%s: %w", at, syscall.ENOTEMPTY)
+	}
+	n.removed = true
+	delete(dir.files, name)
+	return nil
+}
+
+// watch returns a Watch of the process.
+func (p *process) watch() *Watch {
+	me := func(string) holder { return holder{Process: 1, Host: p.name, ID: fmt.Sprint(p.sim.random.Uint64())} }
+	return &Watch{world: &world{files: p, now: p.now, after: time.Minute, me: me, mode: always}, seen: map[string]sight{}}
+}
+
+// unless returns nil in place of some errors.
+func unless(err error, these ...error) error {
+	for _, e := range these {
+		if errors.Is(err, e) {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// ClaimsVariable is the environment variable that says when claims are used beside the system's locks: auto, always or never; or only claims.
+const ClaimsVariable = "UNRAVEL_CLAIMS"
+
+// AfterVariable is the environment variable with the time without a heartbeat after which a claim is taken over.
+const AfterVariable = "UNRAVEL_CLAIMS_AFTER"
+
+// usualAfter is that time where nothing is said. It is much longer than a machine that has too much to do is silent, and than caches of
+// network file systems keep what they have read.
+const usualAfter = time.Minute
+
+// The values of ClaimsVariable.
+const (
+	auto   = "auto"
+	always = "always"
+	never  = "never"
+	only   = "only"
+)
+
+var begun = time.Now()
+
+// machine is the world as it is.
+func machine() (*world, error) {
+	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: usualAfter, me: self, lock: tryLock, mode: auto, network: network}
+	if mode := os.Getenv(ClaimsVariable); mode != "" {
+		if !slices.Contains([]string{auto, always, never, only}, mode) {
+			return nil, fmt.Errorf("%s is %q; want %s, %s, %s or %s", ClaimsVariable, mode, auto, always, never, only)
+		}
+		w.mode = mode
+	}
+	if text := os.Getenv(AfterVariable); text != "" {
+		after, err := time.ParseDuration(text)
+		if err != nil || after <= 0 {
+			return nil, fmt.Errorf("%s is %q; want a time such as 60s", AfterVariable, text)
+		}
+		w.after = after
+	}
+	return w, nil
+}
+
+// self describes this process, as the holder of a path.
+func self(path string) holder {
+	host, _ := os.Hostname() // "": not known
+	return holder{Process: os.Getpid(), Host: host, Boot: bootID(), Device: device(filepath.Dir(path)), ID: newID()}
+}
+
+// system is the system's files.
+type system struct{}
+
+func (system) Mkdir(path string) error { return os.Mkdir(path, 0o777) }
+
+func (system) List(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+func (system) Read(path string) ([]byte, error) {
+	return os.ReadFile(path) // who opens a file on NFS sees what was written before
+}
+
+func (system) Create(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+func (system) Rewrite(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	return errors.Join(err, f.Close()) // on NFS others see it now
+}
+
+func (system) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (system) Remove(path string) error { return os.Remove(path) }
+
+// gone reports whether a file or its folder is not there.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || stale(err) }
