@@ -108,7 +108,7 @@ func TestKilled(t *testing.T) { testKilled(t, 0) }
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
-	testKilled(t, time.Second) // a claim of a dead process is waited for
+	testKilled(t, 300*time.Millisecond) // a claim of a dead process is waited for
 }
 
 func testKilled(t *testing.T, patience time.Duration) {

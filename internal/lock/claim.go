@@ -76,6 +76,7 @@ const (
 	beatDigits = 16         // of the counter
 	beatPart   = 12         // of the time after which a holder counts as dead, between two heartbeats
 	lookPart   = 8          // of it, that a look may count for: a waiter that was stopped has seen nothing
+	leastLook  = time.Second
 )
 
 // sight is what was seen of a claim.
@@ -131,7 +132,7 @@ func (w *Watch) dead(path string, generation int, text string, after time.Durati
 	if !ok || s.generation != generation || s.text != text {
 		s = sight{generation: generation, text: text, last: now, alive: ok}
 	}
-	s.alone += min(now-s.last, after/lookPart)
+	s.alone += min(now-s.last, max(after/lookPart, leastLook))
 	s.last = now
 	w.seen[path] = s
 	return s.alone >= after
