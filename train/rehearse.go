@@ -157,7 +157,7 @@ func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor, b
 	}
 	defer os.RemoveAll(dir)
 	e.Config.Train.Stop, e.Config.Train.Keep.Best = nil, ""
-	s, err := openSession(e, l, nil, Options{Dir: filepath.Join(dir, "run")})
+	s, err := openSession(ctx, e, l, nil, Options{Dir: filepath.Join(dir, "run")})
 	if err != nil {
 		return nil, err
 	}
