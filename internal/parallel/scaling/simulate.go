@@ -3,6 +3,8 @@ package scaling
 import (
 	"container/heap"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Costs are the times that the pool takes to hand work over. What a core does with them is measured by BenchmarkFor of package parallel.
@@ -34,9 +36,10 @@ type sectionWork struct {
 	most  int
 	place int32
 
-	next, finished int
-	caller         *agent // waits
-	begun, ended   time.Duration
+	next, chunk  int
+	finished     int
+	caller       *agent // waits
+	begun, ended time.Duration
 }
 
 // taskWork is a piece of background work.
@@ -60,6 +63,8 @@ type frame struct {
 	of      *sectionWork // whose item it is, or in which the agent takes part (then parts is nil)
 	task    *taskWork    // which it ends
 	caller  bool         // takes part in the section that it called
+	at      int          // the next item that it has taken
+	left    int          // such items
 	claimed bool
 }
 
@@ -138,7 +143,7 @@ func (s *schedule) step(a *agent, threads int) bool {
 	case p.begin != nil:
 		w := p.begin
 		helpers := min(threads, w.most, len(w.items)) - 1
-		w.begun = a.now
+		w.begun, w.chunk = a.now, parallel.Chunk(len(w.items), helpers+1)
 		if helpers > 0 {
 			a.now += s.costs.Publish + time.Duration(helpers)*s.costs.Invite
 		}
@@ -164,10 +169,14 @@ func (s *schedule) step(a *agent, threads int) bool {
 // participate takes an item of a section, or ends the part of an agent in it.
 func (s *schedule) participate(a *agent, f *frame) bool {
 	w := f.of
-	if w.next < len(w.items) {
-		a.now += s.costs.Claim
-		a.stack = append(a.stack, frame{parts: w.items[w.next], of: w})
-		w.next++
+	if f.left > 0 || w.next < len(w.items) {
+		if f.left == 0 {
+			a.now += s.costs.Claim
+			f.at, f.left = w.next, min(w.chunk, len(w.items)-w.next)
+			w.next += f.left
+		}
+		f.at, f.left = f.at+1, f.left-1
+		a.stack = append(a.stack, frame{parts: w.items[f.at-1], of: w})
 		return true
 	}
 	if f.caller && w.finished < len(w.items) {

@@ -1,0 +1,118 @@
+package parallel
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// spinLimit is the number of times that the caller polls for the others before it sleeps: some ten
+// microseconds. On a busy machine a thread may be off its processor for much longer, and spinning
+// would keep it from returning.
+const spinLimit = 20000
+
+// line separates what different threads write: two cache lines, which processors fetch together.
+type line [128]byte
+
+// job is a call of For, in a slot of the pool that the next call uses again when everyone who holds the job has let go of it.
+type job struct {
+	bit    uint64 // of the slot
+	body   func(worker, i int)
+	n      int64
+	chunk  int64
+	limit  int32 // workers
+	awake  chan struct{}
+	lock   sync.Mutex
+	failed *Panic // panic of the smallest item
+	_      line
+	next   atomic.Int64 // item
+	_      line
+
+	finished   atomic.Int64 // items
+	asleep     atomic.Bool  // the caller
+	workers    atomic.Int32 // who joined
+	references atomic.Int32 // who holds the job; 0: nobody may join
+}
+
+// Chunk returns how many items of n a worker takes at once: few, so that all end at about the same time, and more of very many, whose counter
+// would be what the workers wait for.
+func Chunk(n, workers int) int { return max(1, n/(32*workers)) }
+
+// open begins a call. The caller is worker 0 and holds the job.
+func (j *job) open(body func(worker, i int), n, workers int) {
+	j.body, j.n, j.chunk, j.limit, j.failed = body, int64(n), int64(Chunk(n, workers)), int32(workers), nil
+	j.next.Store(0)
+	j.finished.Store(0)
+	j.workers.Store(1)
+	j.references.Store(1)
+}
+
+// join holds the job, if it is not over, and returns the worker's number; negative: it needs no more workers.
+func (j *job) join() (worker int, held bool) {
+	for {
+		r := j.references.Load()
+		if r == 0 {
+			return 0, false
+		}
+		if j.references.CompareAndSwap(r, r+1) {
+			break
+		}
+	}
+	if w := j.workers.Add(1) - 1; w < j.limit {
+		return int(w), true
+	}
+	return -1, true
+}
+
+// work calls the body for items until none is left.
+func (j *job) work(worker int) {
+	for from := j.next.Add(j.chunk) - j.chunk; from < j.n; from = j.next.Add(j.chunk) - j.chunk {
+		to := min(from+j.chunk, j.n)
+		for at := from; at < to; {
+			at = j.items(worker, at, to)
+		}
+		j.finish(to - from)
+	}
+}
+
+// items calls the body for items from at to the end, or to the first that panics, and returns the one after it.
+func (j *job) items(worker int, at, to int64) (next int64) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.fail(at, Recovered(p))
+			next = at + 1
+		}
+	}()
+	for ; at < to; at++ {
+		j.body(worker, int(at))
+	}
+	return to
+}
+
+// finish counts items, and wakes the caller after the last ones.
+func (j *job) finish(items int64) {
+	if j.finished.Add(items) == j.n && j.asleep.CompareAndSwap(true, false) {
+		j.awake <- struct{}{}
+	}
+}
+
+func (j *job) fail(item int64, p *Panic) {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	if j.failed == nil || item < j.failed.item {
+		j.failed = &Panic{Value: p.Value, Stack: p.Stack, item: item}
+	}
+}
+
+// wait returns when all items are finished.
+func (j *job) wait() {
+	for range spinLimit {
+		if j.finished.Load() == j.n {
+			return
+		}
+	}
+	j.asleep.Store(true)
+	if j.finished.Load() == j.n && j.asleep.CompareAndSwap(true, false) {
+		return // the last one finished before it saw a sleeper
+	}
+	<-j.awake
+}
