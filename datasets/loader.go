@@ -74,6 +74,9 @@ type Loader struct {
 	render  func()               // the batch at position ahead
 	now     Batch                // rendered by draw on all processors
 	draw    func(_, n int)
+
+	next     Batch // rendered by drawNext beside training
+	drawNext func(_, n int)
 }
 
 // rendered is a batch of images and of their views.
@@ -99,6 +102,7 @@ func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, beside: parallel.NewBackground()}
 	l.render = func() { l.renderBatch(l.ahead) }
 	l.draw = func(_, n int) { l.renderRow(l.now, l.sampler.State().Position, n) }
+	l.drawNext = func(_, n int) { l.renderRow(l.next, l.ahead, n) }
 	for i := range l.buffers {
 		b := &l.buffers[i]
 		b.images = make([]float32, s.MaxBatch()*l.size)
@@ -132,13 +136,11 @@ func (l *Loader) expect(position int) {
 	}
 }
 
-// renderBatch renders the batch at a position.
+// renderBatch renders the batch at a position, on half of the threads: the others train.
 func (l *Loader) renderBatch(position int) {
 	l.expect(position)
-	b, _ := l.sampler.batch(position)
-	for n := range b.Indices {
-		l.renderRow(b, position, n)
-	}
+	l.next, _ = l.sampler.batch(position)
+	parallel.ForWorkers(parallel.Threads()/2, len(l.next.Indices), l.drawNext)
 }
 
 // renderRow renders an image of the batch at a position, and its views, into buffers[1].

@@ -3,6 +3,8 @@ package sweep
 import (
 	"fmt"
 	"time"
+
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Status is the progress of a sweep.
@@ -31,7 +33,7 @@ func (s Status) String() string {
 	return text
 }
 
-// measuring is the fraction of a run assumed to remain after training.
+// measuring is the fraction of a run assumed to remain after training, until one has finished.
 const measuring = 0.05
 
 // meter estimates the progress of a sweep. It assumes that runs that differ only in seed take equally long, and the mean of
@@ -39,12 +41,13 @@ const measuring = 0.05
 type meter struct {
 	runs      []Run
 	kinds     []string          // by run: equal for runs that differ only in seed
-	done      []float64         // by run: fraction done, 0 to 1
-	already   []float64         // by run: fraction done before this process took it on
+	done      []float64         // by run: fraction of training done, 0 to 1
+	already   []float64         // by run: fraction of training done before this process took it on
 	since     map[int]time.Time // start of the runs that this process makes
 	elsewhere map[int]bool
 	ended     map[int]bool
 	known     map[string]*average // seconds of runs, by kind
+	finishing average             // fraction of finished runs that followed training
 	failed    int
 }
 
@@ -79,7 +82,7 @@ func (m *meter) begin(i int, now time.Time) {
 }
 
 func (m *meter) step(i, done, all int) {
-	m.done[i] = (1 - measuring) * float64(done) / float64(max(all, 1))
+	m.done[i] = float64(done) / float64(max(all, 1))
 	if m.already[i] < 0 {
 		m.already[i] = m.done[i]
 	}
@@ -88,7 +91,7 @@ func (m *meter) step(i, done, all int) {
 func (m *meter) end(i int, o Outcome) {
 	delete(m.since, i)
 	delete(m.elsewhere, i)
-	m.done[i], m.ended[i] = 1, true
+	m.ended[i] = true
 	if o.State == Failed {
 		m.failed++
 		return
@@ -98,8 +101,23 @@ func (m *meter) end(i int, o Outcome) {
 		a = &average{}
 		m.known[m.kinds[i]] = a
 	}
-	a.sum += o.Record.Seconds
-	a.n++
+	a.add(secondsOf(o.Record))
+	for _, t := range o.Record.Timings {
+		if t.Name == rundir.FinishingTiming && o.Record.Seconds > 0 {
+			m.finishing.add(t.Seconds / o.Record.Seconds)
+		}
+	}
+}
+
+// part returns the fraction of a run that is done when a fraction of its training is.
+func (m *meter) part(i int, done float64) float64 {
+	switch {
+	case m.ended[i]:
+		return 1
+	case m.finishing.n > 0:
+		return done * (1 - m.finishing.mean())
+	}
+	return done * (1 - measuring)
 }
 
 // typical returns the assumed seconds of a run of an unknown kind; 0: no kind is known.
@@ -110,7 +128,7 @@ func (m *meter) typical(now time.Time) float64 {
 		all.n++
 	}
 	for i, since := range m.since {
-		if part := m.done[i] - max(m.already[i], 0); part > 0.01 {
+		if part := m.part(i, m.done[i]) - m.part(i, max(m.already[i], 0)); part > 0.01 {
 			all.sum += now.Sub(since).Seconds() / part
 			all.n++
 		}
@@ -125,19 +143,27 @@ func (m *meter) status(now time.Time) Status {
 	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.since), Elsewhere: len(m.elsewhere), Left: -1}
 	typical := m.typical(now)
 	var all, done float64
-	for i, part := range m.done {
+	var lanes, queue []time.Duration // what is left of runs under way, and of the others
+	for i := range m.done {
 		w := max(typical, 1)
 		if a := m.known[m.kinds[i]]; a != nil {
-			w = max(a.sum/a.n, 1e-3)
+			w = max(a.mean(), 1e-3)
 		}
+		part := m.part(i, m.done[i])
 		all += w
 		done += w * part
+		left := time.Duration(w * (1 - part) * float64(time.Second))
+		if _, running := m.since[i]; running || m.elsewhere[i] {
+			lanes = append(lanes, left)
+		} else {
+			queue = append(queue, left)
+		}
 	}
 	if s.Part = 1; all > 0 {
 		s.Part = done / all
 	}
 	if typical > 0 {
-		s.Left = time.Duration((all - done) / float64(max(1, len(m.since))) * float64(time.Second))
+		s.Left = Span(append(lanes, queue...), max(1, len(lanes)))
 	}
 	return s
 }

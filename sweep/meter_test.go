@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -39,5 +40,23 @@ func TestMeter(t *testing.T) {
 	m.begin(3, now)
 	if s = m.status(now); s.Left != 40*time.Second || s.Failed != 1 || s.Running != 2 || s.Part != 0.5 {
 		t.Errorf("two at once: %+v", s)
+	}
+	// c took 60 s, a quarter of them after training: d, which has trained to two thirds, is half done.
+	m.end(2, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 60, Timings: []models.Timing{{Name: rundir.FinishingTiming, Seconds: 15}}}}})
+	m.step(3, 2, 3)
+	if s = m.status(now); s.Left != 30*time.Second || s.Part != (40+40+60+30)/200. {
+		t.Errorf("the last: %+v", s)
+	}
+}
+
+// Two runs at once are done when the longer lane is.
+func TestMeterLanes(t *testing.T) {
+	m := newMeter([]Run{{Name: "a"}, {Name: "b"}, {Name: "c"}})
+	m.kinds = []string{"x", "x", "x"}
+	m.known["x"] = &average{30, 1}
+	m.begin(0, time.Now())
+	m.begin(1, time.Now())
+	if s := m.status(time.Now()); s.Left != 60*time.Second {
+		t.Errorf("%+v, want 60 s left", s)
 	}
 }

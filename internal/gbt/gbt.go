@@ -26,7 +26,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/rng"
@@ -126,11 +125,8 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	for round := range o.Rounds {
 		blocks(x.rows, func(low, high int) { l.expect(m.scores, expected, low, high) })
 		trees := make([]tree, outputs)
-		// A maker belongs to a task, not to a worker of parallel.For: the number of threads may
-		// change.
-		var next atomic.Int64
-		parallel.For(workers, func(_, w int) {
-			for k := int(next.Add(1)) - 1; k < outputs && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
+		parallel.ForWorkers(workers, outputs, func(w, k int) {
+			if ctx.Err() == nil {
 				trees[k] = fitTree(w, k, round)
 			}
 		})
