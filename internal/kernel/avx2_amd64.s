@@ -3491,9 +3491,9 @@ channel:
 	VZEROUPPER
 	RET
 
-// func products32AVX2(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
-// Requires: AVX, FMA3
-TEXT ·products32AVX2(SB), NOSPLIT, $0-112
+// func products32AVX2(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·products32AVX2(SB), NOSPLIT, $0-128
 	MOVQ aRow+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ aStep+64(FP), CX
@@ -3502,15 +3502,17 @@ TEXT ·products32AVX2(SB), NOSPLIT, $0-112
 	SHLQ $0x02, DX
 	MOVQ cRow+96(FP), BX
 	SHLQ $0x02, BX
+	MOVQ ahead+112(FP), SI
+	MOVQ last+120(FP), DI
 
 part:
-	MOVQ a+0(FP), SI
-	MOVQ c+16(FP), DI
-	MOVQ blocks+32(FP), R8
+	MOVQ a+0(FP), R8
+	MOVQ c+16(FP), R9
+	MOVQ blocks+32(FP), R10
 
 block:
-	MOVQ   b+8(FP), R9
-	ADDQ   $0x00, R9
+	MOVQ   b+8(FP), R11
+	ADDQ   $0x00, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3519,59 +3521,63 @@ block:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   SI, R10
-	LEAQ   (AX)(AX*2), R12
-	MOVQ   steps+40(FP), R11
+	MOVQ   R8, R12
+	LEAQ   (AX)(AX*2), R14
+	MOVQ   steps+40(FP), R13
 
 r0c0step:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R10)(AX*1), Y10
+	VBROADCASTSS (R12)(AX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R10)(AX*2), Y10
+	VBROADCASTSS (R12)(AX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10)(R12*1), Y10
+	VBROADCASTSS (R12)(R14*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R9
-	DECQ         R11
+	PREFETCHT1   (SI)
+	ADDQ         $0x40, SI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	ADDQ         CX, R12
+	ADDQ         DX, R11
+	DECQ         R13
 	JNZ          r0c0step
 	CMPQ         add+104(FP), $0x00
 	JEQ          r0c0fresh
-	LEAQ         (DI), R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	ADDQ         BX, R9
-	VADDPS       (R9), Y2, Y2
-	VADDPS       32(R9), Y3, Y3
-	ADDQ         BX, R9
-	VADDPS       (R9), Y4, Y4
-	VADDPS       32(R9), Y5, Y5
-	ADDQ         BX, R9
-	VADDPS       (R9), Y6, Y6
-	VADDPS       32(R9), Y7, Y7
+	LEAQ         (R9), R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       32(R11), Y1, Y1
+	ADDQ         BX, R11
+	VADDPS       (R11), Y2, Y2
+	VADDPS       32(R11), Y3, Y3
+	ADDQ         BX, R11
+	VADDPS       (R11), Y4, Y4
+	VADDPS       32(R11), Y5, Y5
+	ADDQ         BX, R11
+	VADDPS       (R11), Y6, Y6
+	VADDPS       32(R11), Y7, Y7
 
 r0c0fresh:
-	LEAQ    (DI), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
-	MOVQ    b+8(FP), R9
-	ADDQ    $0x40, R9
+	LEAQ    (R9), R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y4, (R11)
+	VMOVUPS Y5, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y6, (R11)
+	VMOVUPS Y7, 32(R11)
+	MOVQ    b+8(FP), R11
+	ADDQ    $0x40, R11
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3580,61 +3586,61 @@ r0c0fresh:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    SI, R10
-	LEAQ    (AX)(AX*2), R12
-	MOVQ    steps+40(FP), R11
+	MOVQ    R8, R12
+	LEAQ    (AX)(AX*2), R14
+	MOVQ    steps+40(FP), R13
 
 r0c16step:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R10)(AX*1), Y10
+	VBROADCASTSS (R12)(AX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R10)(AX*2), Y10
+	VBROADCASTSS (R12)(AX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10)(R12*1), Y10
+	VBROADCASTSS (R12)(R14*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, R12
+	ADDQ         DX, R11
+	DECQ         R13
 	JNZ          r0c16step
 	CMPQ         add+104(FP), $0x00
 	JEQ          r0c16fresh
-	LEAQ         64(DI), R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	ADDQ         BX, R9
-	VADDPS       (R9), Y2, Y2
-	VADDPS       32(R9), Y3, Y3
-	ADDQ         BX, R9
-	VADDPS       (R9), Y4, Y4
-	VADDPS       32(R9), Y5, Y5
-	ADDQ         BX, R9
-	VADDPS       (R9), Y6, Y6
-	VADDPS       32(R9), Y7, Y7
+	LEAQ         64(R9), R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       32(R11), Y1, Y1
+	ADDQ         BX, R11
+	VADDPS       (R11), Y2, Y2
+	VADDPS       32(R11), Y3, Y3
+	ADDQ         BX, R11
+	VADDPS       (R11), Y4, Y4
+	VADDPS       32(R11), Y5, Y5
+	ADDQ         BX, R11
+	VADDPS       (R11), Y6, Y6
+	VADDPS       32(R11), Y7, Y7
 
 r0c16fresh:
-	LEAQ    64(DI), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
-	LEAQ    (SI)(AX*4), SI
-	LEAQ    (DI)(BX*4), DI
-	MOVQ    b+8(FP), R9
-	ADDQ    $0x00, R9
+	LEAQ    64(R9), R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y4, (R11)
+	VMOVUPS Y5, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y6, (R11)
+	VMOVUPS Y7, 32(R11)
+	LEAQ    (R8)(AX*4), R8
+	LEAQ    (R9)(BX*4), R9
+	MOVQ    b+8(FP), R11
+	ADDQ    $0x00, R11
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3643,59 +3649,59 @@ r0c16fresh:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    SI, R10
-	LEAQ    (AX)(AX*2), R12
-	MOVQ    steps+40(FP), R11
+	MOVQ    R8, R12
+	LEAQ    (AX)(AX*2), R14
+	MOVQ    steps+40(FP), R13
 
 r4c0step:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R10)(AX*1), Y10
+	VBROADCASTSS (R12)(AX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R10)(AX*2), Y10
+	VBROADCASTSS (R12)(AX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10)(R12*1), Y10
+	VBROADCASTSS (R12)(R14*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, R12
+	ADDQ         DX, R11
+	DECQ         R13
 	JNZ          r4c0step
 	CMPQ         add+104(FP), $0x00
 	JEQ          r4c0fresh
-	LEAQ         (DI), R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	ADDQ         BX, R9
-	VADDPS       (R9), Y2, Y2
-	VADDPS       32(R9), Y3, Y3
-	ADDQ         BX, R9
-	VADDPS       (R9), Y4, Y4
-	VADDPS       32(R9), Y5, Y5
-	ADDQ         BX, R9
-	VADDPS       (R9), Y6, Y6
-	VADDPS       32(R9), Y7, Y7
+	LEAQ         (R9), R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       32(R11), Y1, Y1
+	ADDQ         BX, R11
+	VADDPS       (R11), Y2, Y2
+	VADDPS       32(R11), Y3, Y3
+	ADDQ         BX, R11
+	VADDPS       (R11), Y4, Y4
+	VADDPS       32(R11), Y5, Y5
+	ADDQ         BX, R11
+	VADDPS       (R11), Y6, Y6
+	VADDPS       32(R11), Y7, Y7
 
 r4c0fresh:
-	LEAQ    (DI), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
-	MOVQ    b+8(FP), R9
-	ADDQ    $0x40, R9
+	LEAQ    (R9), R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y4, (R11)
+	VMOVUPS Y5, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y6, (R11)
+	VMOVUPS Y7, 32(R11)
+	MOVQ    b+8(FP), R11
+	ADDQ    $0x40, R11
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3704,70 +3710,70 @@ r4c0fresh:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    SI, R10
-	LEAQ    (AX)(AX*2), R12
-	MOVQ    steps+40(FP), R11
+	MOVQ    R8, R12
+	LEAQ    (AX)(AX*2), R14
+	MOVQ    steps+40(FP), R13
 
 r4c16step:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R10)(AX*1), Y10
+	VBROADCASTSS (R12)(AX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R10)(AX*2), Y10
+	VBROADCASTSS (R12)(AX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10)(R12*1), Y10
+	VBROADCASTSS (R12)(R14*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         CX, R10
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, R12
+	ADDQ         DX, R11
+	DECQ         R13
 	JNZ          r4c16step
 	CMPQ         add+104(FP), $0x00
 	JEQ          r4c16fresh
-	LEAQ         64(DI), R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	ADDQ         BX, R9
-	VADDPS       (R9), Y2, Y2
-	VADDPS       32(R9), Y3, Y3
-	ADDQ         BX, R9
-	VADDPS       (R9), Y4, Y4
-	VADDPS       32(R9), Y5, Y5
-	ADDQ         BX, R9
-	VADDPS       (R9), Y6, Y6
-	VADDPS       32(R9), Y7, Y7
+	LEAQ         64(R9), R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       32(R11), Y1, Y1
+	ADDQ         BX, R11
+	VADDPS       (R11), Y2, Y2
+	VADDPS       32(R11), Y3, Y3
+	ADDQ         BX, R11
+	VADDPS       (R11), Y4, Y4
+	VADDPS       32(R11), Y5, Y5
+	ADDQ         BX, R11
+	VADDPS       (R11), Y6, Y6
+	VADDPS       32(R11), Y7, Y7
 
 r4c16fresh:
-	LEAQ    64(DI), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    BX, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
-	LEAQ    (SI)(AX*4), SI
-	LEAQ    (DI)(BX*4), DI
-	DECQ    R8
+	LEAQ    64(R9), R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y4, (R11)
+	VMOVUPS Y5, 32(R11)
+	ADDQ    BX, R11
+	VMOVUPS Y6, (R11)
+	VMOVUPS Y7, 32(R11)
+	LEAQ    (R8)(AX*4), R8
+	LEAQ    (R9)(BX*4), R9
+	DECQ    R10
 	JNZ     block
-	MOVQ    aPart+48(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, a+0(FP)
-	MOVQ    bPart+72(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, b+8(FP)
-	MOVQ    cPart+88(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, c+16(FP)
+	MOVQ    aPart+48(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, a+0(FP)
+	MOVQ    bPart+72(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, b+8(FP)
+	MOVQ    cPart+88(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, c+16(FP)
 	DECQ    parts+24(FP)
 	JNZ     part
 	VZEROUPPER

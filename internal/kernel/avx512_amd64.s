@@ -4615,9 +4615,9 @@ channel:
 	VZEROUPPER
 	RET
 
-// func products32AVX512(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
-// Requires: AVX, AVX512F
-TEXT ·products32AVX512(SB), NOSPLIT, $0-112
+// func products32AVX512(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·products32AVX512(SB), NOSPLIT, $0-128
 	MOVQ aRow+56(FP), AX
 	SHLQ $0x02, AX
 	MOVQ aStep+64(FP), CX
@@ -4626,15 +4626,17 @@ TEXT ·products32AVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, DX
 	MOVQ cRow+96(FP), BX
 	SHLQ $0x02, BX
+	MOVQ ahead+112(FP), SI
+	MOVQ last+120(FP), DI
 
 part:
-	MOVQ a+0(FP), SI
-	MOVQ c+16(FP), DI
-	MOVQ blocks+32(FP), R8
+	MOVQ a+0(FP), R8
+	MOVQ c+16(FP), R9
+	MOVQ blocks+32(FP), R10
 
 block:
-	MOVQ   b+8(FP), R9
-	ADDQ   $0x00, R9
+	MOVQ   b+8(FP), R11
+	ADDQ   $0x00, R11
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4651,110 +4653,114 @@ block:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
-	MOVQ   SI, R10
-	LEAQ   (SI)(AX*4), R12
-	LEAQ   (AX)(AX*2), R13
-	MOVQ   steps+40(FP), R11
+	MOVQ   R8, R12
+	LEAQ   (R8)(AX*4), R14
+	LEAQ   (AX)(AX*2), R15
+	MOVQ   steps+40(FP), R13
 
 r0c0step:
-	VMOVUPS      (R9), Z16
-	VMOVUPS      64(R9), Z17
-	VBROADCASTSS (R10), Z18
+	VMOVUPS      (R11), Z16
+	VMOVUPS      64(R11), Z17
+	VBROADCASTSS (R12), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
-	VBROADCASTSS (R10)(AX*1), Z18
+	VBROADCASTSS (R12)(AX*1), Z18
 	VFMADD231PS  Z18, Z16, Z2
 	VFMADD231PS  Z18, Z17, Z3
-	VBROADCASTSS (R10)(AX*2), Z18
+	VBROADCASTSS (R12)(AX*2), Z18
 	VFMADD231PS  Z18, Z16, Z4
 	VFMADD231PS  Z18, Z17, Z5
-	VBROADCASTSS (R10)(R13*1), Z18
+	VBROADCASTSS (R12)(R15*1), Z18
 	VFMADD231PS  Z18, Z16, Z6
 	VFMADD231PS  Z18, Z17, Z7
-	VBROADCASTSS (R12), Z18
+	VBROADCASTSS (R14), Z18
 	VFMADD231PS  Z18, Z16, Z8
 	VFMADD231PS  Z18, Z17, Z9
-	VBROADCASTSS (R12)(AX*1), Z18
+	VBROADCASTSS (R14)(AX*1), Z18
 	VFMADD231PS  Z18, Z16, Z10
 	VFMADD231PS  Z18, Z17, Z11
-	VBROADCASTSS (R12)(AX*2), Z18
+	VBROADCASTSS (R14)(AX*2), Z18
 	VFMADD231PS  Z18, Z16, Z12
 	VFMADD231PS  Z18, Z17, Z13
-	VBROADCASTSS (R12)(R13*1), Z18
+	VBROADCASTSS (R14)(R15*1), Z18
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         CX, R10
+	PREFETCHT1   (SI)
+	ADDQ         $0x40, SI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
 	ADDQ         CX, R12
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, R14
+	ADDQ         DX, R11
+	DECQ         R13
 	JNZ          r0c0step
 	CMPQ         add+104(FP), $0x00
 	JEQ          r0c0fresh
-	LEAQ         (DI), R9
-	VADDPS       (R9), Z0, Z0
-	VADDPS       64(R9), Z1, Z1
-	ADDQ         BX, R9
-	VADDPS       (R9), Z2, Z2
-	VADDPS       64(R9), Z3, Z3
-	ADDQ         BX, R9
-	VADDPS       (R9), Z4, Z4
-	VADDPS       64(R9), Z5, Z5
-	ADDQ         BX, R9
-	VADDPS       (R9), Z6, Z6
-	VADDPS       64(R9), Z7, Z7
-	ADDQ         BX, R9
-	VADDPS       (R9), Z8, Z8
-	VADDPS       64(R9), Z9, Z9
-	ADDQ         BX, R9
-	VADDPS       (R9), Z10, Z10
-	VADDPS       64(R9), Z11, Z11
-	ADDQ         BX, R9
-	VADDPS       (R9), Z12, Z12
-	VADDPS       64(R9), Z13, Z13
-	ADDQ         BX, R9
-	VADDPS       (R9), Z14, Z14
-	VADDPS       64(R9), Z15, Z15
+	LEAQ         (R9), R11
+	VADDPS       (R11), Z0, Z0
+	VADDPS       64(R11), Z1, Z1
+	ADDQ         BX, R11
+	VADDPS       (R11), Z2, Z2
+	VADDPS       64(R11), Z3, Z3
+	ADDQ         BX, R11
+	VADDPS       (R11), Z4, Z4
+	VADDPS       64(R11), Z5, Z5
+	ADDQ         BX, R11
+	VADDPS       (R11), Z6, Z6
+	VADDPS       64(R11), Z7, Z7
+	ADDQ         BX, R11
+	VADDPS       (R11), Z8, Z8
+	VADDPS       64(R11), Z9, Z9
+	ADDQ         BX, R11
+	VADDPS       (R11), Z10, Z10
+	VADDPS       64(R11), Z11, Z11
+	ADDQ         BX, R11
+	VADDPS       (R11), Z12, Z12
+	VADDPS       64(R11), Z13, Z13
+	ADDQ         BX, R11
+	VADDPS       (R11), Z14, Z14
+	VADDPS       64(R11), Z15, Z15
 
 r0c0fresh:
-	LEAQ    (DI), R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z6, (R9)
-	VMOVUPS Z7, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z8, (R9)
-	VMOVUPS Z9, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z10, (R9)
-	VMOVUPS Z11, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z12, (R9)
-	VMOVUPS Z13, 64(R9)
-	ADDQ    BX, R9
-	VMOVUPS Z14, (R9)
-	VMOVUPS Z15, 64(R9)
-	LEAQ    (SI)(AX*4), SI
-	LEAQ    (DI)(BX*4), DI
-	LEAQ    (SI)(AX*4), SI
-	LEAQ    (DI)(BX*4), DI
-	DECQ    R8
+	LEAQ    (R9), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, 64(R11)
+	ADDQ    BX, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, 64(R11)
+	LEAQ    (R8)(AX*4), R8
+	LEAQ    (R9)(BX*4), R9
+	LEAQ    (R8)(AX*4), R8
+	LEAQ    (R9)(BX*4), R9
+	DECQ    R10
 	JNZ     block
-	MOVQ    aPart+48(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, a+0(FP)
-	MOVQ    bPart+72(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, b+8(FP)
-	MOVQ    cPart+88(FP), SI
-	SHLQ    $0x02, SI
-	ADDQ    SI, c+16(FP)
+	MOVQ    aPart+48(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, a+0(FP)
+	MOVQ    bPart+72(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, b+8(FP)
+	MOVQ    cPart+88(FP), R8
+	SHLQ    $0x02, R8
+	ADDQ    R8, c+16(FP)
 	DECQ    parts+24(FP)
 	JNZ     part
 	VZEROUPPER

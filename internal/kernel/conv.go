@@ -16,6 +16,7 @@ type convolver struct {
 	// Operands of the call in progress.
 	x, w, y, dy, dx, dw []float32
 	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
+	threads             int       // of this call, about: a thread's next item is so many further
 
 	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
 }
@@ -23,10 +24,12 @@ type convolver struct {
 // convWorker is the scratch of one thread.
 type convWorker struct {
 	tile       tile
+	panel      panel
 	big, small []float32 // padded images; the padding stays zero
 	wide       []float32 // small images with channels padded to 16
 	inputs     []float32 // further operands of a product
 	products   []float32
+	ahead      prefetches
 }
 
 // Conv is a convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
@@ -100,47 +103,9 @@ func (c *convolver) plan(g *geometry, a Activation, mixed bool) {
 	c.totalItem = func(_, i int) { totalGroups(c.dw, c.sums, c.groups, i) }
 }
 
-// A job is what a part of the backward pass computes of some images, a chunk at a time.
-type job struct {
-	first, end   int
-	group, share int       // of the weights' gradient
-	dx           bool      // the images' gradient
-	sums         []float32 // of the group's weights; nil: none
-	biasSums     []float32 // of the group's bias; nil: none
-}
-
-// backwardItems sets the items of the backward pass. With one share, an item computes the gradients of images and weights,
-// because both need the images that it pads.
-func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
-	c.inputItem = func(worker, i int) {
-		run(c.workers[worker], job{first: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
-	}
-	c.weightItem = func(worker, i int) {
-		group, share := i/c.shares, i%c.shares
-		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), group: group, share: share, dx: c.dx != nil && c.shares == 1}
-		if n := c.patch() * c.smallC; c.sums != nil {
-			j.sums = c.sums[group*n : (group+1)*n]
-		}
-		if c.biasSums != nil && share == 0 {
-			n := len(c.biasSums) / c.groups
-			j.biasSums = c.biasSums[group*n : (group+1)*n]
-		}
-		run(c.workers[worker], j)
-	}
-}
-
-// totalGroups sets a part of dw to the sum of groups of as many elements, in their order.
-func totalGroups(dw, sums []float32, groups, part int) {
-	n := len(dw)
-	from, to := part*block, min((part+1)*block, n)
-	copy(dw[from:to], sums[from:to])
-	for group := 1; group < groups; group++ {
-		add(dw[from:to], sums[group*n+from:group*n+to])
-	}
-}
-
 // prepare allocates the scratch of every thread.
 func (c *convolver) prepare() {
+	c.threads = parallel.Threads()
 	for len(c.workers) < parallel.Threads() {
 		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
 		if c.smallC != c.pixel {
@@ -154,6 +119,14 @@ func (c *convolver) prepare() {
 		w.inputs, w.products = make([]float32, inputs), make([]float32, products)
 		c.workers = append(c.workers, w)
 	}
+}
+
+// following returns the images of the chunk that a thread computes after item i, of one chunk, if each computes as many.
+func (c *convolver) following(i int) (from, to int) { return c.after((i + c.threads) * c.chunk) }
+
+// after returns the images of a chunk.
+func (c *convolver) after(first int) (from, to int) {
+	return min(c.batch, first), min(c.batch, first+c.chunk)
 }
 
 // Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w
@@ -177,11 +150,12 @@ func (p *Conv) forward(worker, i int) {
 	s := c.workers[worker]
 	first := i * c.chunk
 	count := min(c.chunk, c.batch-first)
-	n := c.bigPixels() * c.bigC
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	from, to := c.following(i)
+	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
 	for j := range count {
 		c.padBig(s.big[j*c.bigSize:], c.x[(first+j)*n:], nil, LinearActivation)
 	}
-	m := c.smallPixels() * c.smallC
 	out := c.y[first*m : (first+count)*m]
 	c.gather.run(s, c.bias, out, count, c.activation.epilogue())
 	c.activation.rest(out)
@@ -218,13 +192,18 @@ func (p *ConvTranspose) forward(worker, i int) {
 	s := c.workers[worker]
 	first := i * c.chunk
 	count := min(c.chunk, c.batch-first)
-	n := c.smallPixels() * c.smallC
-	for j := range count {
-		c.padSmall(s.small[j*c.smallSize:], c.x[(first+j)*n:], nil, LinearActivation)
-	}
-	m := c.bigPixels() * c.bigC
+	n, m := c.smallPixels()*c.smallC, c.bigPixels()*c.bigC
+	from, to := c.following(i)
+	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
 	out := c.y[first*m : (first+count)*m]
-	c.spread.run(s, c.bias, out, count, c.activation.epilogue())
+	if p, ok := c.spread.(*narrowTaps); ok { // it needs no zeros around the images
+		p.spread(s, c.x[first*n:], c.smallW*c.smallC, n, c.bias, out, count, c.activation.epilogue())
+	} else {
+		for j := range count {
+			c.padSmall(s.small[j*c.smallSize:], c.x[(first+j)*n:], nil, LinearActivation)
+		}
+		c.spread.run(s, c.bias, out, count, c.activation.epilogue())
+	}
 	c.activation.rest(out)
 }
 
@@ -236,118 +215,6 @@ func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
 		return
 	}
 	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
-}
-
-// backward runs the groups of images and adds up their gradients.
-func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
-	c.prepare()
-	if dw != nil {
-		clear(dw[:c.from])
-		clear(dw[c.to:])
-		dw = dw[c.from:c.to]
-	}
-	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.from:c.to], y, dy, dx, dw
-	memory := takeMemory(c.groups * (len(dw) + len(db)))
-	if dw != nil {
-		c.sums = (*memory)[:c.groups*len(dw)]
-	}
-	if db != nil {
-		c.biasSums = (*memory)[c.groups*len(dw):][:c.groups*len(db)]
-	}
-	if spread {
-		parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
-	}
-	if gather {
-		parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
-	}
-	if c.dx != nil && (c.shares > 1 || dw == nil && db == nil) {
-		parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.inputItem)
-	}
-	if dw != nil || db != nil {
-		parallel.ForWorkers(len(c.workers), c.groups*c.shares, c.weightItem)
-	}
-	if dw != nil {
-		parallel.ForWorkers(len(c.workers), (len(dw)+block-1)/block, c.totalItem)
-	}
-	if db != nil {
-		n := len(db)
-		copy(db, c.biasSums[:n])
-		for group := 1; group < c.groups; group++ {
-			add(db, c.biasSums[group*n:(group+1)*n])
-		}
-	}
-	giveMemory(memory)
-	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.sums, c.biasSums = nil, nil, nil, nil, nil, nil, nil, nil
-}
-
-// backward does a job.
-func (p *Conv) backward(s *convWorker, job job) {
-	c := &p.c
-	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	for first := job.first; first < job.end; first += c.chunk {
-		count := min(c.chunk, job.end-first)
-		fresh := first == job.first
-		for j := range count {
-			i := first + j
-			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
-			if job.biasSums != nil {
-				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, fresh && j == 0)
-			}
-			if job.sums != nil {
-				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, LinearActivation)
-			}
-		}
-		if job.dx {
-			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
-		}
-		if job.sums == nil {
-			continue
-		}
-		small := smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}
-		if c.smallC != c.pixel {
-			for j := range count {
-				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
-			}
-			small = c.wide(s)
-		}
-		c.gradient.run(s, job.sums, job.share, small, count, fresh)
-	}
-}
-
-// backward does a job.
-func (p *ConvTranspose) backward(s *convWorker, job job) {
-	c := &p.c
-	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	for first := job.first; first < job.end; first += c.chunk {
-		count := min(c.chunk, job.end-first)
-		fresh := first == job.first
-		for j := range count {
-			i := first + j
-			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
-			if job.biasSums != nil {
-				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, fresh && j == 0)
-			}
-		}
-		if job.dx {
-			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
-		}
-		if job.sums == nil {
-			continue
-		}
-		small := smallImages{c.x[first*m:], c.smallC, c.smallW * c.smallC, m}
-		if c.smallC != c.pixel {
-			for j := range count {
-				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
-			}
-			small = c.wide(s)
-		}
-		c.gradient.run(s, job.sums, job.share, small, count, fresh)
-	}
-}
-
-// wide returns the small images that widen has copied.
-func (c *convolver) wide(s *convWorker) smallImages {
-	return smallImages{s.wide, c.pixel, c.smallW * c.pixel, c.smallPixels() * c.pixel}
 }
 
 // widen copies small image j of a chunk so that its pixels are a multiple of 16 elements apart.

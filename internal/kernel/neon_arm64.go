@@ -144,10 +144,10 @@ func expand4NEON(dst *float32, src *float32, n int, dstStride int, srcRow int, s
 //go:noescape
 func contract9NEON(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
-// products32NEON computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0.
+// products32NEON computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
 //
 //go:noescape
-func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
+func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
 
 // inputs36NEON transforms 6x6 inputs to 36, for n channels of count tiles.
 //

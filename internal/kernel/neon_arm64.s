@@ -2700,8 +2700,8 @@ channel:
 	BNE tile
 	RET
 
-// func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
-TEXT ·products32NEON(SB), NOSPLIT, $0-112
+// func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
+TEXT ·products32NEON(SB), NOSPLIT, $0-128
 	MOVD aRow+56(FP), R7
 	MOVD aStep+64(FP), R6
 	MOVD bStep+80(FP), R5

@@ -15,9 +15,10 @@ type partProducts struct {
 	add                bool
 }
 
-// multiply computes the products with a tile whose other settings it changes. rows and cRows list the distances of rows, for
+// multiply computes the products with a worker's tile, and prefetches what the worker will need. rows and cRows list the distances of rows, for
 // what the faster kernel leaves.
-func (p *partProducts) multiply(t *tile, rows, cRows []int) {
+func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
+	t := &s.tile
 	whole := 0
 	if p.width == 32 && active != levelGo {
 		whole = p.rows / 8 * 8
@@ -27,7 +28,8 @@ func (p *partProducts) multiply(t *tile, rows, cRows []int) {
 		if p.add {
 			sum = 1
 		}
-		products32Vector(&p.a[0], &p.b[0], &p.c[0], p.count, whole/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum)
+		ahead, last := s.ahead.take(p.count*whole/8*p.steps, &p.a[0])
+		products32Vector(&p.a[0], &p.b[0], &p.c[0], p.count, whole/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum, ahead, last)
 	}
 	if whole == p.rows {
 		return
@@ -40,4 +42,28 @@ func (p *partProducts) multiply(t *tile, rows, cRows []int) {
 		t.a, t.b, t.c = p.a[i*p.aPart:], p.b[i*p.bPart:], p.c[i*p.cPart:]
 		t.sweep(rows[whole:], cRows[whole:], p.rows-whole, p.width)
 	}
+}
+
+// prefetches are ranges of memory that a worker will need, in their order.
+type prefetches struct {
+	list [4][]float32
+	next int
+}
+
+// set replaces the ranges.
+func (p *prefetches) set(ranges ...[]float32) {
+	p.list, p.next = [4][]float32{}, 0
+	copy(p.list[:], ranges)
+}
+
+// take removes up to so many lines of 16 elements of a range and returns the first and the last; without any it returns idle.
+func (p *prefetches) take(lines int, idle *float32) (first, last *float32) {
+	for ; p.next < len(p.list); p.next++ {
+		if x := p.list[p.next]; len(x) > 0 {
+			n := min(len(x), 16*lines)
+			p.list[p.next] = x[n:]
+			return &x[0], &x[n-1]
+		}
+	}
+	return idle, idle
 }

@@ -38,6 +38,9 @@ func newProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	if winogradNarrowFits(g) {
 		return newGather(g), newWinogradNarrow(g), newWeightGradient(g)
 	}
+	if narrowTapsFits(g) {
+		return newGather(g), newNarrowTaps(g), newWeightGradient(g)
+	}
 	if g.narrow > 0 {
 		return newGather(g), newNarrow(g), newWeightGradient(g)
 	}

@@ -226,12 +226,12 @@ func contract9Vector(dst *float32, src *float32, bias *float32, n int, srcStride
 	contract9AVX2(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
 }
 
-func products32Vector(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int) {
+func products32Vector(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32) {
 	if active == levelAVX512 {
-		products32AVX512(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add)
+		products32AVX512(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
 		return
 	}
-	products32AVX2(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add)
+	products32AVX2(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
 }
 
 func inputs36Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {

@@ -142,7 +142,7 @@ func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count,
 		from, width, _ := p.panels.at(i)
 		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[from:], count: p.parts, rows: n, steps: depth, width: width,
 			aPart: inputs, aRow: depth, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.smallC}
-		m.multiply(&s.tile, p.rows, p.cRows)
+		m.multiply(s, p.rows, p.cRows)
 	}
 	line := g.smallW * g.smallC
 	for r := range count {
@@ -232,7 +232,7 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first,
 		from, width, _ := p.panels.at(i)
 		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[from:], count: p.parts, rows: n, steps: g.smallC, width: width,
 			aPart: inputs, aRow: g.smallC, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.bigC}
-		m.multiply(&s.tile, p.rows, p.cRows)
+		m.multiply(s, p.rows, p.cRows)
 	}
 	for r := range count {
 		image, i := p.at(first + r)

@@ -64,6 +64,6 @@ func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, f
 		from, width, _ := p.panels.at(i)
 		m := partProducts{a: s.inputs, b: pixels[first*p.tilesX*g.smallC+from:], c: sums[from:], count: p.parts, rows: g.bigC, steps: n, width: width,
 			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: apart(g.bigC * g.smallC), cRow: g.smallC, add: first > 0}
-		m.multiply(&s.tile, p.rows, p.cRows)
+		m.multiply(s, p.rows, p.cRows)
 	}
 }

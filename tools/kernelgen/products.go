@@ -11,9 +11,9 @@ import (
 // products writes the matrix products of transformed tiles: of each part, rows at equal distances times a panel of 32
 // columns. Within one call no time is lost between blocks of rows, which the short sums of Winograd's method need.
 func products(v isa) {
-	TEXT("products32"+v.suffix, NOSPLIT, "func(a, b, c *float32, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add int)")
+	TEXT("products32"+v.suffix, NOSPLIT, "func(a, b, c *float32, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add int, ahead, last *float32)")
 	Pragma("noescape")
-	Doc("products32" + v.suffix + " computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0.")
+	Doc("products32" + v.suffix + " computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.")
 	parameter := func(name string) Mem {
 		m, err := Param(name).Resolve()
 		if err != nil {
@@ -32,6 +32,9 @@ func products(v isa) {
 	if v.lanes < 16 { // 16 registers: a block of 4 rows and 16 columns at a time
 		rows = 4
 	}
+	ahead, last := GP64(), GP64()
+	MOVQ(parameter("ahead"), ahead)
+	MOVQ(parameter("last"), last)
 	Label("part")
 	a, c, blocks := GP64(), GP64(), GP64()
 	MOVQ(parameter("a"), a)
@@ -43,7 +46,16 @@ func products(v isa) {
 			b := GP64()
 			MOVQ(parameter("b"), b)
 			ADDQ(Imm(uint64(4*column)), b)
-			productBlock(v, rows, vectors, fmt.Sprintf("r%dc%d", row, column), Mem{Base: c, Disp: 4 * column}, a, b, aRow, aStep, bStep, cRow, parameter("steps"), parameter("add"))
+			pass := func() {}
+			if row == 0 && column == 0 && v.suffix != neonISA.suffix {
+				pass = func() {
+					PREFETCHT1(Mem{Base: ahead})
+					ADDQ(Imm(64), ahead)
+					CMPQ(ahead, last)
+					CMOVQGT(last, ahead)
+				}
+			}
+			productBlock(v, pass, rows, vectors, fmt.Sprintf("r%dc%d", row, column), Mem{Base: c, Disp: 4 * column}, a, b, aRow, aStep, bStep, cRow, parameter("steps"), parameter("add"))
 		}
 		LEAQ(Mem{Base: a, Index: aRow, Scale: 4}, a)
 		LEAQ(Mem{Base: c, Index: cRow, Scale: 4}, c)
@@ -63,8 +75,9 @@ func products(v isa) {
 	RET()
 }
 
-// productBlock computes the sums of some rows and vectors of columns. a and c are the first row's.
-func productBlock(v isa, rows, vectors int, label string, c Mem, a, b, aRow, aStep, bStep, cRow Register, steps, add Mem) {
+// productBlock computes the sums of some rows and vectors of columns, and does something in passing in each step. a and c are the
+// first row's.
+func productBlock(v isa, pass func(), rows, vectors int, label string, c Mem, a, b, aRow, aStep, bStep, cRow Register, steps, add Mem) {
 	sums := make([]VecVirtual, rows*vectors)
 	for i := range sums {
 		sums[i] = v.virtual()
@@ -92,6 +105,7 @@ func productBlock(v isa, rows, vectors int, label string, c Mem, a, b, aRow, aSt
 			VFMADD231PS(x, right[j], sums[vectors*i+j])
 		}
 	}
+	pass()
 	for _, p := range at {
 		ADDQ(aStep, p)
 	}
