@@ -71,12 +71,12 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 // addTaps computes a row of big pixels from two rows of the kernel, a and b, at each of the small pixels: its own second and third
 // column, the last one of the pixel before and the first one of the pixel behind.
 func addTaps(dst, a, b []float32, shift float32) {
-	last, first := float32(0), a[0]+b[0]
+	last := float32(0)
 	for len(dst) > 2 {
 		x, y := a[:17], b[:17]
 		dst[0] = shift + (x[1] + y[1]) + last
-		first, last = x[16]+y[16], x[3]+y[3]
-		dst[1] = shift + (x[2] + y[2]) + first
+		dst[1] = shift + (x[2] + y[2]) + (x[16] + y[16])
+		last = x[3] + y[3]
 		dst, a, b = dst[2:], a[16:], b[16:]
 	}
 	dst[0] = shift + (a[1] + b[1]) + last
