@@ -42,7 +42,7 @@ func BenchmarkTrainStep(b *testing.B) {
 	binary := reconstruction
 	binary.Value = bernoulli
 	for _, channels := range []int{1, 3} {
-		for _, batch := range []int{64, 128} {
+		for _, batch := range []int{64, 128, 256} {
 			atThreads(b, fmt.Sprintf("vae/channels=%d/batch=%d", channels, batch), func(b *testing.B) {
 				benchmarkStep(b, models.NewVAE(), channels, models.Objective{Name: "unsupervised"}, []losses.Choice{binary, kl}, batch, 1, stepFlops(batch, channels, 10, 20))
 			})
