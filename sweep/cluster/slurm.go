@@ -99,8 +99,9 @@ task=$!
 trap 'kill -TERM "$task" 2>/dev/null' TERM
 wait "$task"; code=$?
 while kill -0 "$task" 2>/dev/null; do wait "$task"; code=$?; done
-if [ "$code" = 130 ] && [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%%T)" = RUNNING ]; then
-	scontrol requeue "$SLURM_JOB_ID"
+me="${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" # SLURM_JOB_ID is the whole array in one of its tasks
+if [ "$code" = 130 ] && [ "$(squeue --noheader --jobs="$me" --format=%%T)" = RUNNING ]; then
+	scontrol requeue "$me"
 fi
 exit "$code"
 `

@@ -38,7 +38,7 @@ func TestSlurmText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"#!/bin/bash\n", "--array=0-7%3\n", "--partition=long\n", "--time=0-01:30:00\n", "--signal=B:TERM@60\n", "--cpus-per-task=4\n", "--mem=2097152K\n", "--requeue\n",
-		"--output=/d/100%%/.jobs/unravel-a-%a.txt\n", "export UNRAVEL_DATA='/a b'\n", `'/x y/unravel' sweep 'it'\''s.yaml' --index --of 8 --no-wait &`} {
+		"--output=/d/100%%/.jobs/unravel-a-%a.txt\n", "export UNRAVEL_DATA='/a b'\n", `'/x y/unravel' sweep 'it'\''s.yaml' --index --of 8 --no-wait &`, "scontrol requeue \"$me\"\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
