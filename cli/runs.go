@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
@@ -37,7 +39,7 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 			return fmt.Errorf("there is no run in %s", c.Dir)
 		}
 	}
-	x, err := index.Open(ctx, c.Dir)
+	x, err := index.Open(readingRuns(ctx, s), c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("there is no folder %s", c.Dir)
 	}
@@ -72,6 +74,20 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 		return writeRunRecords(s.out, index.Columns(runs), runs)
 	}
 	return printRuns(s, runs)
+}
+
+// readEvery is the time between two lines about runs that are read.
+const readEvery = 5 * time.Second
+
+// readingRuns returns a context that says now and then how many runs have been read: tens of thousands that no index knows take a while.
+func readingRuns(ctx context.Context, s *streams) context.Context {
+	said := time.Now()
+	return progress.With(ctx, func(what string, done, total int64) {
+		if time.Since(said) > readEvery {
+			said = time.Now()
+			fmt.Fprintf(s.log, "%s: %d of %d\n", what, done, total)
+		}
+	})
 }
 
 // columnError turns an error of package index into one of usage.

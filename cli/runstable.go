@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
@@ -132,6 +133,9 @@ const (
 	afterAll = math.MaxInt32
 )
 
+// mostRows bounds the rows on a terminal, which would run through for minutes.
+const mostRows = 1000
+
 // printRuns prints runs with the settings in which they differ and their results.
 func printRuns(s *streams, runs []*index.Run) error {
 	if len(runs) == 0 {
@@ -139,7 +143,11 @@ func printRuns(s *streams, runs []*index.Run) error {
 		return err
 	}
 	columns := shownColumns(runs)
-	records := runRecords(columns, runs, true)
+	shown := runs
+	if plain.Terminal(s.out) != nil {
+		shown = runs[:min(len(runs), mostRows)]
+	}
+	records := runRecords(columns, shown, true)
 	list := make([]shownColumn, len(columns))
 	for i, c := range columns {
 		list[i].header = c.Name
@@ -150,6 +158,9 @@ func printRuns(s *streams, runs []*index.Run) error {
 	rank(list, runs)
 	if err := printFitted(s, list); err != nil {
 		return err
+	}
+	if len(shown) < len(runs) {
+		fmt.Fprintf(s.log, "the first %d of %d runs; --filter, --by and --csv have the others\n", len(shown), len(runs))
 	}
 	sayDamaged(s, runs)
 	return nil

@@ -23,8 +23,11 @@ type sweepCommand struct {
 	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
 	DryRun bool   `help:"List the runs that would be made with an estimate of their time; run nothing."`
 	Retry  bool   `help:"Repeat failed runs too."`
-	Out    string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
-	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
+
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; run nothing. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder (see docs/scale.md)."`
+
+	Out  string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
+	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	serveFlags
 	clusterFlags
@@ -51,6 +54,9 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Out == "" {
 		c.Out = filepath.Join("runs", plan.Name)
+	}
+	if c.Simulate.machines != nil {
+		return c.simulateSweep(ctx, s, plan.Name, runs)
 	}
 	if c.DryRun {
 		return c.dryRun(ctx, s, runs)

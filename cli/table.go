@@ -33,12 +33,15 @@ type tableCommand struct {
 	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png), ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) and the results of runs (NAME-runs.csv)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
-	NoRun  bool   `help:"Train nothing: show the cells whose runs exist."`
-	DryRun bool   `help:"List the runs that would be made with an estimate of their time; make none."`
-	Runs   string `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
-	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
-	Retry  bool   `help:"Repeat failed runs too."`
-	Own    bool   `help:"Make the runs whose results come with the table, too."`
+	NoRun  bool `help:"Train nothing: show the cells whose runs exist."`
+	DryRun bool `help:"List the runs that would be made with an estimate of their time; make none."`
+
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs of the table, also those whose results come with it, would take on the machines of a cluster, and what would be the limit; make none. Without a table: of each table that trains. Further keys as of unravel sweep --simulate."`
+
+	Runs  string `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
+	Jobs  int    `default:"1" help:"Number of runs at a time, which share the processors."`
+	Retry bool   `help:"Repeat failed runs too."`
+	Own   bool   `help:"Make the runs whose results come with the table, too."`
 
 	clusterFlags
 
@@ -53,6 +56,17 @@ const printWidth = 100
 
 // Run computes and prints a table, or lists the tables.
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
+	if c.Simulate.machines != nil {
+		names := []string{c.Name}
+		if c.Name == "" {
+			names = tables.Names()
+		}
+		err := c.simulateTables(ctx, s, names...)
+		if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
+			return usageError{err}
+		}
+		return err
+	}
 	if c.Name == "" {
 		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Own {
 			return usagef("flags such as --out and --json belong to a table; want its name")

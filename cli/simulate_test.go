@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/sweep"
+)
+
+// A sweep is simulated without a trace, from runs that have ended where there are some; mistakes in the machines are those of usage.
+func TestSimulate(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
+	var s struct {
+		sweep.Simulation
+		Name, Limit string
+	}
+	decodeOne(t, succeed(t, "sweep", file, "--out", dir, "--simulate", "nodes=1,cores=2,start=0,ops=1e9", "--json").out, &s)
+	if s.Runs != 4 || s.Tasks != 2 || s.CoreHours <= 0 || s.Wall < s.Longest || s.Limit != "the number of cores" || exists(dir) {
+		t.Errorf("%+v", s)
+	}
+	if o := succeed(t, "sweep", file, "--out", dir, "--simulate", "nodes=64,cores=64"); !strings.Contains(o.out, "4 at a time in 4096 places") {
+		t.Error(o.out)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"sweep", file, "--simulate", "nodes=2"}, "cores is missing"},
+		{[]string{"sweep", file, "--simulate", "nodes=2,cors=2"}, `did you mean "cores"?`},
+		{[]string{"table", "enriching-table2", "--simulate", "nodes=2,cores=2"}, "trains nothing"},
+		{[]string{"table", "enriching-table99", "--simulate", "nodes=2,cores=2"}, "there is no table"},
+		{[]string{"table", "pairs-check", "--simulate", "nodes=2,cores=2", "--scale", "huge"}, `there is no scale "huge"`},
+	} {
+		checkMistake(t, call(t, c.args...), 2, c.want)
+	}
+}
