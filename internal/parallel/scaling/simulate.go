@@ -109,14 +109,16 @@ func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	for i := 1; i < threads; i++ {
 		s.idle = append(s.idle, &agent{helper: true, order: i, now: -time.Hour})
 	}
+	var end time.Duration // also of background work that is left for later: the next work waits for it
 	for len(s.ready) > 0 {
 		a := heap.Pop(&s.ready).(*agent)
 		if s.step(a, threads) {
 			heap.Push(&s.ready, a)
 		}
+		end = max(end, a.now)
 		s.assign()
 	}
-	return root.now
+	return end
 }
 
 // step takes an agent to its next event. It returns false if the agent then waits for others.
