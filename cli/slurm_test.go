@@ -1,0 +1,45 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A sweep on a real Slurm, that of the environment, has the results of one on this machine, bit for bit, also if a task is put back into the queue while it
+// works, where Slurm makes that wait for minutes and another task takes over. It runs where UNRAVEL_SLURM is set.
+func TestSlurm(t *testing.T) {
+	if os.Getenv("UNRAVEL_SLURM") == "" {
+		t.Skip("UNRAVEL_SLURM is not set")
+	}
+	file, dir := writeSweep(t, "seeds: [0, 1, 2]\nset: {train.epochs: 1000, train.checkpoint: 0.1}\n")
+	local := filepath.Join(filepath.Dir(dir), "local")
+	succeed(t, "sweep", file, "--out", local)
+	follower := start(t, "sweep", file, "--out", dir, "--on", "slurm", "--cpus", "1", "--tasks", "2", "--time", "10m")
+	job := ""
+	if !follower.until(func() bool {
+		_, rest, ok := strings.Cut(follower.log.String(), "submitted job ")
+		job, _, _ = strings.Cut(rest, " ")
+		return ok && exists(filepath.Join(dir, "seed0", "checkpoint.safetensors"))
+	}) {
+		t.Fatal(follower.end())
+	}
+	if out, err := exec.Command("scontrol", "requeue", job+"_0").CombinedOutput(); err != nil {
+		t.Logf("it ended before: %v %s", err, out)
+	}
+	if o := follower.end(); o.code != 0 || strings.Count(o.out, "finished") != 3 || strings.Count(o.log, "submitted job") != 1 {
+		t.Error(o)
+	}
+	for _, seed := range []string{"seed0", "seed1", "seed2"} {
+		for _, name := range []string{"codes.npy", "metrics.json"} {
+			if !bytes.Equal(readFile(t, filepath.Join(dir, seed, name)), readFile(t, filepath.Join(local, seed, name))) {
+				t.Errorf("%s of %s differs", name, seed)
+			}
+		}
+	}
+}
