@@ -86,9 +86,9 @@ func (a *arrow) Image(i int, dst []float32) {
 	dst = dst[:3*len(drawing)]
 	for p, s := range drawing {
 		pixel := dst[3*p : 3*p+3 : 3*p+3]
-		pixel[0] = s.white + s.colour*hue[0]
-		pixel[1] = s.white + s.colour*hue[1]
-		pixel[2] = s.white + s.colour*hue[2]
+		pixel[0] = s.white + float32(s.colour*hue[0])
+		pixel[1] = s.white + float32(s.colour*hue[1])
+		pixel[2] = s.white + float32(s.colour*hue[2])
 	}
 }
 
@@ -112,7 +112,7 @@ func drawArrow(size int, angle float64) []shade {
 	unit := 2 / float64(size) // the image spans [-1, 1] in arrow coordinates
 	for row := range size {
 		for col := range size {
-			x0, y0 := unit*float64(col)-1, 1-unit*float64(row)
+			x0, y0 := float64(unit*float64(col))-1, 1-float64(unit*float64(row))
 			if math.Hypot(x0+unit/2, y0-unit/2) > arrowRadius+unit {
 				continue
 			}
@@ -120,9 +120,9 @@ func drawArrow(size int, angle float64) []shade {
 			for s := range subPixels * subPixels {
 				x := x0 + unit*(float64(s%subPixels)+0.5)/subPixels
 				y := y0 - unit*(float64(s/subPixels)+0.5)/subPixels
-				saturation, value := arrowColour(x*cos+y*sin, y*cos-x*sin)
-				white += value * (1 - saturation)
-				colour += value * saturation
+				saturation, value := arrowColour(float64(x*cos)+float64(y*sin), float64(y*cos)-float64(x*sin)) // not fused on arm64
+				white += float64(value * (1 - saturation))
+				colour += float64(value * saturation)
 			}
 			const samples = subPixels * subPixels
 			drawing[row*size+col] = shade{float32(white / samples), float32(colour / samples)}
@@ -148,9 +148,9 @@ func arrowColour(x, y float64) (saturation, value float64) {
 	switch {
 	case x >= headBase && y <= headHalf*(arrowRadius-x)/(arrowRadius-headBase):
 		return 1, 1
-	case x < headBase && y <= shaftHalf && x >= -arrowRadius+notch*(1-y/shaftHalf):
+	case x < headBase && y <= shaftHalf && x >= -arrowRadius+float64(notch*(1-y/shaftHalf)):
 		along := (x + arrowRadius) / (headBase + arrowRadius)
-		return 0.8, 0.45 + 0.4*along
+		return 0.8, 0.45 + float64(0.4*along)
 	}
 	return 0, 0
 }

@@ -108,7 +108,7 @@ func (c *Chopsticks) Build(seed uint64) (Dataset, error) {
 		for t := range chopstickTimes {
 			v := l.times[t]
 			if c.Noise > 0 {
-				v += c.Noise * s.NormFloat64()
+				v += float64(c.Noise * s.NormFloat64())
 			}
 			d.rows[i*chopstickTimes+t] = float32(v)
 		}
@@ -197,7 +197,7 @@ func (c *Chopsticks) fill(at *stick, choice []int8, values []float64, l *line, s
 		at = at.next[option]
 		var numbers [kinds]float64
 		for n, k := range at.kinds {
-			v := stickBounds[k] * (c.MinOffset + (1-c.MinOffset)*s.Float64())
+			v := stickBounds[k] * (c.MinOffset + float64((1-c.MinOffset)*s.Float64()))
 			if s.IntN(2) == 0 {
 				v = -v
 			}
@@ -218,7 +218,7 @@ type line struct {
 // add lets a stick follow.
 func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
 	start := chopstickTimes - chopstickTimes>>at.level
-	l.height += l.slope * float64(start-l.start)
+	l.height += float64(l.slope * float64(start-l.start)) // not fused on arm64
 	l.start = start
 	for _, k := range at.kinds {
 		sum := &l.height
@@ -231,6 +231,6 @@ func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
 		*sum += numbers[k]
 	}
 	for t := start; t < chopstickTimes; t++ {
-		l.times[t] = l.height + l.slope*float64(t-start)
+		l.times[t] = l.height + float64(l.slope*float64(t-start))
 	}
 }

@@ -45,7 +45,7 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 			dst[3*at], dst[3*at+1], dst[3*at+2] = x, x, x
 		}
 	case colourSprites:
-		colour := [3]float32{0.5 + 0.5*unit(&p), 0.5 + 0.5*unit(&p), 0.5 + 0.5*unit(&p)}
+		colour := [3]float32{0.5 + float32(0.5*unit(&p)), 0.5 + float32(0.5*unit(&p)), 0.5 + float32(0.5*unit(&p))}
 		for at, b := range shape {
 			x := float32(b) / 255
 			dst[3*at], dst[3*at+1], dst[3*at+2] = x*colour[0], x*colour[1], x*colour[2]

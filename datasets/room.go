@@ -157,7 +157,7 @@ func (r *room) Image(i int, dst []float32) {
 	for _, run := range drawing.runs {
 		part := dst[3*int(run.at):][:3*int(run.length)]
 		for _, s := range shades[:run.length] {
-			part[0], part[1], part[2] = s.white+s.colour*object[0], s.white+s.colour*object[1], s.white+s.colour*object[2]
+			part[0], part[1], part[2] = s.white+float32(s.colour*object[0]), s.white+float32(s.colour*object[1]), s.white+float32(s.colour*object[2])
 			part = part[3:]
 		}
 		shades = shades[run.length:]
@@ -165,7 +165,7 @@ func (r *room) Image(i int, dst []float32) {
 	for _, m := range drawing.mixed {
 		pixel := dst[3*m.at : 3*m.at+3 : 3*m.at+3]
 		for k := range pixel {
-			pixel[k] = m.white + m.parts[0]*floor[k] + m.parts[1]*wall[k] + m.parts[2]*object[k]
+			pixel[k] = m.white + float32(m.parts[0]*floor[k]) + float32(m.parts[1]*wall[k]) + float32(m.parts[2]*object[k])
 		}
 	}
 }

@@ -27,16 +27,19 @@ const (
 // plainShades is the brightness of the plain surfaces.
 var plainShades = [plainSurfaces]float32{0.95, 0.6, 0.8, 0.5, 0.65, 0.4}
 
-// vector is a point or a direction.
+// vector is a point or a direction. Conversions in this file keep products apart from sums, which arm64 otherwise fuses: pixels
+// are the same on all machines.
 type vector [3]float64
 
-func (a vector) dot(b vector) float64   { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+func (a vector) dot(b vector) float64 {
+	return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2])
+}
 func (a vector) scale(f float64) vector { return vector{f * a[0], f * a[1], f * a[2]} }
 func (a vector) add(b vector) vector    { return vector{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
 func (a vector) unit() vector           { return a.scale(1 / math.Sqrt(a.dot(a))) }
 
 func (a vector) cross(b vector) vector {
-	return vector{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+	return vector{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]), float64(a[0]*b[1]) - float64(a[1]*b[0])}
 }
 
 // light is the direction towards the light, which hangs in the room.
@@ -111,8 +114,8 @@ func (o solid) sample(c *camera, p, size int) mixedPixel {
 		x := float64(p%size) + (float64(n%roomSamples)+0.5)/roomSamples
 		y := float64(p/size) + (float64(n/roomSamples)+0.5)/roomSamples
 		surface, s := o.look(c.eye, c.ray(x, y, float64(size)/2))
-		m.white += part * s.white
-		m.parts[hueOf(surface)] += part * s.colour
+		m.white += float32(part * s.white)
+		m.parts[hueOf(surface)] += float32(part * s.colour)
 	}
 	return m
 }
@@ -155,7 +158,7 @@ func (o solid) look(eye, ray vector) (surface int, s shade) {
 // objectShade adds diffuse, specular and ambient light.
 func objectShade(ray, normal vector) shade {
 	toLight := normal.dot(light)
-	s := shade{colour: float32(0.42 + 0.08*normal[2] + 0.4*max(0, toLight))}
+	s := shade{colour: float32(0.42 + float64(0.08*normal[2]) + float64(0.4*max(0, toLight)))}
 	mirrored := normal.scale(2 * toLight).add(light.scale(-1))
 	if shine := -mirrored.dot(ray); toLight > 0 && shine > 0 {
 		s.white = float32(0.1 * math.Pow(shine, 12))

@@ -53,7 +53,7 @@ func cylinder(scale float64) solid {
 		}
 		if ray[2] < 0 { // the top
 			t := (h - eye[2]) / ray[2]
-			if p := eye.add(ray.scale(t)); p[0]*p[0]+p[1]*p[1] < r*r {
+			if p := eye.add(ray.scale(t)); float64(p[0]*p[0])+float64(p[1]*p[1]) < float64(r*r) {
 				return t, 1, vector{0, 0, 1}
 			}
 		}
@@ -87,9 +87,9 @@ func capsule(scale float64) solid {
 
 // tube returns where a ray enters the infinite cylinder around the z axis.
 func tube(eye, ray vector, r float64) (t float64, p vector, ok bool) {
-	a := ray[0]*ray[0] + ray[1]*ray[1]
-	b := eye[0]*ray[0] + eye[1]*ray[1]
-	root := b*b - a*(eye[0]*eye[0]+eye[1]*eye[1]-r*r)
+	a := float64(ray[0]*ray[0]) + float64(ray[1]*ray[1])
+	b := float64(eye[0]*ray[0]) + float64(eye[1]*ray[1])
+	root := float64(b*b) - float64(a*(float64(eye[0]*eye[0])+float64(eye[1]*eye[1])-float64(r*r)))
 	if root <= 0 || a == 0 {
 		return 0, p, false
 	}
@@ -101,7 +101,7 @@ func tube(eye, ray vector, r float64) (t float64, p vector, ok bool) {
 func sphere(eye, ray vector, r, z float64) (t float64, normal vector) {
 	from := eye.add(vector{0, 0, -z})
 	b := from.dot(ray)
-	root := b*b - from.dot(from) + r*r
+	root := float64(b*b) - from.dot(from) + float64(r*r)
 	if root <= 0 {
 		return 0, normal
 	}

@@ -147,7 +147,7 @@ func newDrawings(size int) *drawings {
 		t := float64(n) / (spaceSteps - 1)
 		d.moons[n] = paint(size, round, moonAt(0.4*t))
 		d.stars[n] = paint(size, round, starAt(0.2*t))
-		d.jets[n] = paint(size, wide, shipAt(0.25+0.42*t))
+		d.jets[n] = paint(size, wide, shipAt(0.25+float64(0.42*t)))
 	})
 	d.ship = paint(size, wide, shipAt(0))
 	return d
@@ -169,11 +169,11 @@ func paint(size, radius int, inside func(right, down float64) bool) drawing {
 func moonAt(a float64) func(x, y float64) bool {
 	const radius = 0.75
 	return func(x, y float64) bool {
-		if x*x+y*y > radius*radius {
+		if float64(x*x)+float64(y*y) > radius*radius {
 			return false
 		}
-		half := math.Sqrt(radius*radius - y*y)
-		return -half < x && x < half*(1-4*a)
+		half := math.Sqrt(float64(radius*radius) - float64(y*y)) // not fused on arm64
+		return -half < x && x < half*(1-float64(4*a))
 	}
 }
 
@@ -181,14 +181,14 @@ func moonAt(a float64) func(x, y float64) bool {
 func starAt(a float64) func(x, y float64) bool {
 	const reach = 0.8
 	q := reach/2 - a // the circle passes (0, reach), (reach, 0) and (q, q)
-	centre := (reach*reach - 2*q*q) / (2*reach - 4*q)
-	square := centre*centre + (reach-centre)*(reach-centre)
+	centre := (float64(reach*reach) - float64(2*q*q)) / (float64(2*reach) - float64(4*q))
+	square := float64(centre*centre) + float64((reach-centre)*(reach-centre))
 	return func(x, y float64) bool {
 		x, y = math.Abs(x), math.Abs(y)
 		if x+y > reach {
 			return false
 		}
-		return a == 0 || (x-centre)*(x-centre)+(y-centre)*(y-centre) > square
+		return a == 0 || float64((x-centre)*(x-centre))+float64((y-centre)*(y-centre)) > square
 	}
 }
 
@@ -204,7 +204,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 		up := -down - 1.0/64 + below
 		x = math.Abs(x)
 		if up > 0 {
-			return up < root/2*size-root*x
+			return up < float64(root/2*size)-float64(root*x)
 		}
 		if jet == 0 {
 			return false
@@ -217,7 +217,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 }
 
 // step returns the level of a shape's own dimension nearest to a fraction of its range, the lower of two.
-func step(part float64) int { return int(math.Ceil(part*(spaceSteps-1) - 0.5)) }
+func step(part float64) int { return int(math.Ceil(float64(part*(spaceSteps-1)) - 0.5)) }
 
 // render draws one image.
 func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
@@ -233,12 +233,12 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 		from = &d.ship
 	}
 	if shape == ship {
-		turned := from.rotate((1-v[4])*90 - 45)
+		turned := from.rotate(float64((1-v[4])*90) - 45)
 		from = &turned
 	}
 	unit, middle := float64(d.size), spaceRatio*d.size/2 // of a shape's coordinates
-	row := middle - int(math.RoundToEven(2*unit*v[1]-unit)) - from.radius
-	column := middle + int(math.RoundToEven(2*unit*v[0]-unit)) - from.radius
+	row := middle - int(math.RoundToEven(float64(2*unit*v[1])-unit)) - from.radius
+	column := middle + int(math.RoundToEven(float64(2*unit*v[0])-unit)) - from.radius
 	from.reduce(row, column, image)
 }
 
@@ -252,8 +252,8 @@ func (d *drawing) rotate(degrees float64) drawing {
 	for r := range side {
 		for c := range side {
 			y, x := float64(r)-middle, float64(c)-middle
-			fromR := int(math.Floor(cos*y + sin*x + middle + 0.5))
-			fromC := int(math.Floor(cos*x - sin*y + middle + 0.5))
+			fromR := int(math.Floor(float64(cos*y) + float64(sin*x) + middle + 0.5))
+			fromC := int(math.Floor(float64(cos*x) - float64(sin*y) + middle + 0.5))
 			if uint(fromR) < uint(side) && uint(fromC) < uint(side) {
 				out.pixels[r*side+c] = d.pixels[fromR*side+fromC]
 			}

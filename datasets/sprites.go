@@ -204,7 +204,7 @@ const (
 // insideHeart is the curve (x^2 + y^2 - 1)^3 = x^2 y^3, with its tip below.
 func insideHeart(x, y float64) bool {
 	x, y = x/heartSize, y/heartSize+heartCentre
-	r := x*x + y*y - 1
+	r := float64(x*x) + float64(y*y) - 1 // not fused on arm64
 	return r*r*r <= x*x*y*y*y
 }
 
@@ -224,18 +224,18 @@ func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antia
 		box = make([]float32, side*side)
 	}
 	top, left, bottom, right := side, side, 0, 0
-	reach := shape.radius*scale + 1
+	reach := float64(shape.radius*scale) + 1
 	for row := range side {
 		for col := range side {
 			x0, y0 := float64(col-half), float64(half-row) // the pixel's centre
-			if x0*x0+y0*y0 > reach*reach {
+			if float64(x0*x0)+float64(y0*y0) > reach*reach {
 				continue
 			}
 			count := 0
 			for s := range samples * samples {
 				x := (x0 + (float64(s%samples)+0.5)/float64(samples) - 0.5) / scale
 				y := (y0 - (float64(s/samples)+0.5)/float64(samples) + 0.5) / scale
-				if shape.inside(x*cos+y*sin, y*cos-x*sin) {
+				if shape.inside(float64(x*cos)+float64(y*sin), float64(y*cos)-float64(x*sin)) {
 					count++
 				}
 			}
