@@ -32,19 +32,23 @@ func BenchmarkMixed(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var loops [2]*engine.Loop
-			for i, precision := range []string{"float32", "mixed"} {
-				_, loops[i] = loopOfConfig(b, c.config, append(c.overrides, "train.precision="+precision, "train.epoch_steps=1", "train.epochs=1000000000")...)
-				defer loops[i].Close()
-			}
 			var least [2]time.Duration
+			for i, precision := range []string{"float32", "mixed"} {
+				_, loops[i] = loopOfConfig(b, c.config, append(c.overrides, "train.precision="+precision, "train.epoch_steps=3", "train.epochs=1000000000")...)
+				defer loops[i].Close()
+				var before time.Time
+				loops[i].AddHook(engine.Hook{OnStep: func(l *engine.Loop, _ *engine.StepReport) error {
+					if t := time.Since(before); l.Step()%3 != 1 && (least[i] == 0 || t < least[i]) { // not the first of an epoch, which shuffles the images
+						least[i] = t
+					}
+					before = time.Now()
+					return nil
+				}})
+			}
 			round := func() {
-				for i, l := range loops {
-					begin := time.Now()
+				for _, l := range loops {
 					if err := l.RunEpoch(context.Background()); err != nil {
 						b.Fatal(err)
-					}
-					if t := time.Since(begin); least[i] == 0 || t < least[i] {
-						least[i] = t
 					}
 				}
 			}

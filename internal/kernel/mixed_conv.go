@@ -4,12 +4,16 @@ package kernel
 // inputs and weights would be rounded to bfloat16, which costs more digits than it saves products.
 func newMixedProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	switch {
+	case winogradFits(g) && phaseTilesOf(g).side == 4: // 25 products for 64 in single precision are as fast
+		gathering = newWinogradGather(g)
 	case g.stride*g.bigC%2 == 0 && g.kernelW*g.bigC%2 == 0:
 		gathering = newMixedGather(g)
 	default:
 		gathering = newGather(g)
 	}
 	switch odd := g.smallC%2 == 1; {
+	case winogradNarrowFits(g): // its 9 products for 16 in single precision are faster
+		spreading = newWinogradNarrow(g)
 	case g.narrow > 0 && odd:
 		spreading = newNarrow(g)
 	case g.narrow > 0:
