@@ -103,21 +103,38 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64, labels []int, err error) {
 	d := draw.in.Codes.Cols
 	x, labels = make([]float64, n*d), make([]int, n)
-	for i := range labels {
-		if err := stops(ctx, i, 64); err != nil {
-			return nil, nil, err
+	points := max(1, pairsAtOnce/m.Batch)
+	rows := make([]int, 0, min(n, points)*2*m.Batch)
+	for from := 0; from < n; from += points {
+		rows = rows[:0]
+		for i := from; i < min(from+points, n); i++ {
+			if err := stops(ctx, i, 64); err != nil {
+				return nil, nil, err
+			}
+			j := draw.factor()
+			labels[i] = j
+			for range m.Batch {
+				first := draw.row(j)
+				rows = append(rows, first, draw.like(first, j))
+			}
 		}
-		j := draw.factor()
-		labels[i] = j
-		point := x[i*d : (i+1)*d]
-		for range m.Batch {
-			first := draw.row(j)
-			a, b := draw.in.Codes.Row(first), draw.in.Codes.Row(draw.like(first, j))
-			addDifference(point, a, b, m.Batch)
+		of := 2 * m.Batch // rows of a point
+		err := each(ctx, len(rows)/of, func(i int) error {
+			point := x[(from+i)*d : (from+i+1)*d]
+			for at := i * of; at < (i+1)*of; at += 2 {
+				addDifference(point, draw.in.Codes.Row(rows[at]), draw.in.Codes.Row(rows[at+1]), m.Batch)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
 		}
 	}
 	return x, labels, nil
 }
+
+// pairsAtOnce is about the number of pairs that are drawn before their differences are computed.
+const pairsAtOnce = 1 << 16
 
 // predicted returns the accuracy on the points of each factor, and on all points.
 func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and Mnih
@@ -165,9 +166,14 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
 	d := in.Codes.Cols
 	scales = make([]float64, d)
-	column := make([]float64, in.Codes.Rows)
-	for c := range d {
-		deviation := unitColumn(in.Codes, c, column)
+	deviations, columns := make([]float64, d), make([][]float64, parallel.Threads())
+	parallel.ForWorkers(len(columns), d, func(worker, c int) {
+		if columns[worker] == nil {
+			columns[worker] = make([]float64, in.Codes.Rows)
+		}
+		deviations[c] = unitColumn(in.Codes, c, columns[worker])
+	})
+	for c, deviation := range deviations {
 		if n := float64(in.Codes.Rows); n > 1 {
 			deviation *= math.Sqrt(n / (n - 1))
 		}

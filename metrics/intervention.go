@@ -71,6 +71,11 @@ func (d *drawing) row(j int) int {
 
 // like draws a row with the same level of factor j as the given row, uniformly, the row itself included.
 func (d *drawing) like(row, j int) int {
-	members := d.levels[j].members(d.in.Levels[row*len(d.in.Factors)+j])
+	members := d.members(row, j)
 	return members[d.in.Stream.IntN(len(members))]
+}
+
+// members returns the rows with the same level of factor j as the given row.
+func (d *drawing) members(row, j int) []int {
+	return d.levels[j].members(d.in.Levels[row*len(d.in.Factors)+j])
 }

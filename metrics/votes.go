@@ -44,8 +44,9 @@ func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n
 		factors[v] = draw.factor()
 		first := draw.row(factors[v])
 		rows[v*m.Batch] = int32(first)
+		members := draw.members(first, factors[v])
 		for i := 1; i < m.Batch; i++ {
-			rows[v*m.Batch+i] = int32(draw.like(first, factors[v]))
+			rows[v*m.Batch+i] = int32(members[draw.in.Stream.IntN(len(members))])
 		}
 	}
 	found := make([]leastVariance, len(b.blocks)*n) // by block and vote

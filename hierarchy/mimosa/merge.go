@@ -3,6 +3,8 @@ package mimosa
 import (
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // findEdges returns the edge codes of every part, in any order (algorithm 6, lines 2 to 5): codes outside the convex
@@ -13,8 +15,8 @@ func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
 	var places []place
 	trees := make([]*tree, len(parts))
 	in := r.labels(parts)
+	parallel.For(len(parts), func(_, p int) { trees[p] = newTree(r.codes, r.d, parts[p]) })
 	for p, part := range parts {
-		trees[p] = newTree(r.codes, r.d, part)
 		for at := range part {
 			places = append(places, place{p, at})
 		}
@@ -108,8 +110,8 @@ func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 	type pair struct{ a, b int }
 	var pairs []pair
 	dim := func(p int) int32 { return r.dim[parts[p][0]] }
+	parallel.For(len(parts), func(_, p int) { trees[p] = newTree(r.codes, r.d, edges[p]) })
 	for b := range parts {
-		trees[b] = newTree(r.codes, r.d, edges[b])
 		for a := range b {
 			if dim(a) == dim(b) && len(edges[a]) > 0 && len(edges[b]) > 0 {
 				pairs = append(pairs, pair{a, b})

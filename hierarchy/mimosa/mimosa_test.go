@@ -298,7 +298,7 @@ func TestSameResults(t *testing.T) {
 	if len(first.Components) != 2 {
 		t.Fatalf("%d components", len(first.Components))
 	}
-	for _, threads := range []int{1, 3, 8} {
+	for _, threads := range []int{1, 2, 3, 16} {
 		func() {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 			r := learn(t, codes, d, o)

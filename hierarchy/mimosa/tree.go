@@ -3,6 +3,8 @@ package mimosa
 import (
 	"cmp"
 	"math"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // leafSize is the largest number of points of a leaf.
@@ -25,21 +27,68 @@ type treeNode struct {
 
 // newTree returns a tree of the given rows of all points.
 func newTree(all []float64, d int, rows []int32) *tree {
-	t := &tree{d: d, points: make([]float64, len(rows)*d), number: append([]int32(nil), rows...)}
-	if len(rows) > 0 {
-		t.grow(all, 0, len(rows))
+	nodes := nodesOf(len(rows))
+	t := &tree{
+		d: d, points: make([]float64, len(rows)*d), number: append([]int32(nil), rows...),
+		nodes: make([]treeNode, nodes), boxes: make([]float64, 2*d*nodes),
 	}
-	for i, r := range t.number {
-		copy(t.points[i*d:(i+1)*d], all[int(r)*d:])
+	if len(rows) == 0 {
+		return t
+	}
+	level := []branch{{0, 0, len(rows)}}
+	for len(level) > 0 { // branches of a level share no points and no nodes
+		below := make([][2]branch, len(level))
+		parallel.For(len(level), func(_, i int) {
+			if b := level[i]; b.to-b.from <= branchSize {
+				t.grow(all, b)
+			} else {
+				below[i][0], below[i][1] = t.divide(all, b)
+			}
+		})
+		level = level[:0]
+		for _, two := range below {
+			if two[0].to > 0 {
+				level = append(level, two[0], two[1])
+			}
+		}
 	}
 	return t
 }
 
-// grow adds the node of the points from..to, and those below it.
-func (t *tree) grow(all []float64, from, to int) {
-	d, at := t.d, len(t.nodes)
-	t.nodes = append(t.nodes, treeNode{from: int32(from), to: int32(to), least: t.number[from]})
-	t.boxes = append(t.boxes, make([]float64, 2*d)...)
+// branchSize is the number of points up to which one thread grows a branch.
+const branchSize = 1024
+
+// branch is a part of a tree to be grown: its first node and its points.
+type branch struct{ at, from, to int }
+
+// nodesOf returns the number of nodes of a tree of n points.
+func nodesOf(n int) int {
+	switch {
+	case n == 0:
+		return 0
+	case n <= leafSize:
+		return 1
+	}
+	return 1 + nodesOf(n/2) + nodesOf(n-n/2)
+}
+
+// grow sets all nodes of a branch, and its points.
+func (t *tree) grow(all []float64, b branch) {
+	left, right := t.divide(all, b)
+	if right.at > 0 {
+		t.grow(all, left)
+		t.grow(all, right)
+		return
+	}
+	for i := b.from; i < b.to; i++ {
+		copy(t.points[i*t.d:(i+1)*t.d], all[int(t.number[i])*t.d:])
+	}
+}
+
+// divide sets the first node of a branch, and returns those below it; none of a leaf.
+func (t *tree) divide(all []float64, b branch) (left, right branch) {
+	d, at, from, to := t.d, b.at, b.from, b.to
+	t.nodes[at] = treeNode{from: int32(from), to: int32(to), least: t.number[from]}
 	low, high := t.boxes[2*d*at:2*d*at+d], t.boxes[2*d*at+d:2*d*at+2*d]
 	for c := range low {
 		low[c], high[c] = math.Inf(1), math.Inf(-1)
@@ -51,7 +100,7 @@ func (t *tree) grow(all []float64, from, to int) {
 		}
 	}
 	if to-from <= leafSize {
-		return
+		return branch{}, branch{}
 	}
 	widest := 0
 	for c := range low {
@@ -63,9 +112,10 @@ func (t *tree) grow(all []float64, from, to int) {
 	split(t.number[from:to], middle-from, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(all[int(a)*d+widest], all[int(b)*d+widest]), cmp.Compare(a, b))
 	})
-	t.grow(all, from, middle)
-	t.nodes[at].right = int32(len(t.nodes))
-	t.grow(all, middle, to)
+	left = branch{at + 1, from, middle}
+	right = branch{left.at + nodesOf(middle-from), middle, to}
+	t.nodes[at].right = int32(right.at)
+	return left, right
 }
 
 // split moves the k least elements to the front (quickselect).

@@ -73,7 +73,7 @@ func fill(img *image.RGBA, r image.Rectangle, c color.RGBA) {
 	}
 }
 
-// WritePNG writes a picture as a PNG file. Pictures of runs are a tenth larger than at the default level, in two thirds of the time.
+// WritePNG writes a picture as a PNG file. Pictures of runs are 4 to 23 % larger than at the default level, in 65 % of the time to a little more than it.
 func WritePNG(w io.Writer, img image.Image) error {
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := encoder.Encode(w, img); err != nil {

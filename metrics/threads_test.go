@@ -1,0 +1,63 @@
+package metrics_test
+
+import (
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Results are the same on any number of threads, and the work is in sections of enough items for 16.
+func TestThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, c := range []struct {
+		name  string
+		m     Metric
+		d     int
+		items int // of the sections that share points or columns
+	}{
+		{"beta-vae", &BetaVAE{Batch: 64, Train: 2500, Test: 1500}, 10, 4000},
+		{"beta-vae, few pairs", &BetaVAE{Batch: 3, Train: 300, Test: 200, Standardise: true}, 10, 500},
+		{"factor-vae", &FactorVAE{Batch: 64, Train: 1500, Test: 900, Prune: 0.05}, 40, 90},
+	} {
+		var want Result
+		for _, threads := range []int{1, 2, 16} {
+			runtime.GOMAXPROCS(threads)
+			in := wide(1500, c.d)
+			in.Stream = rng.New(4, "threads")
+			if r := compute(t, c.m, in); threads == 1 {
+				want = r
+			} else if !reflect.DeepEqual(r, want) {
+				t.Errorf("%s with %d threads is another", c.name, threads)
+			}
+		}
+		in := wide(1500, c.d)
+		in.Stream = rng.New(4, "threads")
+		var n counter
+		stop := parallel.Record(&n)
+		compute(t, c.m, in)
+		stop()
+		if int(n) < c.items {
+			t.Errorf("%s: %d items in sections, want %d or more", c.name, n, c.items)
+		}
+	}
+}
+
+// counter counts the items of sections.
+type counter int
+
+func (*counter) Threads() int { return 16 }
+
+func (c *counter) Section(_, n int, body func(worker, i int)) {
+	*c += counter(n)
+	for i := range n {
+		body(0, i)
+	}
+}
+
+func (*counter) Background(work func() *parallel.Panic) (join func(), p *parallel.Panic) {
+	return func() {}, work()
+}
