@@ -21,7 +21,7 @@ func TestThreads(t *testing.T) {
 	}{
 		{"beta-vae", &BetaVAE{Batch: 64, Train: 2500, Test: 1500}, 10, 4000},
 		{"beta-vae, few pairs", &BetaVAE{Batch: 3, Train: 300, Test: 200, Standardise: true}, 10, 500},
-		{"factor-vae", &FactorVAE{Batch: 64, Train: 1500, Test: 900, Prune: 0.05}, 40, 90},
+		{"factor-vae", &FactorVAE{Batch: 64, Train: 1500, Test: 900, Prune: 0.05}, 40, 60},
 	} {
 		var want Result
 		for _, threads := range []int{1, 2, 16} {
