@@ -18,6 +18,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/cluster"
 	"github.com/unravel-ml/unravel/train"
@@ -225,7 +227,7 @@ func (f *clusterFlags) allotMemory(ctx context.Context, s *streams, j *cluster.J
 	n, most := min(len(runs), memoryKinds), 0.0
 	for i := range n {
 		r := runs[i*len(runs)/n]
-		peak, err := train.PeakMemory(ctx, r.Config)
+		peak, err := train.PeakMemory(ctx, train.Here(r.Config))
 		if ctx.Err() != nil {
 			return train.ErrStopped
 		}
@@ -268,8 +270,8 @@ func allot() {
 	}
 }
 
-// taskEnv lists variables that tasks get from whoever submits them.
-var taskEnv = []string{"UNRAVEL_DATA", "UNRAVEL_KERNEL"}
+// taskEnv lists variables that tasks get from whoever submits them: they are written into the job, since sites may keep the environment back.
+var taskEnv = []string{"UNRAVEL_DATA", kernel.Variable, lock.ClaimsVariable, lock.AfterVariable}
 
 // job describes the job of a command, whose tasks run the program with args.
 func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error) {

@@ -45,14 +45,3 @@ func TestClusterMistakes(t *testing.T) {
 		t.Error("there is a folder")
 	}
 }
-
-// Tasks make their own runs first, then the others, and end.
-func TestTasks(t *testing.T) {
-	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")
-	succeed(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
-	succeed(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
-	t.Setenv("SLURM_ARRAY_TASK_ID", "7")
-	if o := succeed(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
-		t.Error(o)
-	}
-}

@@ -24,7 +24,7 @@ func (f *simulateFlag) UnmarshalText(text []byte) (err error) {
 }
 
 // simulate estimates how long runs take, a run of each cost, and plays them on machines.
-func (f *simulateFlag) simulate(ctx context.Context, dir string, runs []sweep.Run) (*sweep.Simulation, error) {
+func (f *simulateFlag) simulate(ctx context.Context, log io.Writer, dir string, runs []sweep.Run) (*sweep.Simulation, error) {
 	at := map[string]int{}
 	var chosen []sweep.Run
 	costs := make([]int, len(runs))
@@ -37,7 +37,7 @@ func (f *simulateFlag) simulate(ctx context.Context, dir string, runs []sweep.Ru
 		}
 		costs[i] = place
 	}
-	list, err := forecasts(ctx, dir, chosen, max(1, runtime.GOMAXPROCS(0)/int(f.machines.Threads)))
+	list, err := forecasts(ctx, log, dir, chosen, max(1, runtime.GOMAXPROCS(0)/int(f.machines.Threads)), true)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func rounded(seconds float64) time.Duration {
 
 // simulateSweep simulates the runs of a sweep.
 func (c *sweepCommand) simulateSweep(ctx context.Context, s *streams, name string, runs []sweep.Run) error {
-	found, err := c.Simulate.simulate(ctx, c.Out, runs)
+	found, err := c.Simulate.simulate(ctx, s.log, c.Out, runs)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...
 		if dir == "" {
 			dir = runsOf(table)
 		}
-		found, err := c.Simulate.simulate(ctx, filepath.Clean(dir), runs)
+		found, err := c.Simulate.simulate(ctx, s.log, filepath.Clean(dir), runs)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", table.Name, err)
 		}

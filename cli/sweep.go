@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -175,7 +176,7 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 
 // dryRun lists the runs that would be made.
 func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run) error {
-	list, err := forecasts(ctx, c.Out, runs, c.Jobs)
+	list, err := forecasts(ctx, s.log, c.Out, runs, c.Jobs, c.On != "")
 	if err != nil {
 		return err
 	}
@@ -194,13 +195,23 @@ func forecastRuns(list []sweep.Forecast) []sweepRun {
 	return runs
 }
 
-// forecasts estimates the times of runs, by rehearsals in processes of their own.
-func forecasts(ctx context.Context, dir string, runs []sweep.Run, jobs int) ([]sweep.Forecast, error) {
+// forecasts estimates the times of runs, by rehearsals in processes of their own. Runs that are made elsewhere may want a precision that this processor
+// lacks; they are rehearsed in float32.
+func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, jobs int, elsewhere bool) ([]sweep.Forecast, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return sweep.Forecasts(ctx, dir, runs, jobs, sweep.RehearseProcesses(program, "rehearse"))
+	rehearse := sweep.RehearseProcesses(program, "rehearse")
+	if !elsewhere {
+		return sweep.Forecasts(ctx, dir, runs, jobs, rehearse)
+	}
+	if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
+		fmt.Fprintln(log, "mixed precision is not to be had here: its runs are estimated in float32")
+	}
+	return sweep.Forecasts(ctx, dir, runs, jobs, func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+		return rehearse(ctx, train.Here(c), threads, alone)
+	})
 }
 
 // total estimates the time of runs made several at a time.

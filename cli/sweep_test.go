@@ -213,7 +213,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 
 func TestSweepProgress(t *testing.T) {
 	var w strings.Builder
-	p := &sweepProgress{w: &w, every: time.Hour}
+	p := &sweepProgress{w: &w, every: time.Hour, idle: time.Hour}
 	p.observe(sweep.Status{Runs: 4, Running: 1, Left: -1})
 	p.observe(sweep.Status{Runs: 4, Running: 1, Part: 0.1, Left: time.Minute})
 	p.observe(sweep.Status{Runs: 4, Running: 1, Finished: 1, Failed: 1, Elsewhere: 1, Part: 0.5, Left: 90 * time.Second})
@@ -222,6 +222,22 @@ func TestSweepProgress(t *testing.T) {
 	p.clear()
 	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
 		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+}
+
+// A line is written again when something but the time left has changed, or when it is long ago.
+func TestSweepProgressRepeats(t *testing.T) {
+	waits := sweep.Status{Runs: 4, Elsewhere: 1, Left: time.Hour}
+	for idle, want := range map[time.Duration]int{time.Hour: 2, 0: 4} {
+		var w strings.Builder
+		p := &sweepProgress{w: &w, idle: idle}
+		for i, part := range []float64{0, 0, 0.001, 0.25} {
+			waits.Part, waits.Left = part, time.Hour-time.Duration(i)*time.Minute
+			p.observe(waits)
+		}
+		if n := strings.Count(w.String(), "\n"); n != want {
+			t.Errorf("after %v without anything new: %d lines, want %d:\n%s", idle, n, want, w.String())
+		}
 	}
 }
 

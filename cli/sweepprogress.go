@@ -14,23 +14,25 @@ import (
 	"github.com/unravel-ml/unravel/sweep"
 )
 
-// sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then.
+// sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then, rarely where nothing changes.
 type sweepProgress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is none
 	every    time.Duration
+	idle     time.Duration // between lines without anything new
 
 	lock  sync.Mutex
 	last  time.Time
-	ended int // runs, when the last line was written
-	drawn int // letters of the line that stands
+	ended int    // runs, when the last line was written
+	state string // what the last line said, but for the time that is left
+	drawn int    // letters of the line that stands
 }
 
 // barWidth is the width of the bar, in letters.
 const barWidth = 24
 
 func newSweepProgress(w io.Writer) *sweepProgress {
-	p := &sweepProgress{w: w, terminal: plain.Terminal(w), every: 10 * time.Second}
+	p := &sweepProgress{w: w, terminal: plain.Terminal(w), every: 10 * time.Second, idle: time.Minute}
 	if p.terminal != nil {
 		p.every = 200 * time.Millisecond
 	}
@@ -42,10 +44,11 @@ func (p *sweepProgress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	ended := s.Finished + s.Failed
-	if time.Since(p.last) < p.every && (p.terminal != nil || ended == p.ended) {
+	since, state := time.Since(p.last), steady(s)
+	if since < p.every && (p.terminal != nil || ended == p.ended) || p.terminal == nil && since < p.idle && state == p.state {
 		return
 	}
-	p.last, p.ended = time.Now(), ended
+	p.last, p.ended, p.state = time.Now(), ended, state
 	if p.terminal == nil {
 		fmt.Fprintln(p.w, s)
 		return
@@ -58,6 +61,12 @@ func (p *sweepProgress) observe(s sweep.Status) {
 	p.erase()
 	fmt.Fprint(p.terminal, line)
 	p.drawn = len(line)
+}
+
+// steady returns what a line says of a sweep, but for the time that is left.
+func steady(s sweep.Status) string {
+	s.Left = -1
+	return s.String()
 }
 
 // say writes a line of text.

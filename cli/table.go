@@ -205,7 +205,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 		return nil, err
 	}
 	if c.DryRun {
-		list, err := forecasts(ctx, c.Runs, runs, c.Jobs)
+		list, err := forecasts(ctx, s.log, c.Runs, runs, c.Jobs, c.On != "")
 		if err != nil {
 			return nil, err
 		}

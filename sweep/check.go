@@ -15,8 +15,8 @@ const (
 )
 
 // check reports configs of missing runs that cannot be trained. Of runs that differ only in their seed it checks one. When
-// the context ends, the error is train.ErrStopped.
-func check(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) error {
+// the context ends, the error is train.ErrStopped. Of runs that are made elsewhere it leaves out what this machine's processor lacks.
+func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, say func(format string, args ...any)) error {
 	entries, err := Scan(dir)
 	if err != nil {
 		return err
@@ -36,7 +36,11 @@ func check(ctx context.Context, dir string, runs []Run, retry bool, say func(for
 			said = true
 			say("checking the configs of %d runs, %d so far", len(runs), i)
 		}
-		if err := train.Check(r.Config); err != nil {
+		c := r.Config
+		if elsewhere {
+			c = train.Here(c)
+		}
+		if err := train.Check(c); err != nil {
 			if len(mistakes) == maxMistakes {
 				mistakes = append(mistakes, errors.New("and more"))
 				break

@@ -50,7 +50,7 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
 	}
-	if err := check(ctx, dir, runs, o.Retry, o.Say); err != nil {
+	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Say); err != nil {
 		return nil, err
 	}
 	dirs, err := place(ctx, dir, runs)

@@ -25,7 +25,7 @@ type Progress struct {
 // Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does, and returns what the folders say. With
 // retry, failed runs are missing again.
 func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) (*Progress, error) {
-	if err := check(ctx, dir, runs, retry, say); err != nil {
+	if err := check(ctx, dir, runs, retry, true, say); err != nil {
 		return nil, err
 	}
 	dirs, err := place(ctx, dir, runs)

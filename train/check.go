@@ -34,6 +34,15 @@ func Check(c Config) error {
 	return nil
 }
 
+// Here returns a config as this machine can check it, estimate its memory and rehearse it: in float32 where the processor lacks
+// mixed precision. It is for runs that other machines make, which check the config itself.
+func Here(c Config) Config {
+	if c.Train.Precision.Check() != nil {
+		c.Train.Precision = engine.Float32
+	}
+	return c
+}
+
 // measurable reports more images than there is memory to measure.
 func (e *Experiment) measurable() error {
 	n := e.Data.Len()

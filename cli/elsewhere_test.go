@@ -1,0 +1,58 @@
+//go:build unix
+
+package cli
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a sweep is told by its environment is written into the job, and what this machine's processor lacks keeps no job back: a task records it for its run.
+func TestTasksOfAnotherMachine(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
+	t.Setenv("UNRAVEL_KERNEL", "go")
+	t.Setenv("UNRAVEL_DATA", "/d e")
+	t.Setenv("UNRAVEL_CLAIMS", "always")
+	t.Setenv("UNRAVEL_CLAIMS_AFTER", "30s")
+	kubernetes := []string{"--on", "kubernetes", "--image", "i", "--volume", "c:/"}
+	for _, c := range []struct{ args, want []string }{
+		{[]string{"--on", "slurm"}, []string{"export UNRAVEL_DATA='/d e'\n", "export UNRAVEL_KERNEL=go\n", "export UNRAVEL_CLAIMS=always\n", "export UNRAVEL_CLAIMS_AFTER=30s\n"}},
+		{kubernetes, []string{"UNRAVEL_DATA\n", "UNRAVEL_KERNEL\n", "UNRAVEL_CLAIMS\n", "value: always\n", "UNRAVEL_CLAIMS_AFTER\n", "value: 30s\n"}},
+	} {
+		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", file, "--out", dir, "--print"}, c.args...)...).end()
+		for _, want := range c.want {
+			if o.code != 0 || !strings.Contains(o.out, want) {
+				t.Errorf("%v: %q is missing: %v", c.args, want, o)
+			}
+		}
+	}
+	const here = "mixed precision is not to be had here"
+	for _, args := range [][]string{{"--simulate", "nodes=1,cores=1"}, {"--dry-run", "--on", "slurm"}} {
+		if o := start(t, append([]string{"sweep", file, "--out", dir}, args...)...).end(); o.code != 0 || !strings.Contains(o.log, here) {
+			t.Errorf("%v: %v", args, o)
+		}
+	}
+	checkMistake(t, start(t, "sweep", file, "--out", dir).end(), 2, "train.precision") // this machine is meant
+	if exists(dir) {
+		t.Error("there is a folder")
+	}
+	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 || strings.Count(o.out, "failed") != 2 {
+		t.Errorf("a task: %v", o)
+	}
+	if text := readFile(t, filepath.Join(dir, "seed0", "run.json")); !strings.Contains(string(text), "AVX512_BF16") {
+		t.Errorf("the run says %s", text)
+	}
+}
+
+// Tasks make their own runs first, then the others, and end.
+func TestTasks(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")
+	succeed(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
+	succeed(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
+	t.Setenv("SLURM_ARRAY_TASK_ID", "7")
+	if o := succeed(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
+		t.Error(o)
+	}
+}
