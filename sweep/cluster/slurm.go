@@ -62,7 +62,7 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 		options = append(options, "--partition="+j.Partition)
 	}
 	if j.Time > 0 {
-		options = append(options, "--time="+slurmTime(j.Time), fmt.Sprintf("--signal=B:TERM@%d", int(saveTime.Seconds())))
+		options = append(options, "--time="+slurmTime(j.Time))
 	}
 	if j.CPUs > 0 {
 		options = append(options, fmt.Sprintf("--cpus-per-task=%d", j.CPUs))
@@ -71,6 +71,8 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 		options = append(options, fmt.Sprintf("--mem=%dK", (j.Memory+1023)/1024))
 	}
 	output := strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt"
+	// Also where the time is the partition's, and for pre-emption by Slurm that sends this signal.
+	options = append(options, fmt.Sprintf("--signal=B:TERM@%d", int(saveTime.Seconds())))
 	options = append(options, "--requeue", "--open-mode=append", "--chdir="+j.Work, "--output="+output)
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")

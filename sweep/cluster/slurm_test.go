@@ -43,6 +43,10 @@ func TestSlurmText(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
+	j.Time = 0 // the partition's
+	if text, err := (Slurm{}).Text(j); err != nil || !strings.Contains(string(text), "--signal=B:TERM@60\n") || strings.Contains(string(text), "--time") {
+		t.Errorf("%v\n%s", err, text)
+	}
 	j.Work = "a\nb"
 	if _, err := (Slurm{}).Text(j); err == nil {
 		t.Error("a line break is in the script")
