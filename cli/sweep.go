@@ -195,7 +195,10 @@ func forecastRuns(list []sweep.Forecast) []sweepRun {
 	return runs
 }
 
-// forecasts estimates the times of runs, by rehearsals in processes of their own. Runs that are made elsewhere may want a precision that this processor
+// rehearsing is when a dry run stops to rehearse kinds of runs that it has not rehearsed yet.
+const rehearsing = time.Minute
+
+// forecasts estimates the times of runs, by rehearsals in processes of their own, whose progress it logs. Runs that are made elsewhere may want a precision that this processor
 // lacks; they are rehearsed in float32.
 func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, jobs int, elsewhere bool) ([]sweep.Forecast, error) {
 	program, err := os.Executable()
@@ -203,15 +206,28 @@ func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		return nil, err
 	}
 	rehearse := sweep.RehearseProcesses(program, "rehearse")
-	if !elsewhere {
-		return sweep.Forecasts(ctx, dir, runs, jobs, rehearse)
+	progress := newSweepProgress(log)
+	defer progress.clear()
+	how := sweep.Forecasting{Jobs: jobs, Rehearse: rehearse, Limit: rehearsing, Observe: progress.rehearsal}
+	if elsewhere {
+		if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
+			progress.say("mixed precision is not to be had here: its runs are estimated in float32")
+		}
+		how.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+			return rehearse(ctx, train.Here(c), threads, alone)
+		}
 	}
-	if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
-		fmt.Fprintln(log, "mixed precision is not to be had here: its runs are estimated in float32")
+	list, err := sweep.Forecasts(ctx, dir, runs, how)
+	like := 0
+	for _, f := range list {
+		if f.Like != "" {
+			like++
+		}
 	}
-	return sweep.Forecasts(ctx, dir, runs, jobs, func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
-		return rehearse(ctx, train.Here(c), threads, alone)
-	})
+	if like > 0 {
+		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, counted(like, "run"))
+	}
+	return list, err
 }
 
 // total estimates the time of runs made several at a time.
@@ -233,6 +249,9 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 		if f.State != sweep.Finished {
 			missing++
 			takes = span(f.Takes.Seconds())
+			if f.Like != "" {
+				takes += ", as " + f.Like
+			}
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
 	}

@@ -54,7 +54,25 @@ func (p *sweepProgress) observe(s sweep.Status) {
 		return
 	}
 	full := int(s.Part * barWidth)
-	line := "[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String()
+	p.draw("[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String())
+}
+
+// rehearsal says that a rehearsal begins.
+func (p *sweepProgress) rehearsal(run string, nth, most int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	line := fmt.Sprintf("rehearsing %s, %d of at most %d", run, nth, most)
+	switch {
+	case p.terminal != nil:
+		p.draw(line)
+	case time.Since(p.last) >= p.every:
+		p.last = time.Now()
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// draw replaces the line on the terminal.
+func (p *sweepProgress) draw(line string) {
 	if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && width > 0 {
 		line = line[:min(len(line), width-1)]
 	}

@@ -23,16 +23,25 @@ type Forecast struct {
 	State State         // in the folder
 	Dir   string        // empty: it has no folder yet
 	Takes time.Duration // 0: it is finished
+	Like  string        // the run whose rehearsal stands for its own, for which no time was left; empty: its time is from runs of equal cost
 }
 
 // Rehearser estimates the time of a run on a number of threads; alone: of its training only. See [train.Rehearse].
 type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
-// Forecasts lists what Execute would do with jobs concurrent runs, and estimates the time of each missing run from finished runs
-// that differ only in seed; failing that, it rehearses a run of each kind, as many at once as there will be. What follows training is rehearsed once for runs
-// of the same data, model and metrics. A nil rehearser is [train.Rehearse] in
-// this process, alone. Nothing is written to the folder.
-func Forecasts(ctx context.Context, dir string, runs []Run, jobs int, rehearse Rehearser) ([]Forecast, error) {
+// Forecasting is how [Forecasts] estimates times.
+type Forecasting struct {
+	Jobs     int                             // concurrent runs
+	Rehearse Rehearser                       // nil: [train.Rehearse] in this process, alone
+	Limit    time.Duration                   // no rehearsal but the first begins later; 0: none is too late
+	Observe  func(run string, nth, most int) // is called when a rehearsal begins, of so many at most; nil: nobody looks
+}
+
+// Forecasts lists what Execute would do, and estimates the time of each missing run from finished runs of equal cost ([CostOf]); failing that, it
+// rehearses a run of each cost, as many at once as there will be. What follows training is rehearsed once for runs of the same data, model and metrics.
+// Each rehearsal is of the run least like those before it; when the limit has passed, the others take as long as the rehearsed one most like them.
+// Nothing is written to the folder.
+func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
@@ -42,40 +51,49 @@ func Forecasts(ctx context.Context, dir string, runs []Run, jobs int, rehearse R
 		if e.State != Finished {
 			continue
 		}
-		kind := kindOf(Run{Config: e.Config, Hash: e.Hash})
-		if known[kind] == nil {
-			known[kind] = &average{}
+		cost := CostOf(Run{Config: e.Config, Hash: e.Hash})
+		if known[cost] == nil {
+			known[cost] = &average{}
 		}
-		known[kind].add(secondsOf(e.Record))
+		known[cost].add(secondsOf(e.Record))
 	}
 	found := Find(entries)
 	var list []Forecast
+	unknown := &kinds{}
+	costs := make([]string, len(runs))
 	missing := 0
-	for _, r := range runs {
+	for i, r := range runs {
 		f := Forecast{Run: r, State: Unfinished}
 		if e, ok := found[r.Hash]; ok {
 			f.State, f.Dir = e.State, e.Dir
 		}
 		if f.State != Finished {
 			missing++
+			if costs[i] = CostOf(r); known[costs[i]] == nil {
+				unknown.add(costs[i], r)
+			}
 		}
 		list = append(list, f)
 	}
-	r := &rehearsals{jobs: max(1, min(jobs, missing)), rehearse: rehearse, ends: map[string]*train.Estimate{}}
+	how.Jobs = max(1, min(how.Jobs, missing))
+	if err := unknown.rehearse(ctx, &rehearsals{Forecasting: how, ends: map[string]*train.Estimate{}}); err != nil {
+		return nil, err
+	}
 	for i := range list {
 		f := &list[i]
 		if f.State == Finished {
 			continue
 		}
-		kind := kindOf(f.Run)
-		if known[kind] == nil {
-			e, err := r.of(ctx, f.Run)
-			if err != nil {
-				return nil, err
+		seconds := 0.0
+		if k := unknown.find(costs[i]); k != nil {
+			seconds = k.seconds()
+			if k.estimate == nil {
+				f.Like = k.nearest.run.Name
 			}
-			known[kind] = &average{e.Seconds(), 1}
+		} else {
+			seconds = known[costs[i]].mean()
 		}
-		f.Takes = time.Duration(known[kind].mean() * float64(time.Second))
+		f.Takes = time.Duration(seconds * float64(time.Second))
 	}
 	return list, nil
 }
@@ -85,16 +103,15 @@ func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.B
 
 // rehearsals estimate runs that have no finished ones of their kind.
 type rehearsals struct {
-	jobs     int
-	rehearse Rehearser
-	ends     map[string]*train.Estimate // by what follows training
+	Forecasting
+	ends map[string]*train.Estimate // by what follows training
 }
 
 // of estimates a run.
 func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 	c := run.Config
 	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer
-	end := kindOf(Run{Config: c, Hash: run.Hash})
+	end := CostOf(Run{Config: c, Hash: run.Hash})
 	known := r.ends[end]
 	e, err := r.together(ctx, run, known != nil)
 	switch {
@@ -109,7 +126,7 @@ func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 
 // together makes as many rehearsals of a run at once as there are jobs, and returns the slowest.
 func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
-	threads, jobs, rehearse := max(1, runtime.GOMAXPROCS(0)/r.jobs), r.jobs, r.rehearse
+	threads, jobs, rehearse := max(1, runtime.GOMAXPROCS(0)/r.Jobs), r.Jobs, r.Rehearse
 	if rehearse == nil {
 		jobs = 1
 		rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {

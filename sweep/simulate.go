@@ -274,10 +274,10 @@ func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 	return list
 }
 
-var weightLine = regexp.MustCompile(`: -?[0-9]*\.[0-9]+(e[-+]?[0-9]+)?$`)
+var weightLine = regexp.MustCompile(`: -?([0-9]*\.[0-9]+(e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+)$`)
 
 // CostOf returns a text that is the same for runs that take equally long: of their configs without names, seeds, starts, and weights and rates, which are the numbers with
-// a point in losses and optimisers.
+// a point or an exponent in losses and optimisers.
 func CostOf(r Run) string {
 	c := r.Config
 	c.Seed, c.Init = 0, nil

@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -220,7 +221,7 @@ func TestNames(t *testing.T) {
 
 // Runs that differ in seeds are one rehearsal by as many as run at once; what follows training is rehearsed once for losses of all weights.
 func TestForecastsRehearse(t *testing.T) {
-	plan := "seeds: [0, 1]\nproduct: {losses.0.reconstruction.weight: [1, 2], train.epochs: [2, 3]}\n"
+	plan := "seeds: [0, 1]\nproduct: {losses.0.reconstruction.likelihood: [bernoulli, gaussian], train.epochs: [2, 3]}\n"
 	var lock sync.Mutex
 	whole, alone, threads := 0, 0, 0
 	rehearse := func(_ context.Context, c train.Config, n int, only bool) (*train.Estimate, error) {
@@ -235,7 +236,7 @@ func TestForecastsRehearse(t *testing.T) {
 		return &train.Estimate{Training: float64(c.Train.Epochs), Draw: 10}, nil
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
-	list, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), 2, rehearse)
+	list, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: rehearse})
 	if err != nil || len(list) != 8 {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestForecastsRehearse(t *testing.T) {
 	failing := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {
 		return nil, errors.New("no images")
 	}
-	if _, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), 2, failing); err == nil || !strings.Contains(err.Error(), "no images") {
+	if _, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: failing}); err == nil || !strings.Contains(err.Error(), "no images") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -282,7 +283,7 @@ func TestForecasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Forecasts(context.Background(), dir, runs, 2, nil)
+	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2})
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
 	}
@@ -300,7 +301,47 @@ func TestForecasts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Forecasts(ctx, dir, runs, 1, nil); !errors.Is(err, train.ErrStopped) {
+	if _, err := Forecasts(ctx, t.TempDir(), runs, Forecasting{}); !errors.Is(err, train.ErrStopped) {
 		t.Error(err)
+	}
+}
+
+// When the time for rehearsals is over, the run least like the first has been rehearsed before those like it, and each other one takes as long as the
+// rehearsed one most like it, with training in proportion.
+func TestForecastsLimit(t *testing.T) {
+	plan := "list: [{name: short, train.epochs: 2}, {name: long, train.epochs: 6}, {name: batches, train.epochs: 2, train.batch: 4, train.clip: 3}]\n"
+	var said, rehearsed []string
+	rehearse := func(_ context.Context, c train.Config, _ int, _ bool) (*train.Estimate, error) {
+		rehearsed = append(rehearsed, fmt.Sprint(c.Train.Epochs, c.Train.Clip))
+		time.Sleep(20 * time.Millisecond)
+		return &train.Estimate{Training: float64(c.Train.Epochs), Measure: 1}, nil
+	}
+	observe := func(run string, nth, most int) { said = append(said, fmt.Sprint(run, " ", nth, " ", most)) }
+	list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Nanosecond, Observe: observe})
+	if err != nil || len(rehearsed) != 1 || len(said) != 1 || !strings.HasSuffix(said[0], " 1 3") {
+		t.Fatalf("rehearsed %v, said %q, %v", rehearsed, said, err)
+	}
+	for i, want := range []time.Duration{3 * time.Second, 7 * time.Second, 3 * time.Second} {
+		if f := list[i]; f.Takes != want || (f.Like == "") != (i == 0) || i > 0 && f.Like != list[0].Name {
+			t.Errorf("%s takes %v as %q, want %v", f.Name, f.Takes, f.Like, want)
+		}
+	}
+	rehearsed = nil
+	list, err = Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Hour})
+	if err != nil || len(rehearsed) != 3 || rehearsed[1] != "2 3" || list[1].Like != "" {
+		t.Errorf("rehearsed %v of %v, %v", rehearsed, list, err)
+	}
+}
+
+// Runs whose weights and rates differ are one rehearsal, in whatever form their numbers are.
+func TestForecastsWeights(t *testing.T) {
+	count := 0
+	rehearse := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {
+		count++
+		return &train.Estimate{Training: 1}, nil
+	}
+	plan := "product: {losses.0.reconstruction.weight: [0.5, 2.5, 1e-7], train.optimizer: [{adam: {lr: 1e-7}}, {adam: {lr: 0.25}}]}\n"
+	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse}); err != nil || len(list) != 6 || count != 1 {
+		t.Errorf("%d rehearsals of %d runs, %v", count, len(list), err)
 	}
 }

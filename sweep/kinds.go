@@ -1,0 +1,113 @@
+package sweep
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+// kinds are runs of different cost that are to be estimated.
+type kinds struct{ list []*kind }
+
+// kind is a run that stands for those of its cost.
+type kind struct {
+	cost     string
+	lines    map[string]bool // of cost
+	run      Run
+	estimate *train.Estimate // nil: it was not rehearsed
+	nearest  *kind           // the rehearsed one most like it; nil: there is none yet
+	distance int             // from that
+}
+
+// find returns the kind of a cost, or nil.
+func (ks *kinds) find(cost string) *kind {
+	for _, k := range ks.list {
+		if k.cost == cost {
+			return k
+		}
+	}
+	return nil
+}
+
+// add adds a run if it is the first of its cost.
+func (ks *kinds) add(cost string, r Run) {
+	if ks.find(cost) != nil {
+		return
+	}
+	k := &kind{cost: cost, lines: map[string]bool{}, run: r, distance: math.MaxInt}
+	for line := range strings.Lines(cost) {
+		k.lines[line] = true
+	}
+	ks.list = append(ks.list, k)
+}
+
+// rehearse rehearses one kind after the other, always the one least like all before it, until the time is over.
+func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
+	begin := time.Now()
+	for n := range ks.list {
+		if n > 0 && r.Limit > 0 && time.Since(begin) > r.Limit {
+			return nil
+		}
+		next := ks.farthest()
+		if r.Observe != nil {
+			r.Observe(next.run.Name, n+1, len(ks.list))
+		}
+		e, err := r.of(ctx, next.run)
+		if err != nil {
+			return err
+		}
+		next.estimate = e
+		for _, k := range ks.list {
+			if d := k.to(next); d < k.distance {
+				k.nearest, k.distance = next, d
+			}
+		}
+	}
+	return nil
+}
+
+// farthest returns the kind least like those that were rehearsed, the first of several.
+func (ks *kinds) farthest() (far *kind) {
+	for _, k := range ks.list {
+		if k.estimate == nil && (far == nil || k.distance > far.distance) {
+			far = k
+		}
+	}
+	return far
+}
+
+// to returns how many lines only one of two kinds has.
+func (k *kind) to(o *kind) (n int) {
+	for line := range k.lines {
+		if !o.lines[line] {
+			n++
+		}
+	}
+	for line := range o.lines {
+		if !k.lines[line] {
+			n++
+		}
+	}
+	return n
+}
+
+// seconds is the time of a run, by its own rehearsal or by the nearest with training in proportion to its length.
+func (k *kind) seconds() float64 {
+	if k.estimate != nil {
+		return k.estimate.Seconds()
+	}
+	e := *k.nearest.estimate
+	own, other := k.run.Config.Train, k.nearest.run.Config.Train
+	longer := 1.0
+	switch both := own.EpochSteps > 0 && other.EpochSteps > 0; {
+	case both && other.Epochs > 0:
+		longer = float64(own.Epochs*own.EpochSteps*own.Batch) / float64(other.Epochs*other.EpochSteps*other.Batch)
+	case own.EpochSteps == other.EpochSteps && other.Epochs > 0:
+		longer = float64(own.Epochs) / float64(other.Epochs)
+	}
+	e.Training, e.During = longer*e.Training, longer*e.During
+	return e.Seconds()
+}
