@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -56,7 +57,8 @@ func (f *simulateFlag) simulate(ctx context.Context, log io.Writer, dir string, 
 type simulated struct {
 	Name string `json:"name"`
 	*sweep.Simulation
-	Limit string `json:"limit"`
+	Limit   string   `json:"limit"`
+	Assumed []string `json:"assumed"` // KEY=NUMBER that were not given
 }
 
 // print writes a simulation.
@@ -72,6 +74,9 @@ func (f *simulateFlag) print(w io.Writer, s *sweep.Simulation) error {
 	fmt.Fprintf(t, "following\t%s for the first look\n", rounded(s.Follow))
 	fmt.Fprintf(t, "more nodes\tend no sooner from %.0f on\n", s.RunNodes)
 	fmt.Fprintf(t, "limit\t%s\n", s.Limit(m))
+	if len(m.Assumed) > 0 {
+		fmt.Fprintf(t, "assumed\t%s\n", strings.Join(m.Assumed, ","))
+	}
 	return t.Flush()
 }
 
@@ -94,7 +99,7 @@ func (c *sweepCommand) simulateSweep(ctx context.Context, s *streams, name strin
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(simulated{name, found, found.Limit(c.Simulate.machines)})
+		return json.NewEncoder(s.out).Encode(simulated{name, found, found.Limit(c.Simulate.machines), c.Simulate.machines.Assumed})
 	}
 	return c.Simulate.print(s.out, found)
 }
@@ -134,7 +139,7 @@ func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...
 		limit := found.Limit(c.Simulate.machines)
 		switch {
 		case c.JSON:
-			if err := json.NewEncoder(s.out).Encode(simulated{table.Name, found, limit}); err != nil {
+			if err := json.NewEncoder(s.out).Encode(simulated{table.Name, found, limit, c.Simulate.machines.Assumed}); err != nil {
 				return err
 			}
 		case len(names) == 1:
@@ -142,6 +147,9 @@ func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...
 		default:
 			fmt.Fprintf(t, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", table.Name, found.Runs, found.CoreHours, rounded(found.Wall), rounded(found.Longest), 100*found.Use, limit)
 		}
+	}
+	if !c.JSON && len(names) > 1 {
+		fmt.Fprintf(t, "assumed: %s\n", strings.Join(c.Simulate.machines.Assumed, ","))
 	}
 	return t.Flush()
 }

@@ -25,7 +25,7 @@ type sweepCommand struct {
 	DryRun bool   `help:"List the runs that would be made with an estimate of their time; run nothing."`
 	Retry  bool   `help:"Repeat failed runs too."`
 
-	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; run nothing. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder (see docs/scale.md)."`
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; run nothing. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder; those that are absent are assumptions about a usual cluster, which are printed (see docs/scale.md)."`
 
 	Out  string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`

@@ -30,6 +30,8 @@ type Machines struct {
 	Interval   float64 // seconds between checkpoints
 	Run        float64 // operations of a run beside its checkpoints
 	Folder     float64 // operations of a task on the folder of each run when it begins; tasks of a node share them
+
+	Assumed []string // keys that were not given, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
 }
 
 // machineKeys are the keys of Machines in a text.
@@ -55,7 +57,7 @@ var machineKeys = []struct {
 	{"folder", func(m *Machines) *float64 { return &m.Folder }, 15, 0, false},
 }
 
-// ParseMachines parses a list such as nodes=64,cores=64,threads=1. Nodes and cores must be given; the others are usual figures of a network's file
+// ParseMachines parses a list such as nodes=64,cores=64,threads=1. Nodes and cores must be given; the others are assumed to be as of a usual network's file
 // system and of Slurm.
 func ParseMachines(text string) (*Machines, error) {
 	m, given := &Machines{}, map[string]bool{}
@@ -90,6 +92,9 @@ func ParseMachines(text string) (*Machines, error) {
 	for i, k := range machineKeys {
 		if math.IsNaN(*k.value(m)) {
 			return nil, fmt.Errorf("%s is missing; want nodes=N,cores=N", names[i])
+		}
+		if !given[k.key] {
+			m.Assumed = append(m.Assumed, fmt.Sprintf("%s=%v", k.key, k.usual))
 		}
 	}
 	if m.Threads > m.Cores {

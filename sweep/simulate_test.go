@@ -13,7 +13,6 @@ func machines(t *testing.T, text string) *Machines {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Array = math.Inf(1)
 	m.Array = 1e9
 	return m
 }
@@ -110,6 +109,9 @@ func TestParseMachines(t *testing.T) {
 	m, err := ParseMachines("nodes=64, cores=128,threads=4,start=2.5")
 	if err != nil || m.Places() != 64*32 || m.Start != 2.5 || m.Ops != 10000 {
 		t.Errorf("%+v, %v", m, err)
+	}
+	if got, want := strings.Join(m.Assumed, ","), "spread=0.1,array=1001,ops=10000,latency=0.3,bandwidth=1000,checkpoint=5,interval=30,run=1000,folder=15"; got != want {
+		t.Errorf("assumed: %s; want %s", got, want)
 	}
 	for text, want := range map[string]string{
 		"": "want KEY=NUMBER", "nodes=64": "cores is missing", "nodes=64,cores": `"cores": want KEY=NUMBER`, "nodes=0,cores=1": "nodes=0: want a whole number of 1 or more",
