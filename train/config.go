@@ -310,13 +310,14 @@ func (c Config) sameTraining(other Config) error {
 	if err != nil || bytes.Equal(a, b) {
 		return err
 	}
-	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
-	for i := range min(len(x), len(y)) {
-		if !bytes.Equal(x[i], y[i]) {
-			return fmt.Errorf("a run is resumed with the config it was started with: it has %q, now %q", bytes.TrimSpace(x[i]), bytes.TrimSpace(y[i]))
-		}
+	d, err := differing(a, b)
+	if p, q := c.Train.Precision, other.Train.Precision; p != q { // one of them is not written
+		d = &difference{"train.precision", p.String(), q.String()}
 	}
-	return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
+	if err != nil || d == nil {
+		return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
+	}
+	return fmt.Errorf("a run is resumed with the config it was started with: %v", d)
 }
 
 // Hash names what a run computes: configs that differ only in name, threads, checkpoints (but for a best one) or figures

@@ -232,11 +232,23 @@ func TestSameTraining(t *testing.T) {
 			t.Errorf("%s: %v", o, err)
 		}
 	}
+	for o, want := range map[string]string{
+		"train.precision=mixed": "train.precision: the run began with float32, now mixed", "train.clip=1": "train.clip: the run began with 0.0, now 1.0",
+		"train.average={decay: 0.5}": "train.average: the run began without it, now {decay: 0.5", "train.schedule=cosine": "train.schedule: the run began with constant, now cosine",
+		"losses.1.kl.weight=2": "losses.1.kl.weight: the run began with ", "losses=[kl]": "losses: the run began with [",
+	} {
+		if err := a.sameTraining(load(t, o)); err == nil || !strings.Contains(err.Error(), ": "+want) {
+			t.Errorf("%s: %v, want %s", o, err, want)
+		}
+		if err := load(t, o).sameTraining(a); err == nil || !strings.Contains(err.Error(), ": "+want[:strings.Index(want, ":")]+": ") {
+			t.Errorf("%s, the other way: %v", o, err)
+		}
+	}
 	dir := t.TempDir()
 	trainIn(t, dir, a, false)
 	_, err := Run(context.Background(), load(t, "seed=2"), Options{Dir: dir, Resume: true})
 	var mistake *config.Error
-	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), `it has "seed: 1", now "seed: 2"`) {
+	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "seed: the run began with 1, now 2") {
 		t.Errorf("continued with another seed: %v", err)
 	}
 }
