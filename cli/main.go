@@ -27,6 +27,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
@@ -115,6 +116,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		return exitFailed
 	}
 	if _, err := kernel.InstructionSet(); err != nil {
+		fmt.Fprintln(log, "unravel:", err)
+		return exitUsage
+	}
+	if err := lock.CheckEnvironment(); err != nil {
 		fmt.Fprintln(log, "unravel:", err)
 		return exitUsage
 	}

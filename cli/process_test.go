@@ -249,6 +249,16 @@ func TestSignalWhileEncoding(t *testing.T) {
 }
 
 // A broken environment is a mistake of usage, and is found before any work.
+func TestClaimsVariables(t *testing.T) {
+	for variable, wrong := range map[string]string{"UNRAVEL_CLAIMS": "sometimes", "UNRAVEL_CLAIMS_AFTER": "-1s"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, wrong)
+			checkMistake(t, start(t, "list").end(), 2, variable+"=\""+wrong+"\": want a")
+		})
+	}
+}
+
+// The same is so of the kernels.
 func TestInstructionSet(t *testing.T) {
 	t.Setenv("UNRAVEL_KERNEL", "sse2")
 	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)

@@ -35,18 +35,24 @@ func machine() (*world, error) {
 	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: usualAfter, me: self, lock: tryLock, mode: auto, network: network}
 	if mode := os.Getenv(ClaimsVariable); mode != "" {
 		if !slices.Contains([]string{auto, always, never, only}, mode) {
-			return nil, fmt.Errorf("%s is %q; want %s, %s, %s or %s", ClaimsVariable, mode, auto, always, never, only)
+			return nil, fmt.Errorf("%s=%q: want %s, %s, %s or %s", ClaimsVariable, mode, auto, always, never, only)
 		}
 		w.mode = mode
 	}
 	if text := os.Getenv(AfterVariable); text != "" {
 		after, err := time.ParseDuration(text)
 		if err != nil || after <= 0 {
-			return nil, fmt.Errorf("%s is %q; want a time such as 60s", AfterVariable, text)
+			return nil, fmt.Errorf("%s=%q: want a time above 0 such as 60s", AfterVariable, text)
 		}
 		w.after = after
 	}
 	return w, nil
+}
+
+// CheckEnvironment reports settings of claims in the environment that no lock could be taken with.
+func CheckEnvironment() error {
+	_, err := machine()
+	return err
 }
 
 // self describes this process, as the holder of a path.
