@@ -21,7 +21,7 @@ import (
 // runsCommand is `unravel runs [DIR]`.
 type runsCommand struct {
 	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
-	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE and KEY>VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Repeatable: all filters must hold."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Repeatable: all filters must hold."`
 	By     []string `placeholder:"KEY" help:"Group runs by these columns: one line for each group, with mean and standard deviation of every result."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`

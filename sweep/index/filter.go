@@ -7,22 +7,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
-// Filter returns the runs for which all filters hold. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE, where KEY is
-// the name of a column; the latter two compare numbers, and a run without the column fails all but KEY!=VALUE. The state unfinished
+// stateNames are what the state of a run can be asked for.
+var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running), string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
+
+// Filter returns the runs for which all filters hold. A filter is KEY=VALUE, KEY!=VALUE, or one with <, <=, > or >=, where KEY is
+// the name of a column; the latter four compare numbers, and a run without the column fails all but KEY!=VALUE. The state unfinished
 // stands for running, waiting and stopped ones as well.
 func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	for _, f := range filters {
 		at := strings.IndexAny(f, "=<>")
 		if at < 1 {
-			return nil, fmt.Errorf("filter %s: want KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE", f)
+			return nil, fmt.Errorf("filter %s: want KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or KEY>=VALUE", f)
 		}
 		key, sign, value := f[:at], f[at:at+1], f[at+1:]
-		if strings.HasSuffix(key, "!") && sign == "=" {
+		switch {
+		case strings.HasSuffix(key, "!") && sign == "=":
 			key, sign = strings.TrimSuffix(key, "!"), "!="
+		case strings.HasPrefix(value, "=") && sign != "=":
+			sign, value = sign+"=", value[1:]
 		}
 		c, err := FindColumn(runs, key)
 		if err != nil {
@@ -31,6 +38,9 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 		holds, err := criterion(f, sign, value)
 		if err != nil {
 			return nil, err
+		}
+		if key == "state" && !slices.Contains(stateNames, value) {
+			return nil, fmt.Errorf("filter %s: no state is %q%s", f, value, registry.Suggest(value, stateNames))
 		}
 		if key == "state" && value == string(sweep.Unfinished) {
 			holds = func(text string, _ bool) bool { return sweep.State(text).Unfinished() == (sign == "=") }
@@ -57,7 +67,7 @@ func criterion(filter, sign, value string) (func(text string, ok bool) bool, err
 	}
 	return func(text string, ok bool) bool {
 		v, wrong := strconv.ParseFloat(text, 64)
-		return ok && wrong == nil && (sign == "<" && v < want || sign == ">" && v > want)
+		return ok && wrong == nil && (sign[0] == '<' && v < want || sign[0] == '>' && v > want || len(sign) == 2 && v == want)
 	}, nil
 }
 

@@ -29,6 +29,7 @@ func some() []*index.Run {
 func TestFilter(t *testing.T) {
 	for filters, want := range map[string]string{
 		"": "a b c", "seed=0": "a c", "seed!=0": "b", "losses.1.kl.weight=1": "a b", "losses.1.kl.weight>1": "c", "mig<0.5": "a", "mig!=0.25": "b c",
+		"mig>=0.75": "b", "mig>=0.25": "a b", "mig<=0.25": "a", "seed<=0": "a c", "state!=finished": "c", "state=unfinished": "",
 		"state=failed": "c", "losses=reconstruction+kl": "a b c", "model=vae seed=0 mig>0": "a", "run=b": "b", "seconds=2.0": "a b",
 	} {
 		runs := some()
@@ -45,7 +46,8 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	for filter, want := range map[string]string{
-		"seed": "filter seed: want KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE", "=3": "filter =3: want", "mig<x": `filter mig<x: "x" is not a number`,
+		"seed": "filter seed: want KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or KEY>=VALUE", "=3": "filter =3: want", "mig<x": `filter mig<x: "x" is not a number`,
+		"state=finsihed": `filter state=finsihed: no state is "finsihed"; did you mean "finished"?`, "state!=done": `filter state!=done: no state is "done"; known: finished, failed,`,
 		"kl.weigt=1": `no run has "kl.weigt"; did you mean "losses.1.kl.weight"?`,
 	} {
 		if _, err := index.Filter(some(), filter); err == nil || !strings.HasPrefix(err.Error(), want) {
