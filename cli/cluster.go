@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -29,19 +28,44 @@ import (
 type clusterFlags struct {
 	On         string     `placeholder:"SCHEDULER" help:"Make the runs on a cluster, as tasks of slurm or kubernetes: submit a job, or follow the one that is there, until all runs have ended. ctrl-C leaves the job."`
 	Print      bool       `help:"With --on: print what would be submitted, and submit nothing."`
-	Tasks      int        `placeholder:"N" help:"With --on: largest number of tasks, which share the runs; if absent, one for each run, as far as the scheduler allows."`
-	Partition  string     `placeholder:"NAME" help:"With --on slurm: partition of the job."`
+	Tasks      countFlag  `placeholder:"N" help:"With --on: largest number of tasks, which share the runs; if absent, one for each run, as far as the scheduler allows."`
+	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
 	Time       timeFlag   `placeholder:"TIME" help:"With --on: time of a task, such as 4h, 90m or 1-12:00:00. A task whose time ends saves, and goes on in the queue."`
-	CPUs       int        `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
+	CPUs       countFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
 	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G; unravel train --dry-run prints what a run needs."`
-	ArrayLimit int        `placeholder:"N" help:"With --on: largest number of tasks at a time."`
-	Image      string     `placeholder:"IMAGE" help:"With --on kubernetes: image of the tasks, with unravel on its path."`
+	ArrayLimit countFlag  `placeholder:"N" help:"With --on: largest number of tasks at a time."`
+	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: image of the tasks, with unravel on its path."`
 	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim of the volume that holds the folder of the runs and the current one, and its path, the same here and in tasks."`
-	Namespace  string     `placeholder:"NAME" help:"With --on kubernetes: namespace of the job; if absent, that of kubectl's context."`
+	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job; if absent, that of kubectl's context."`
 
 	Index  indexFlag `placeholder:"N" help:"Be the task of this number, from 0: begin with the runs N, N + M, N + 2 M ... of the plan. Without a number, that of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
-	Of     int       `placeholder:"M" help:"With --index: number of tasks; if absent, one for each run."`
+	Of     countFlag `placeholder:"M" help:"With --index: number of tasks; if absent, one for each run."`
 	NoWait bool      `help:"End when other processes hold all runs that are left, rather than wait for them."`
+}
+
+// countFlag is a number of at least 1; 0: the flag is absent.
+type countFlag int
+
+// UnmarshalText reads a number.
+func (c *countFlag) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("got %q; want 1 or more", text)
+	}
+	*c = countFlag(n)
+	return nil
+}
+
+// nameFlag is a name; empty: the flag is absent.
+type nameFlag string
+
+// UnmarshalText reads a name.
+func (n *nameFlag) UnmarshalText(text []byte) error {
+	if len(text) == 0 || strings.ContainsAny(string(text), " \t\r\n\"'") {
+		return fmt.Errorf("got %q; want a name without spaces and quotes", text)
+	}
+	*n = nameFlag(text)
+	return nil
 }
 
 // volumeFlag is a claim and the path of its volume.
@@ -59,25 +83,28 @@ func (v *volumeFlag) UnmarshalText(text []byte) error {
 // timeFlag is a time as Go or Slurm writes it.
 type timeFlag time.Duration
 
+// leastTime is the shortest time of a task that leaves it some to work in.
+const leastTime = 2 * time.Minute
+
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
 
 // UnmarshalText reads a time.
 func (t *timeFlag) UnmarshalText(text []byte) error {
 	d, err := parseTime(string(text))
-	if err == nil && d <= 0 {
-		err = errors.New("want more than 0")
+	if err == nil && d < leastTime {
+		err = fmt.Errorf("%q is too short; want 2m or more, as tasks save a minute before their end", text)
 	}
 	*t = timeFlag(d)
 	return err
 }
 
-// parseTime reads 1h30m, or a time of Slurm: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
+// parseTime reads 1h30m, or a time of Slurm: MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
 func parseTime(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && text != "0" {
 		return d, nil
 	}
 	m := slurmTime.FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || m[1] == "" && m[3] == "" { // a bare number is minutes to Slurm, and hours to people
 		return 0, fmt.Errorf("%q is no time; want 4h, 90m, HH:MM:SS or D-HH:MM:SS", text)
 	}
 	var n [5]float64
@@ -163,14 +190,6 @@ func (f *indexFlag) number() (int, error) {
 
 // check reports flags that do not go together.
 func (f *clusterFlags) check(jobs int) error {
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"--tasks", f.Tasks}, {"--cpus", f.CPUs}, {"--array-limit", f.ArrayLimit}, {"--of", f.Of}} {
-		if n.value < 0 {
-			return usagef("%s %d: want 1 or more", n.name, n.value)
-		}
-	}
 	if f.On != "" && !slices.Contains(schedulers, f.On) {
 		return usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(schedulers, " or "))
 	}
@@ -207,7 +226,7 @@ var schedulers = []string{onSlurm, onKubernetes}
 // scheduler returns what --on names.
 func (f *clusterFlags) scheduler() cluster.Scheduler {
 	if f.On == onKubernetes {
-		return &cluster.Kubernetes{Image: f.Image, Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: f.Namespace, User: os.Getuid(), Group: os.Getgid()}
+		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
 	}
 	return cluster.Slurm{}
 }
@@ -251,12 +270,15 @@ func (f *clusterFlags) task(o *sweep.Options, runs int) error {
 	if err != nil {
 		return err
 	}
-	o.Index, o.Of = n, f.Of
+	o.Index, o.Of = n, int(f.Of)
 	if f.Of == 0 {
-		o.Of = max(runs, n+1)
+		o.Of = max(runs, 1)
+		if f.Index.text == "" { // an array may have more tasks than there are runs
+			o.Of = max(runs, n+1)
+		}
 	}
 	if n >= o.Of {
-		return usagef("--index %d of %d: want less", n, o.Of)
+		return usagef("--index %d of %d tasks: want 0 to %d", n, o.Of, o.Of-1)
 	}
 	allot()
 	return nil
@@ -286,8 +308,8 @@ func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error
 	if dir, err = filepath.Abs(dir); err != nil {
 		return cluster.Job{}, err
 	}
-	j := cluster.Job{Command: append([]string{program}, args...), Work: work, Dir: dir, Tasks: f.Tasks,
-		Request: cluster.Request{Partition: f.Partition, Time: time.Duration(f.Time), CPUs: f.CPUs, Memory: int64(f.Memory), Limit: f.ArrayLimit}}
+	j := cluster.Job{Command: append([]string{program}, args...), Work: work, Dir: dir, Tasks: int(f.Tasks),
+		Request: cluster.Request{Partition: string(f.Partition), Time: time.Duration(f.Time), CPUs: int(f.CPUs), Memory: int64(f.Memory), Limit: int(f.ArrayLimit)}}
 	for _, name := range taskEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			j.Env = append(j.Env, name+"="+value)
@@ -295,6 +317,14 @@ func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error
 	}
 	j.Name = jobName(name, dir, args)
 	return j, nil
+}
+
+// asArgument returns a path that no command takes for a flag.
+func asArgument(path string) string {
+	if strings.HasPrefix(path, "-") {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }
 
 var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)

@@ -8,14 +8,14 @@ import (
 // Times are those of Go and of Slurm.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "90": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
+		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
 		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
 	} {
 		if got, err := parseTime(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
+	for _, text := range []string{"", "4", "90", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
 		if got, err := parseTime(text); err == nil {
 			t.Errorf("%q: %v; want an error", text, got)
 		}
@@ -34,14 +34,27 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "slurm", "--jobs", "2"}, "want --on alone"},
 		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is no time`},
 		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is no size`},
-		{[]string{"--on", "slurm", "--cpus=-1"}, "--cpus -1: want 1 or more"},
+		{[]string{"--on", "slurm", "--cpus=-1"}, `got "-1"; want 1 or more`},
 		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm or kubernetes"},
 		{[]string{"--index"}, "none of SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set"},
-		{[]string{"--index", "2", "--of", "2"}, "--index 2 of 2: want less"},
+		{[]string{"--index", "2", "--of", "2"}, "--index 2 of 2 tasks: want 0 to 1"},
+		{[]string{"--index", "5", "--of", "4"}, "want 0 to 3"},
+		{[]string{"--index", "99"}, "--index 99 of 2 tasks: want 0 to 1"},
+		{[]string{"--on", "slurm", "--cpus", "0"}, `got "0"; want 1 or more`},
+		{[]string{"--on", "slurm", "--tasks", "0"}, `got "0"; want 1 or more`},
+		{[]string{"--on", "slurm", "--array-limit", "0"}, `got "0"; want 1 or more`},
+		{[]string{"--index", "0", "--of", "0"}, `got "0"; want 1 or more`},
+		{[]string{"--on", "slurm", "--partition="}, `got ""; want a name`},
+		{[]string{"--on", "kubernetes", "--image=", "--volume", "data:/d"}, `got ""; want a name`},
+		{[]string{"--on", "kubernetes", "--image", `"u:1"`, "--volume", "data:/d"}, "want a name without spaces and quotes"},
+		{[]string{"--on", "kubernetes", "--image", "u:1", "--volume", "data:/"}, "would hide the files of the image"},
+		{[]string{"--on", "slurm", "--time", "10s"}, `"10s" is too short; want 2m or more`},
+		{[]string{"--on", "slurm", "--time", "4"}, `"4" is no time; want 4h, 90m`},
 	} {
 		checkMistake(t, call(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
 	}
 	if exists(dir) {
 		t.Error("there is a folder")
 	}
+	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	t.Setenv("UNRAVEL_DATA", "/d e")
 	t.Setenv("UNRAVEL_CLAIMS", "always")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "30s")
-	kubernetes := []string{"--on", "kubernetes", "--image", "i", "--volume", "c:/"}
+	kubernetes := []string{"--on", "kubernetes", "--image", "i", "--volume", "c:" + filepath.Dir(filepath.Dir(file))}
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"--on", "slurm"}, []string{"export UNRAVEL_DATA='/d e'\n", "export UNRAVEL_KERNEL=go\n", "export UNRAVEL_CLAIMS=always\n", "export UNRAVEL_CLAIMS_AFTER=30s\n"}},
 		{kubernetes, []string{"UNRAVEL_DATA\n", "UNRAVEL_KERNEL\n", "UNRAVEL_CLAIMS\n", "value: always\n", "UNRAVEL_CLAIMS_AFTER\n", "value: 30s\n"}},
@@ -26,6 +27,16 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 			if o.code != 0 || !strings.Contains(o.out, want) {
 				t.Errorf("%v: %q is missing: %v", c.args, want, o)
 			}
+		}
+	}
+	for _, args := range [][]string{{"--", "-f.yaml"}, {"--out=-r", "--", "-f.yaml"}} {
+		data := readFile(t, file)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "-f.yaml"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
+		if o.code != 0 || !strings.Contains(o.out, " sweep ./-f.yaml --out ") || strings.Contains(o.out, "--out -r") {
+			t.Errorf("a path that begins with a dash: %v", o)
 		}
 	}
 	const here = "mixed precision is not to be had here"

@@ -64,7 +64,7 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	}
 	make := func() ([]sweep.Outcome, error) { return execute(ctx, s, c.Out, runs, c.Jobs, c.Retry, &c.clusterFlags) }
 	if c.On != "" {
-		job, err := c.job(plan.Name, c.Out, "sweep", c.File, "--out", c.Out)
+		job, err := c.job(plan.Name, c.Out, "sweep", asArgument(c.File), "--out", asArgument(c.Out))
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Name == "" {
-		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Own {
+		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Own || c.clusterFlags != (clusterFlags{}) {
 			return usagef("flags such as --out and --json belong to a table; want its name")
 		}
 		return listTables(ctx, s.out)
@@ -223,7 +223,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 
 // onCluster makes the missing runs of a table as tasks.
 func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) (failed, err error) {
-	args := []string{"table", c.Name, "--scale", c.Scale, "--runs", c.Runs}
+	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)}
 	if c.Own {
 		args = append(args, "--own")
 	}

@@ -50,7 +50,7 @@ var (
 // Check reports settings that Kubernetes refuses, and folders that the volume does not hold.
 func (k *Kubernetes) Check(j *Job) error {
 	switch {
-	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n"):
+	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n\"'"):
 		return fmt.Errorf("the image is %q; want one with unravel, such as registry.example/unravel:v1", k.Image)
 	case !dnsSubdomain.MatchString(k.Claim):
 		return fmt.Errorf("the claim of the volume is %q; want its name: lower-case letters, digits, dashes and dots", k.Claim)
@@ -58,6 +58,8 @@ func (k *Kubernetes) Check(j *Job) error {
 		return fmt.Errorf("the namespace is %q; want lower-case letters, digits and -", k.Namespace)
 	case !strings.HasPrefix(k.Mount, "/") || strings.ContainsAny(k.Mount, ":"):
 		return fmt.Errorf("the volume's path is %q; want an absolute one, the same here and in containers", k.Mount)
+	case filepath.Clean(k.Mount) == "/":
+		return fmt.Errorf("the volume's path is %q, which would hide the files of the image; want a folder such as /shared", k.Mount)
 	}
 	for what, path := range map[string]string{"the folder of the runs": j.Dir, "the working folder": j.Work} {
 		if rel, err := filepath.Rel(k.Mount, path); err != nil || !filepath.IsLocal(rel) {
