@@ -130,6 +130,11 @@ func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	return (&Decoded{Sheet: s, Images: images, Height: d.Height, Width: d.Width, Channels: d.Channels,
-		Scale: max(1, animatedSide/max(d.Height, d.Width))}).WriteGIF(w)
+	all := &Decoded{Sheet: s, Images: images, Height: d.Height, Width: d.Width, Channels: d.Channels}
+	rows, err := all.pictures()
+	if err != nil {
+		return err
+	}
+	all.Scale = scaleOf(animatedSide, rows[0]) // of the pictures: short sequences are drawn as curves, larger than they are
+	return all.WriteGIF(w)
 }

@@ -7,6 +7,8 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
@@ -74,5 +76,19 @@ func TestDecodedSheet(t *testing.T) {
 	d.Images = images[:12]
 	if err := d.WritePNG(&picture); err == nil {
 		t.Error("images for fewer codes: no error")
+	}
+}
+
+// Vectors, which are drawn as curves larger than they are, are not enlarged further.
+func TestAnimatedVectors(t *testing.T) {
+	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: metrics.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
+	decoder := Decoder{Height: 1, Width: 1, Channels: 8, Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
+	var b bytes.Buffer
+	if err := AnimatedTraversals(&b, codes, decoder); err != nil {
+		t.Fatal(err)
+	}
+	g, err := gif.DecodeConfig(&b)
+	if err != nil || g.Width > 1000 || g.Height > 1000 {
+		t.Errorf("%d x %d pixels, %v; want two small curves", g.Width, g.Height, err)
 	}
 }
