@@ -61,7 +61,7 @@ const (
 type Machine struct {
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-	Kernels string `json:"kernels"` // go, avx2 or avx512
+	Kernels string `json:"kernels"` // go, avx2, avx512 or neon; those of all sessions in their order, as in "avx512, avx2", if they changed
 	Cores   int    `json:"cores"`
 	Threads int    `json:"threads"`
 	Go      string `json:"go"`

@@ -25,6 +25,7 @@ type state struct {
 	Done    bool       `json:"done"`              // whether training has ended
 	Stopped string     `json:"stopped,omitempty"` // why a hook ended it
 	Config  string     `json:"config"`
+	Kernels string     `json:"kernels,omitempty"` // instruction sets of the sessions so far, in their order
 
 	Start *rundir.Start `json:"start,omitempty"` // where the parameters began
 }
@@ -86,7 +87,7 @@ func (s *saver) save(done bool) error {
 
 // checkpoint collects all that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Start: s.experiment.Start}
+	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start}
 	if s.stop.enough() == "" { // else the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}

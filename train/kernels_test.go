@@ -1,8 +1,10 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -140,5 +144,47 @@ func writeKernelResult(t *testing.T, file string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A run that goes on with other kernels says so, and its record has both.
+func TestKernelsChange(t *testing.T) {
+	dir, c := t.TempDir(), load(t)
+	set, err := kernel.InstructionSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(endAfter(8), c, Options{Dir: dir}); !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, rundir.CheckpointFile)
+	f, _, err := readOne(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	had := `"kernels":"` + set + `"`
+	if !strings.Contains(f.Metadata[stateKey], had) {
+		t.Fatalf("the checkpoint does not have %s: %s", had, f.Metadata[stateKey])
+	}
+	f.Metadata[stateKey] = strings.Replace(f.Metadata[stateKey], had, `"kernels":"other"`, 1)
+	var text bytes.Buffer
+	if err := errors.Join(safetensors.Write(&text, f), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range []bool{true, false} { // the second time they are the same as before
+		var log strings.Builder
+		ctx := t.Context()
+		if note {
+			ctx = endAfter(8)
+		}
+		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: &log}); note != errors.Is(err, ErrStopped) || !note && err != nil {
+			t.Fatal(err)
+		}
+		if want := "the run began with other kernels and goes on with " + set + ": last digits differ"; strings.Contains(log.String(), want) != note {
+			t.Errorf("it says %q: %v, want %v", want, !note, note)
+		}
+	}
+	if r, err := rundir.ReadRecord(dir); err != nil || r == nil || r.Machine.Kernels != "other, "+set {
+		t.Errorf("the record: %+v, %v", r, err)
 	}
 }

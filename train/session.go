@@ -1,14 +1,17 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
@@ -41,11 +44,15 @@ type session struct {
 	trained    bool       // training had ended before
 	trainedAt  time.Time  // when training ended
 	begun      time.Time  // when the process began to work on the run
+	kernels    string     // instruction sets of the sessions so far, in their order
 }
 
 // openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
 func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
 	s = &session{experiment: e, loop: l, console: &console{w: o.Log}}
+	if s.kernels, err = kernel.InstructionSet(); err != nil {
+		return nil, err
+	}
 	s.stop = newEarlyStop(e.Config.Train.Stop, m, &s.watch)
 	defer func(opened *session) {
 		if err != nil {
@@ -245,12 +252,23 @@ func (s *session) restore() error {
 	if err := s.loop.Restore(&state.State, c.file); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
+	s.noteKernels(state.Kernels)
 	s.watch = state.Watch
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
 		s.best = b
 	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
 	return nil
+}
+
+// noteKernels adds this session's kernels to those of earlier ones, and says it if the last of these had others. Old checkpoints say nothing.
+func (s *session) noteKernels(before string) {
+	list := strings.Split(before, ", ")
+	if last := list[len(list)-1]; last != "" && last != s.kernels {
+		s.console.say("note: the run began with %s kernels and goes on with %s: last digits differ", before, s.kernels)
+		before += ", " + s.kernels
+	}
+	s.kernels = cmp.Or(before, s.kernels)
 }
 
 // train trains to the end, unless that was done before.
@@ -285,6 +303,7 @@ func (s *session) record(begun time.Time) error {
 func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
+	r.Machine.Kernels = s.kernels
 	r.Start, r.Data = s.experiment.Start, s.files
 	finishing := r.Seconds
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
