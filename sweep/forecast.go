@@ -155,7 +155,7 @@ func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest
 		return nil, train.ErrStopped
 	}
 	if failed != nil {
-		return nil, errors.Join(errors.New("run "+run.Name), failed)
+		return nil, fmt.Errorf("run %s: %w", run.Name, failed)
 	}
 	return slowest, nil
 }
@@ -190,6 +190,9 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
 		}
 		if found.Error != "" {
+			if err := train.Check(c); err != nil { // which names the user's file, not the one above
+				return nil, err
+			}
 			return nil, errors.New(found.Error)
 		}
 		found.Begin += max(0, time.Since(begin).Seconds()-found.Inside)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/rundir"
 	. "github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -280,7 +281,8 @@ func TestRehearseProcesses(t *testing.T) {
 	}
 	bad := planned[0].Config
 	bad.Train.Batch = -1
-	if _, err := rehearse(t.Context(), bad, 1, false); err == nil || !strings.Contains(err.Error(), "batch") {
+	var mistake *config.Error
+	if _, err := rehearse(t.Context(), bad, 1, false); !errors.As(err, &mistake) || mistake.Key != "train.batch" || strings.Contains(err.Error(), "unravel-rehearsal") {
 		t.Errorf("a bad config: %v", err)
 	}
 	t.Setenv(helperEnv, "crash")
