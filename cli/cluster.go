@@ -337,27 +337,64 @@ func jobName(name, dir string, args []string) string {
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
+// checkPrint reports flags that a printed job does not heed.
+func (f *clusterFlags) checkPrint(others map[string]bool) error {
+	for name, is := range others {
+		if is && f.Print {
+			return usagef("--print prints a job and does nothing else; want it without %s", name)
+		}
+	}
+	return nil
+}
+
+// left returns how many runs a job would make, and how many have finished and failed.
+func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
+	entries, err := sweep.Scan(dir)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	found := sweep.Find(entries)
+	for _, r := range runs {
+		switch found[r.Hash].State {
+		case sweep.Finished:
+			finished++
+		case sweep.Failed:
+			failed++
+		}
+	}
+	missing = len(runs) - finished
+	if !retry {
+		missing -= failed
+	}
+	return missing, finished, failed, nil
+}
+
 // print writes what would be submitted for runs.
 func (f *clusterFlags) print(ctx context.Context, s *streams, j cluster.Job, runs []sweep.Run) error {
-	entries, err := sweep.Scan(j.Dir)
+	missing, finished, failed, err := left(j.Dir, runs, false)
 	if err != nil {
 		return err
 	}
-	found := sweep.Find(entries)
-	missing := slices.DeleteFunc(slices.Clone(runs), func(r sweep.Run) bool { return found[r.Hash].State == sweep.Finished })
+	if missing == 0 {
+		fmt.Fprintf(s.log, "nothing to submit: %d runs finished, %d failed\n", finished, failed)
+		return nil
+	}
 	scheduler := f.scheduler()
 	most, err := scheduler.Most(ctx)
 	if err != nil {
-		fmt.Fprintln(s.log, err)
-		most = 0
+		most = cluster.UsualArray
+		fmt.Fprintf(s.log, "Slurm does not say how many tasks an array may have; %d are assumed\n", most)
 	}
-	j.Tasks = cluster.Size(j.Tasks, most, len(missing))
+	j.Tasks = cluster.Size(j.Tasks, most, missing)
 	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
 		return err
 	}
 	text, err := scheduler.Text(&j)
 	if err != nil {
 		return err
+	}
+	if output := filepath.Join(j.Dir, cluster.OutputDir); f.On == onSlurm && !exists(output) {
+		fmt.Fprintf(s.log, "before it is submitted, want the folder %s: Slurm does not make it\n", output)
 	}
 	_, err = s.out.Write(text)
 	return err
@@ -368,6 +405,16 @@ func (f *clusterFlags) submit(ctx context.Context, s *streams, j cluster.Job, ru
 	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
 		if err := k.Check(&j); err != nil { // before folders are made
 			return nil, usageError{err}
+		}
+	}
+	missing, _, _, err := left(j.Dir, runs, retry)
+	if err != nil {
+		return nil, err
+	}
+	if missing > 0 { // before folders are made
+		if _, err := f.scheduler().Find(ctx, j.Name); err != nil {
+			words, _, _ := strings.Cut(err.Error(), "\n")
+			return nil, fmt.Errorf("%s does not answer, and nothing was made: %s", f.On, words)
 		}
 	}
 	if err := f.allotMemory(ctx, s, &j, runs); err != nil {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,6 +32,11 @@ func TestClusterMistakes(t *testing.T) {
 		want string
 	}{
 		{[]string{"--print"}, "--print belongs to --on"},
+		{[]string{"--on", "slurm", "--print", "--retry"}, "want it without --retry"},
+		{[]string{"--on", "slurm", "--print", "--dry-run"}, "want it without --dry-run"},
+		{[]string{"--on", "slurm", "--print", "--simulate", "nodes=1,cores=1"}, "want it without --simulate"},
+		{[]string{"--on", "slurm", "--print", "--json"}, "want it without --json"},
+		{[]string{"--on", "slurm", "--print", "--serve"}, "want it without --serve"},
 		{[]string{"--of", "3"}, "--of is the number of tasks of --index"},
 		{[]string{"--on", "slurm", "--jobs", "2"}, "want --on alone"},
 		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is no time`},
@@ -57,4 +64,22 @@ func TestClusterMistakes(t *testing.T) {
 		t.Error("there is a folder")
 	}
 	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
+}
+
+// Without Slurm, a script says what is assumed and wanted, and a submission leaves nothing; a plan without a run to make has no script.
+func TestWithoutSlurm(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0]\n")
+	succeed(t, "sweep", file, "--out", dir)
+	absent := filepath.Join(filepath.Dir(dir), "absent")
+	t.Setenv("PATH", t.TempDir())
+	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" || !strings.Contains(o.log, "nothing to submit: 1 runs finished, 0 failed") {
+		t.Error(o)
+	}
+	o := succeed(t, "sweep", file, "--out", absent, "--on", "slurm", "--print")
+	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") || !strings.Contains(o.log, "want the folder "+filepath.Join(absent, ".jobs")) {
+		t.Error(o)
+	}
+	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, and nothing was made: there is no command squeue") || exists(absent) {
+		t.Error(o)
+	}
 }

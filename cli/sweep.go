@@ -42,6 +42,9 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(c.Jobs); err != nil {
 		return err
 	}
+	if err := c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.machines != nil, "--json": c.JSON, "--serve": c.Serve}); err != nil {
+		return err
+	}
 	plan, err := sweep.Open(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("there is no sweep %s; want a YAML file", c.File)

@@ -79,6 +79,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(c.Jobs); err != nil {
 		return err
 	}
+	if err := c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""}); err != nil {
+		return err
+	}
 	t, err := tables.Open(c.Name)
 	var unknown *tables.UnknownError
 	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) {

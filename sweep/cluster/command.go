@@ -29,7 +29,11 @@ func call(ctx context.Context, input []byte, want, command string, args ...strin
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
 	case errors.As(err, &ended):
-		return "", fmt.Errorf("%s: %s", command, strings.TrimSpace(ended.Error()+"\n"+log.String()+out.String()))
+		words := strings.TrimSpace(log.String() + out.String())
+		if words == "" {
+			words = ended.Error()
+		}
+		return "", fmt.Errorf("%s: %s", command, words)
 	}
 	return out.String(), err
 }

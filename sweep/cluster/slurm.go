@@ -18,10 +18,11 @@ type Slurm struct{}
 // Name implements Scheduler.
 func (Slurm) Name() string { return "slurm" }
 
-// The limits of Slurm where it does not say them.
+// UsualArray is the largest number of tasks of a job array where Slurm does not say it (MaxArraySize).
+const UsualArray = 1001
+
 const (
-	usualArray = 1001             // MaxArraySize
-	saveTime   = 60 * time.Second // before the end of a task's time, in which it saves
+	saveTime = 60 * time.Second // before the end of a task's time, in which it saves
 )
 
 // slurm runs a command of Slurm and returns what it prints; the error is Slurm's own words.
@@ -39,7 +40,7 @@ func (Slurm) Most(ctx context.Context) (int, error) {
 	}
 	found := arraySize.FindStringSubmatch(text)
 	if found == nil {
-		return usualArray, nil
+		return UsualArray, nil
 	}
 	n, err := strconv.Atoi(found[1])
 	if err != nil || n < 2 {
