@@ -58,11 +58,13 @@ type geometry struct {
 
 	chunk                     int // images at a time
 	groups, groupSize, shares int // of the gradient of the weights, see divide
+
+	transposed bool // the spreading product is the forward one
 }
 
 func newGeometry(s ConvShape, transposed bool) *geometry {
 	g := &geometry{batch: s.Batch, bigH: s.InH, bigW: s.InW, bigC: s.InC, smallH: s.OutH, smallW: s.OutW, smallC: s.OutC,
-		kernelW: s.Kernel, stride: s.Stride, padW: s.PadW}
+		kernelW: s.Kernel, stride: s.Stride, padW: s.PadW, transposed: transposed}
 	if transposed {
 		g.bigH, g.bigW, g.bigC, g.smallH, g.smallW, g.smallC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 	}

@@ -28,8 +28,8 @@ type winograd struct {
 }
 
 // newWinograd plans work on about so many tiles at a time.
-func newWinograd(g *geometry, tiles int) winograd {
-	w := winograd{phaseTiles: phaseTilesOf(g), g: g}
+func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
+	w := winograd{phaseTiles: form, g: g}
 	w.tilesY, w.tilesX = g.smallH/w.side, g.smallW/w.side
 	w.high = min(g.chunk*w.tilesY, max(1, tiles/w.tilesX))
 	return w
@@ -92,7 +92,7 @@ type winogradGather struct {
 }
 
 func newWinogradGather(g *geometry) *winogradGather {
-	p := &winogradGather{winograd: newWinograd(g, gatherTiles), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p := &winogradGather{winograd: newWinograd(g, productTiles(g, !g.transposed), gatherTiles), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
 	p.weights = make([]float32, p.panels.count*p.parts*p.weightStride(32))
 	p.rows, p.cRows = rowTable(p.tiles(), p.depth()), rowTable(p.tiles(), g.smallC)
 	return p
@@ -165,7 +165,7 @@ type winogradSpread struct {
 }
 
 func newWinogradSpread(g *geometry) *winogradSpread {
-	p := &winogradSpread{winograd: newWinograd(g, spreadTiles), panels: newPanels(g.bigC), zeros: make([]float32, g.bigC)}
+	p := &winogradSpread{winograd: newWinograd(g, productTiles(g, g.transposed), spreadTiles), panels: newPanels(g.bigC), zeros: make([]float32, g.bigC)}
 	p.weights = make([]float32, 4*p.panels.count*p.parts*p.weightStride(32))
 	p.transposed = make([]float32, 4*4*g.smallC*g.bigC)
 	p.rows, p.cRows = rowTable(p.tiles(), g.smallC), rowTable(p.tiles(), g.bigC)

@@ -54,6 +54,15 @@ const (
 	phaseWeights = 1 << 19
 )
 
+// productTiles returns the transforms of a product. Forward they are those of F(2x2, 2x2), which only add and subtract: where all
+// inputs of a pixel are 0, so is the pixel, while the rounding of 4x4 tiles would push half of such pixels over the threshold of a ReLU.
+func productTiles(g *geometry, forward bool) *phaseTiles {
+	if forward {
+		return &phaseTiles2
+	}
+	return phaseTilesOf(g)
+}
+
 // phaseTilesOf returns the transforms that are fastest for a geometry.
 func phaseTilesOf(g *geometry) *phaseTiles {
 	if t := &phaseTiles4; g.smallH%4 == 0 && g.smallW%4 == 0 && g.smallPixels() >= phasePixels && t.parts*4*g.bigC*g.smallC <= phaseWeights {

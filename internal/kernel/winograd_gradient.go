@@ -13,7 +13,7 @@ type winogradGradient struct {
 }
 
 func newWinogradGradient(g *geometry) *winogradGradient {
-	p := &winogradGradient{winograd: newWinograd(g, gradientTiles), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p := &winogradGradient{winograd: newWinograd(g, phaseTilesOf(g), gradientTiles), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
 	p.rows, p.cRows = rowTable(g.bigC, 1), rowTable(g.bigC, g.smallC)
 	return p
 }
