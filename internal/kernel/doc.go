@@ -7,7 +7,8 @@
 // each instruction set (written by tools/kernelgen) and in Go; the variable UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
-// Winograd's F(2x2, 2x2) or F(4x4, 2x2), which take 9 products in place of 16 and 25 in place of 64; those with kernel 3 and stride 1 by
+// Winograd's F(2x2, 2x2), which takes 9 products in place of 16 and keeps exact zeros, and their gradients by F(4x4, 2x2), which takes 25
+// in place of 64; those with kernel 3 and stride 1 by
 // F(4x4, 3x3), which takes 36 in place of 144.
 //
 // Objectives over all pairs of points use functions on tiles of 32 by 64 pairs that stay in the
