@@ -218,7 +218,7 @@ func TestRunFolders(t *testing.T) {
 			checkMistake(t, call(t, command, "--run", dir), 1, words...)
 		}
 	}
-	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", `"seed: 1", now "seed: 5"`)
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5")
 	held, err := rundir.Open(taken)
 	if err != nil {
 		t.Fatal(err)

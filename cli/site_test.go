@@ -180,7 +180,7 @@ func TestSitePages(t *testing.T) {
 	if !shown {
 		t.Errorf("the page that the search leads to, %s, does not say train.accumulate", first)
 	}
-	p.Press("[type=search]", "no such words at all")
+	p.Press("[type=search]", "zyzzyva")
 	p.Wait(`document.querySelector("#found").textContent === "Nothing found"`)
 }
 

@@ -109,7 +109,7 @@ func TestKilled(t *testing.T) { testKilled(t, 0) }
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
-	testKilled(t, 300*time.Millisecond) // a claim of a dead process is waited for
+	testKilled(t, 300*time.Millisecond) // claims of dead processes are waited for
 }
 
 func testKilled(t *testing.T, patience time.Duration) {
@@ -133,7 +133,7 @@ func testKilled(t *testing.T, patience time.Duration) {
 		if kills > 30 {
 			t.Fatal("it makes no progress")
 		}
-		time.AfterFunc(patience+time.Duration((0.05+0.4*random.Float64())*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		time.AfterFunc(time.Duration(kills)*patience/4+time.Duration((0.05+0.4*random.Float64())*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		err := cmd.Wait()
 		entries, scanning := Scan(dir)
 		if scanning != nil {

@@ -53,7 +53,7 @@ func TestMixedResumes(t *testing.T) {
 		trainIn(t, at, load(t, mixedOptions...), true)
 		sameBits(t, at, bits(t, at), want)
 	}
-	if _, err := Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "precision: mixed") {
+	if _, err := Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "train.precision: the run began with mixed, now float32") {
 		t.Errorf("resumed in another precision: %v", err)
 	}
 }
