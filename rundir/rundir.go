@@ -50,14 +50,16 @@ type Run struct {
 
 // Create begins a run in a folder, which is made if it is missing. It must not hold
 // anything yet.
-func Create(dir string) (*Run, error) {
+func Create(dir string) (*Run, error) { return NewWatch().create(dir) }
+
+func (w *Watch) create(dir string) (*Run, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
 	if err := checkEmpty(dir); err != nil { // before a lock file is left there
 		return nil, err
 	}
-	r, err := hold(dir, NewWatch())
+	r, err := hold(dir, w)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +120,18 @@ func (r *Run) renew() error {
 
 // OpenPatiently is [Open], which waits for a moment to see whether another machine's holder is alive, where only a claim says that there is one.
 func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
+	return patiently(ctx, dir, (*Watch).Open)
+}
+
+// CreatePatiently is [Create], which waits likewise: a process that died may have held the folder, and left nothing in it.
+func CreatePatiently(ctx context.Context, dir string) (*Run, error) {
+	return patiently(ctx, dir, (*Watch).create)
+}
+
+func patiently(ctx context.Context, dir string, open func(w *Watch, dir string) (*Run, error)) (*Run, error) {
 	w := NewWatch()
 	for {
-		r, err := w.Open(dir)
+		r, err := open(w, dir)
 		if !errors.Is(err, ErrLocked) || !w.locks.Doubts(filepath.Join(dir, lockName)) {
 			return r, err
 		}

@@ -117,7 +117,7 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(dir, r, held)
+		path, err := create(ctx, dir, r, held)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 }
 
 // create makes a run's folder, under another name if that of the run is not empty.
-func create(dir string, r Run, held *rundir.Folder) (string, error) {
+func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
 		return "", err
@@ -144,7 +144,7 @@ func create(dir string, r Run, held *rundir.Folder) (string, error) {
 		if err := held.Held(); err != nil { // after the name was chosen, so that nobody makes the run under another one meanwhile
 			return "", err
 		}
-		store, err := rundir.Create(path)
+		store, err := rundir.CreatePatiently(ctx, path)
 		if err != nil {
 			return "", err
 		}
