@@ -20,7 +20,8 @@ type product3 struct {
 	// Operands of the call in progress.
 	x, gate, w, bias, out []float32
 	activation            Activation
-	first, count          int // rows of tiles, if threads share them
+	exact                 bool // pixels whose inputs are all 0 are the bias
+	first, count          int  // rows of tiles, if threads share them
 
 	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
 }
@@ -47,7 +48,7 @@ func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
 	p.taps = p.weights[36*p.weightStride:]
 	defer c.give()
 	p.x, p.gate, p.w, p.bias, p.out, p.activation = x, gate, w, bias, out, a
-	if bias == nil {
+	if p.exact = bias != nil; !p.exact {
 		p.bias = p.zeros
 	}
 	workers := c.active
@@ -170,7 +171,46 @@ func (p *product3) result(w *worker3, first, r int) {
 			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.to.c, p.to.pitch)
 		}
 	}
+	if p.exact {
+		from := p.from.size()
+		for r := range high {
+			p.settle(out[r*line:(r+1)*line], p.x[image*from:(image+1)*from], 4*y+r-p.padH)
+		}
+	}
 	p.activation.rest(out)
+}
+
+// settle sets the pixels of a row of results whose inputs, three rows from y0 on, are all 0 to the bias: the transforms leave
+// rounding errors there, of which a ReLU would let half pass.
+func (p *product3) settle(out, x []float32, y0 int) {
+	c, from := p.to.c, p.from
+	floor := floorOf(p.activation.epilogue())
+	empty := 0 // columns in a row up to this one
+	for column := -p.padW; column < p.to.w-p.padW+2; column++ {
+		empty++
+		if column >= 0 && column < from.w {
+			for y := max(0, y0); y < min(from.h, y0+3); y++ {
+				if at := (y*from.w + column) * from.c; !allZero(x[at : at+from.c]) {
+					empty = 0
+					break
+				}
+			}
+		}
+		if to := column + p.padW - 2; to >= 0 && empty >= 3 {
+			for i, b := range p.bias[:c] {
+				out[to*c+i] = max(b, floor)
+			}
+		}
+	}
+}
+
+func allZero(x []float32) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // narrowRow copies the first c of every pitch elements.

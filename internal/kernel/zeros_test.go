@@ -12,6 +12,11 @@ func TestForwardZeros(t *testing.T) {
 		for _, l := range convLayers {
 			t.Run(fmt.Sprintf("%dx%dx%d", l.side, l.big, l.small), func(t *testing.T) { checkZeros(t, l.side, l.big, l.small) })
 		}
+		for _, c := range [][2]int{{16, 16}, {32, 64}, {33, 17}, {256, 144}} {
+			for _, padding := range []int{0, 1, 2} {
+				t.Run(fmt.Sprintf("kernel 3 of %d to %d, padding %d", c[0], c[1], padding), func(t *testing.T) { checkZeros3(t, c[0], c[1], padding) })
+			}
+		}
 	})
 }
 
@@ -46,6 +51,61 @@ func checkZeros(t *testing.T, side, big, small int) {
 	x := stale(batch * side * side * big)
 	q.Forward(patch(half, small), random(r, 16*big*small), make([]float32, big), x)
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
+}
+
+// checkZeros3 runs a convolution with kernel 3 and stride 1, and its transpose, on images that are 0 but for a pixel: all results
+// that do not see it are the bias, or 0 where a ReLU cuts that off.
+func checkZeros3(t *testing.T, in, out, padding int) {
+	const side, pixel = 13, 6
+	for _, a := range []Activation{LinearActivation, ReLUActivation} {
+		for _, transposed := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(1, 3))
+			s := ConvShape{Batch: 2, InH: side, InW: side, InC: in, OutH: side - 2 + 2*padding, OutW: side - 2 + 2*padding, OutC: out, Kernel: 3, Stride: 1, PadH: padding, PadW: padding}
+			first := pixel - 2 + padding // result that sees the pixel
+			if transposed {
+				s.OutH, s.OutW = side+2-2*padding, side+2-2*padding
+				first = pixel - padding
+			}
+			if !winograd3Fits(s) {
+				t.Fatalf("%+v is not computed by Winograd's products", s)
+			}
+			x, w, bias := make([]float32, 2*side*side*in), random(r, 9*in*out), random(r, out)
+			for image := range 2 {
+				copy(x[((image*side+pixel)*side+pixel)*in:], random(r, in))
+			}
+			y := stale(2 * s.OutH * s.OutW * out)
+			if transposed {
+				p, err := NewConvTranspose(s, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Forward(x, w, bias, y)
+			} else {
+				p, err := NewConv(s, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Forward(x, w, bias, y)
+			}
+			seen := 0
+			for i, v := range y {
+				row, column, want := i/out/s.OutW%s.OutH, i/out%s.OutW, bias[i%out]
+				if a == ReLUActivation {
+					want = max(want, 0)
+				}
+				if min(row, column) >= first && max(row, column) <= first+2 {
+					if v != want {
+						seen++
+					}
+				} else if v != want {
+					t.Fatalf("%v, transposed %t: row %d, column %d is %v, want %v", a, transposed, row, column, v, want)
+				}
+			}
+			if seen == 0 {
+				t.Errorf("%v, transposed %t: no result depends on the pixel", a, transposed)
+			}
+		}
+	}
 }
 
 // outside wants zeros in the rows and columns outside of from to to, and others within.
