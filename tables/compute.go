@@ -101,10 +101,10 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// at returns the row at a scale: a row of the full scale only is missing at others.
+// at returns the row at a scale: a row that names its scales is missing at others.
 func (r Row) at(scale string) Row {
-	if r.Full && scale != FullScale && r.Missing == "" {
-		r.From, r.Missing = SourceChoice{}, "only at the scale full"
+	if !belongs(scale, r.Scales, r.Full) && r.Missing == "" {
+		r.From, r.Missing = SourceChoice{}, onlyAt(r.Scales)
 	}
 	return r
 }

@@ -16,12 +16,14 @@ import (
 
 // DataSet is one of several data sets that the rows of a table are trained on. Every column is shown for each data set.
 type DataSet struct {
-	Label  string          `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
-	Values sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
-	Codes  factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for the metrics of sub-codes, and $codes in settings of rows"`
-	Set    sweep.Settings  `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
-	Quick  sweep.Settings  `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
-	Full   bool            `yaml:"full" doc:"show it at the scale full only"`
+	Label   string          `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
+	Values  sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
+	Codes   factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for the metrics of sub-codes, and $codes in settings of rows"`
+	Set     sweep.Settings  `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
+	Quick   sweep.Settings  `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
+	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all but the by_scale settings of a row"`
+	Full    bool            `yaml:"full" doc:"show it at the scale full only"`
+	Scales  []string        `yaml:"scales" doc:"in place of full: the scales that show it; none: all"`
 }
 
 // Validate checks the settings.
@@ -104,7 +106,7 @@ func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
 // scaled returns the table with the data sets of a scale.
 func (t *Table) scaled(scale string) *Table {
 	one := *t
-	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return d.Full && scale != FullScale })
+	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !belongs(scale, d.Scales, d.Full) })
 	return &one
 }
 

@@ -21,6 +21,7 @@ type Mimosa struct {
 	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file, or the name of one that comes with unravel"`
 	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
 	Quick          sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
 	MergedShare    float64        `yaml:"merged_share" doc:"min_merged as a fraction of the codes: smaller components are dropped; 0: use min_merged"`
 	mimosa.Options `yaml:",inline"`
 }
@@ -50,7 +51,7 @@ func (m *Mimosa) Random() bool { return true }
 
 // Plan implements Trained. The run measures nothing itself.
 func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, Quick: m.Quick}, seed)
+	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, Quick: m.Quick, ByScale: m.ByScale}, seed)
 	return []sweep.Run{run}, err
 }
 

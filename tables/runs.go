@@ -17,12 +17,13 @@ import (
 // Runs trains the codes: one run for each seed, or the best of a grid. The runs measure the table's
 // metrics, as part of their config, and the table reads the results from their folders.
 type Runs struct {
-	Config string         `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set    sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	Fixed  sweep.Settings `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
-	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
-	Grid   sweep.Axes     `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
-	Select *Selection     `yaml:"select" doc:"how to choose a run of the grid"`
+	Config  string         `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set     sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
+	Fixed   sweep.Settings `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
+	Quick   sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	ByScale ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
+	Grid    sweep.Axes     `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
+	Select  *Selection     `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
 // Selection chooses a run of a grid by quantities in fit.json: among the runs with the lowest values of By, the one
@@ -108,7 +109,7 @@ func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
-		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, Fixed: r.Fixed, Quick: r.Quick, Metrics: p.Metrics()}, seed)
+		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, Fixed: r.Fixed, Quick: r.Quick, ByScale: r.ByScale, Metrics: p.Metrics()}, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -200,14 +201,15 @@ func (p *Planner) Name(row string, seed uint64) string {
 
 // overrides lists a run's settings in increasing precedence.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
-	var on, onQuick sweep.Settings
+	var d DataSet
 	if p.at != nil {
-		on, onQuick = p.at.Set, p.at.Quick
+		d = *p.at
 	}
-	list := slices.Concat(s.Set, on, p.set, s.Fixed)
+	list := slices.Concat(s.Set, d.Set, p.set, s.Fixed)
 	if p.scale == QuickScale {
-		list = slices.Concat(list, onQuick, s.Quick)
+		list = slices.Concat(list, d.Quick, s.Quick)
 	}
+	list = slices.Concat(list, d.ByScale[p.scale], s.ByScale[p.scale])
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
 		var err error
@@ -227,10 +229,11 @@ func (p *Planner) fill(text string) (string, error) {
 }
 
 // RunSettings are what a row says of a run. Settings count in the order Set, the data set's, the scale's, Fixed, and at the
-// scale quick the data set's and Quick.
+// scale quick the data set's and Quick; then those of the scale by name, the data set's and ByScale.
 type RunSettings struct {
-	Config            string           // a .yaml file, or the name of an experiment that comes with Unravel
-	Set, Fixed, Quick sweep.Settings   // key.path: value
+	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
+	Set, Fixed, Quick sweep.Settings // key.path: value
+	ByScale           ScaleSettings
 	Metrics           []metrics.Choice // measured at the end; none: nothing is
 }
 

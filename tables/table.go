@@ -72,6 +72,7 @@ type Row struct {
 	Series  string       `yaml:"series" doc:"curve that the row is a point of"`
 	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
+	Scales  []string     `yaml:"scales" doc:"in place of full: the scales that compute it; none: all"`
 }
 
 // Column is a column of the table.

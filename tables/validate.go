@@ -123,6 +123,9 @@ func (t *Table) Validate() error {
 	if err := t.validDataSets(); err != nil {
 		return err
 	}
+	if err := t.validScales(); err != nil {
+		return err
+	}
 	var rows, columns []string
 	for i, r := range t.Rows {
 		if slices.Contains(rows, r.Label) {
@@ -161,9 +164,6 @@ func (t *Table) validDataSets() error {
 	}
 	if known == nil {
 		return nil
-	}
-	if !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return !d.Full }) {
-		return config.Invalid("datasets", "all of them are at the scale full only; want one that is not")
 	}
 	for i, r := range t.Rows {
 		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
