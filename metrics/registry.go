@@ -84,6 +84,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
 	},
 	{
+		Name: "projected", Doc: "another metric, of codes with one column for each factor: its best affine prediction from all columns, or the column of the most mutual information",
+		Units:  "those of the other metric, of columns in units of the factors mapped to [0, 1] (linear) or of the codes (best)",
+		Source: "Zhang and Sugiyama 2024, appendix F.3", New: func() Metric { return newProjected() },
+	},
+	{
 		Name: "modularity", Doc: "whether every code column has mutual information with one factor only",
 		Units:  "none: 0 to 1; mutual_information in nats",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: libraryHistogram()} },

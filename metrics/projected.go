@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+// Projected is another metric, of codes with one column for each factor: "linear projection to find the most informative
+// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is the best affine
+// prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]; with Project best it is
+// the column of the codes that an assignment with the largest sum of mutual information gives to factor i (see [SubCodeDeviation]).
+//
+// The projection is fitted to the rows that are measured. A row with an unknown level is left out.
+type Projected struct {
+	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, mapped to [0, 1]) or best (the column of the most mutual information)"`
+	Of      Choice     `yaml:"of" doc:"the metric of the projected codes"`
+}
+
+// newProjected returns the metric with its defaults, which name no metric.
+func newProjected() *Projected { return &Projected{Project: ProjectLinear} }
+
+// Variants implements Varied.
+func (*Projected) Variants() []Metric {
+	return []Metric{
+		&Projected{Project: ProjectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven}}},
+		&Projected{Project: ProjectBest, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+	}
+}
+
+// Title implements Titled.
+func (m *Projected) Title() string {
+	if m.Of.Name == "" {
+		return ""
+	}
+	return "projected-" + m.Of.Name
+}
+
+// Needs returns AllLevels.
+func (*Projected) Needs() Needs { return AllLevels }
+
+// Better implements Metric: the direction of the other metric.
+func (m *Projected) Better() Direction {
+	if m.Of.Value == nil {
+		return HigherIsBetter
+	}
+	return m.Of.Value.Better()
+}
+
+// Range implements Bounded: that of the other metric.
+func (m *Projected) Range() (least, most float64) {
+	if b, ok := m.Of.Value.(Bounded); ok {
+		return b.Range()
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
+// Validate checks the settings.
+func (m *Projected) Validate() error {
+	if m.Project != ProjectLinear && m.Project != ProjectBest {
+		return config.Invalid("project", "unknown projection %q; want linear or best", string(m.Project))
+	}
+	if m.Of.Value == nil {
+		return config.Invalid("of", "there is no metric; want one of the projected codes, such as mig")
+	}
+	if _, again := m.Of.Value.(*Projected); again {
+		return config.Invalid("of", "the codes are projected already; want another metric than projected")
+	}
+	if v, ok := m.Of.Value.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (m *Projected) Suits(in *Input) error {
+	if m.Of.Value == nil {
+		return m.Validate()
+	}
+	if len(in.Factors) == 0 {
+		return fmt.Errorf("there are no factors; want at least one")
+	}
+	if err := m.Project.suits(in.Codes.Cols, len(in.Factors)); err != nil {
+		return err
+	}
+	return suits(m.Of.Value, projectedInput(in, Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
+}
+
+// projectedInput is the input of other codes of the same rows. What is known of the columns of the codes is not known of them.
+func projectedInput(in *Input, codes Matrix) *Input {
+	other := *in
+	other.Codes, other.Hierarchy, other.Spaces, other.counting = codes, nil, nil, nil
+	return &other
+}
+
+// Compute returns the parts and grids of the other metric, and of the projection explained (linear) or columns (best).
+func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	codes, blocks, parts, err := m.Project.project(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Project == ProjectBest {
+		whole := codes
+		codes = Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
+		for _, b := range blocks {
+			for i := range whole.Rows {
+				codes.Data[i*codes.Cols+b.Factor] = whole.Data[i*whole.Cols+b.Columns[0]]
+			}
+		}
+	}
+	r, err := m.Of.Value.Compute(ctx, projectedInput(in, codes))
+	if err != nil {
+		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
+	}
+	r.Parts = append(r.Parts, parts...)
+	return r, nil
+}
+
+// Resample implements Resampled: other draws, where the other metric has them. The projection of a part of the rows is another one.
+func (m *Projected) Resample() (Resample, string) {
+	if other, ok := m.Of.Value.(Resampled); ok {
+		if way, _ := other.Resample(); way == ResampleDraws {
+			return ResampleDraws, ""
+		}
+	}
+	return ResampleNone, "the projection is fitted to the rows that are measured"
+}
+
+// slow reports whether the other metric is.
+func (m *Projected) slow() bool {
+	other, ok := m.Of.Value.(slowly)
+	return ok && other.slow()
+}

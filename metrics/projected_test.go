@@ -1,0 +1,98 @@
+package metrics_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// chosen reads a metric as a config has it.
+func chosen(t *testing.T, text string) Choice {
+	t.Helper()
+	root, err := config.Parse("c.yaml", []byte("metric: "+text+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct{ Metric Choice }
+	if err := root.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Metric
+}
+
+// The metrics of sub-codes with a projection of their own are those of projected codes, and what no linear map changes stays.
+func TestProjectedIsProjection(t *testing.T) {
+	in, _ := encoded(t, "entanglement")
+	for _, name := range []string{"radius", "mad", "variance", "diameter", "mpd"} {
+		own := evaluated(t, in, []Choice{chosen(t, fmt.Sprintf("{%s: {project: linear}}", name))})
+		other := evaluated(t, in, []Choice{chosen(t, fmt.Sprintf("{projected: {of: %s}}", name))})
+		if own.Value != other.Value || other.Value == 0 || other.Name != "projected-"+name {
+			t.Errorf("%s: %v, and %s %v", name, own.Value, other.Name, other.Value)
+		}
+	}
+	for _, text := range []string{"mse", "{me: {fit: least-squares}}"} {
+		near(t, text, evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")}).Value, evaluated(t, in, []Choice{chosen(t, text)}).Value, 1e-9)
+	}
+}
+
+// A rotation hides the factors from metrics of columns, and the projection finds them.
+func TestProjectedUndoesRotation(t *testing.T) {
+	in, _ := encoded(t, "rotation")
+	for _, text := range []string{"{factor-vae: {batch: 8, prune: 0, direct: true, raw: true}}", "{mig: {gap: factors}}", "{dci: {rounds: 5}}"} {
+		if raw := evaluated(t, in, []Choice{chosen(t, text)}); raw.Value > 0.5 {
+			t.Errorf("%s of rotated codes: %v", text, raw.Value)
+		}
+		r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})
+		near(t, text, r.Value, 1, 0.03) // levels fall on the edges of bins
+		for _, v := range r.Part("explained") {
+			near(t, "explained", v, 1, 1e-9)
+		}
+	}
+}
+
+// With project best every factor has its column, also if there are more columns.
+func TestProjectedBest(t *testing.T) {
+	in, _ := encoded(t, "nonlinear")
+	wide := *in
+	wide.Codes = Matrix{Rows: in.Codes.Rows, Cols: 5}
+	for i := range in.Codes.Rows {
+		row := in.Codes.Row(i)
+		wide.Codes.Data = append(wide.Codes.Data, 0, row[2], row[0], 1, row[1])
+	}
+	r := evaluated(t, &wide, []Choice{chosen(t, "{projected: {project: best, of: {mse: {}}}}")})
+	near(t, "mse of the best columns", r.Value, evaluated(t, in, []Choice{chosen(t, "mse")}).Value, 1e-9)
+	if got := fmt.Sprint(r.Part("columns")); got != "[2 4 1]" {
+		t.Errorf("columns %s; want [2 4 1]", got)
+	}
+}
+
+func TestProjectedSettings(t *testing.T) {
+	in, _ := encoded(t, "nonlinear")
+	for text, want := range map[string]string{
+		"projected": "of: there is no metric; want one of the projected codes",
+		"{projected: {of: {projected: {of: mse}}}}":    "of: the codes are projected already",
+		"{projected: {project: blocks, of: mse}}":      `project: unknown projection "blocks"; want linear or best`,
+		"{projected: {of: {mig: {bins: 0}}}}":          "bins: 0 is out of range",
+		"{projected: {project: best, of: h-error}}":    "hierarch",
+		"{projected: {project: linear, of: {mig: {}}}": "c.yaml:1",
+	} {
+		err := func() error {
+			root, err := config.Parse("c.yaml", []byte("metric: "+text+"\n"))
+			if err != nil {
+				return err
+			}
+			var c struct{ Metric Choice }
+			if err := root.Decode(&c); err != nil {
+				return err
+			}
+			_, err = Evaluate(ctx, in, 1, []Choice{c.Metric})
+			return err
+		}()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
