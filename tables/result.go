@@ -305,3 +305,14 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	}
 	return nil
 }
+
+// Trained reports whether rows of the table come from runs.
+func (r *Result) Trained() bool { return r.table.Trains() }
+
+// PrintedDeviation returns the standard deviation that the paper prints; false if it prints none.
+func (c *Cell) PrintedDeviation() (float64, bool) {
+	if c.printed == nil || c.printed.Std.Text == "" {
+		return 0, false
+	}
+	return c.printed.Std.Value, true
+}

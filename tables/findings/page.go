@@ -1,0 +1,231 @@
+package findings
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/tables"
+)
+
+// Summary counts the cells of a table that a paper prints.
+type Summary struct {
+	Printed  int // cells with a printed value
+	Computed int // of these, cells with a value of ours
+	Same     int // rounded, the printed value
+	Near     int // otherwise within two standard errors of the difference
+	Within   int // otherwise within two printed standard deviations
+	Known    int // otherwise with a reason
+}
+
+// Differs counts the computed cells that none of the others accounts for.
+func (s Summary) Differs() int { return s.Computed - s.Same - s.Near - s.Within - s.Known }
+
+// Summarise counts the cells of a result. Times are not compared: none of them counts as computed.
+func Summarise(r *tables.Result) Summary {
+	var s Summary
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Theirs == nil {
+				continue
+			}
+			s.Printed++
+			switch c.Status {
+			case tables.Missing, tables.Unprinted, tables.Measured:
+				continue
+			}
+			s.Computed++
+			spread, _ := c.PrintedDeviation()
+			switch {
+			case c.Status == tables.Same || c.Status == tables.Stale && c.Exact:
+				s.Same++
+			case c.Status.Reproduced():
+				s.Near++
+			case math.Abs(*c.Difference) <= 2*spread:
+				s.Within++
+			case c.Status == tables.Known:
+				s.Known++
+			}
+		}
+	}
+	return s
+}
+
+// Order is the agreement of our order of rows with the printed one in a column.
+type Order struct {
+	Column string
+	Rows   int
+	Tau    float64 // Kendall's tau-b; NaN if all values of either are equal
+}
+
+// Orders compares the order of rows in every column with at least three printed values.
+func Orders(r *tables.Result) []Order {
+	var columns []string
+	ours, theirs := map[string][]float64{}, map[string][]float64{}
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Ours == nil || c.Theirs == nil || c.Status == tables.Measured {
+				continue
+			}
+			if !slices.Contains(columns, c.Column) {
+				columns = append(columns, c.Column)
+			}
+			ours[c.Column], theirs[c.Column] = append(ours[c.Column], *c.Ours), append(theirs[c.Column], *c.Theirs)
+		}
+	}
+	var list []Order
+	for _, c := range columns {
+		if n := len(ours[c]); n >= 3 {
+			list = append(list, Order{c, n, metrics.KendallTau(ours[c], theirs[c])})
+		}
+	}
+	return list
+}
+
+// meanTau returns the mean over columns, and their number.
+func meanTau(orders []Order) (mean float64, n int) {
+	for _, o := range orders {
+		if !math.IsNaN(o.Tau) {
+			mean += o.Tau
+			n++
+		}
+	}
+	return mean / float64(n), n
+}
+
+// Write writes the page docs/results.md: a table of tables, the order of methods by column, and the findings of the papers. Results are
+// those of the tables with printed values.
+func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
+	var b strings.Builder
+	b.WriteString(head)
+	total := writeTables(&b, results)
+	writeTotal(&b, total)
+	writeOrders(&b, results)
+	if err := writeFindings(&b, results, papers); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const head = `# Results
+
+What comes out of the [ledger](ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
+` + "`unravel docs --results docs/results.md`" + `, and a test holds it against the ledger.
+
+## Table of tables
+
+Every table is shown at the largest scale that the ledger holds. *As printed*: our mean, rounded, is the printed value. *Two errors*: otherwise the
+difference is within two standard errors, those of our mean and of the printed one together. *Two deviations*: otherwise within two printed standard deviations.
+*Known*: otherwise a note of the table gives the reason, or the experiment that was made. *Order*: Kendall's tau between our order of rows and the printed one, the
+mean over columns; 1 is the same order, 0 none, -1 the opposite.
+
+| table | source | scale | printed | computed | as printed | two errors | two deviations | known | differ | order |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+`
+
+func writeTables(b *strings.Builder, results []*tables.Result) (total [2]Summary) {
+	for _, r := range results {
+		s := Summarise(r)
+		order := "-"
+		if tau, n := meanTau(Orders(r)); n > 0 {
+			order = fmt.Sprintf("%.2f", tau)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", r.Name, r.Source, r.Scale, s.Printed, s.Computed,
+			s.Same, s.Near, s.Within, s.Known, s.Differs(), order)
+		kind := 0
+		if r.Trained() {
+			kind = 1
+		}
+		t := &total[kind]
+		t.Printed, t.Computed, t.Same, t.Near = t.Printed+s.Printed, t.Computed+s.Computed, t.Same+s.Same, t.Near+s.Near
+		t.Within, t.Known = t.Within+s.Within, t.Known+s.Known
+	}
+	return total
+}
+
+func writeTotal(b *strings.Builder, total [2]Summary) {
+	for kind, name := range []string{"tables without training", "tables that train"} {
+		s := total[kind]
+		if s.Computed == 0 {
+			continue
+		}
+		part := func(n int) float64 { return 100 * float64(n) / float64(s.Computed) }
+		fmt.Fprintf(b, "\nOf the %d printed cells of **%s**, %d are computed: %d (%.0f %%) as printed, %d (%.0f %%) within two standard errors, %d (%.0f %%) within "+
+			"two printed deviations, %d (%.0f %%) differ for a known reason, %d (%.0f %%) for none.\n", s.Printed, name, s.Computed, s.Same, part(s.Same), s.Near, part(s.Near),
+			s.Within, part(s.Within), s.Known, part(s.Known), s.Differs(), part(s.Differs()))
+	}
+}
+
+// The bounds of tau by which an order is called the same, or another.
+const sameOrder, otherOrder = 0.5, 0.0
+
+func writeOrders(b *strings.Builder, results []*tables.Result) {
+	fmt.Fprintf(b, `
+## Order of methods
+
+Kendall's tau between our values and the printed ones over the rows of a table, for every column with three printed values or more. An order is
+**confirmed** from %.1f on, **refuted** at %.0f and below, and **partly** the same in between; a dash means that all values of either are equal.
+
+| table | confirmed | partly | refuted |
+|---|---|---|---|
+`, sameOrder, otherOrder)
+	for _, r := range results {
+		var cells [3][]string
+		for _, o := range Orders(r) {
+			at, text := 1, fmt.Sprintf("%s %.2f", o.Column, o.Tau)
+			switch {
+			case math.IsNaN(o.Tau):
+				text = o.Column + " -"
+			case o.Tau >= sameOrder:
+				at = 0
+			case o.Tau <= otherOrder:
+				at = 2
+			}
+			cells[at] = append(cells[at], text)
+		}
+		if len(cells[0])+len(cells[1])+len(cells[2]) > 0 {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", r.Name, strings.Join(cells[0], ", "), strings.Join(cells[1], ", "), strings.Join(cells[2], ", "))
+		}
+	}
+}
+
+func writeFindings(b *strings.Builder, results []*tables.Result, papers []Paper) error {
+	b.WriteString(`
+## What the papers find
+
+Every finding is decided by inequalities between cells of ours. A difference counts if it exceeds two standard errors; of a cell with a single run, or without any
+randomness, its sign counts. A finding **holds** if all its inequalities do, it **does not** if one is the other way round.
+`)
+	open := func(name string) (*tables.Result, error) {
+		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
+			return results[at], nil
+		}
+		return nil, fmt.Errorf("there is no result of the table %q", name)
+	}
+	for _, p := range papers {
+		fmt.Fprintf(b, "\n### %s\n\n*%s*\n\n| | finding | here | our numbers |\n|---|---|---|---|\n", p.Name, p.Title)
+		for i := range p.Findings {
+			f := &p.Findings[i]
+			j, err := Judge(f, open)
+			if err != nil {
+				return fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
+			}
+			var numbers []string
+			for k, o := range j.Tests {
+				numbers = append(numbers, fmt.Sprintf("%s %s, %s: %s", marks[o.Verdict], f.Tests[k].Table, o.Scale, o.Numbers))
+			}
+			if f.Remark != "" {
+				numbers = append(numbers, f.Remark)
+			}
+			fmt.Fprintf(b, "| %d | %s (%s) | **%s** | %s |\n", i+1, f.Claim, f.Section, j.Verdict, strings.ReplaceAll(strings.Join(numbers, "<br>"), "|", "\\|"))
+		}
+	}
+	return nil
+}
+
+// marks stand for the verdicts of tests.
+var marks = map[Verdict]string{Holds: "+", Fails: "-", Undecided: "?", Missing: "o"}
