@@ -124,6 +124,23 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: libraryHistogram()} },
 	},
 	{
+		Name: "principal-med", Doc: "med of the first principal components of the codes in place of their columns",
+		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
+		Source: "Cao et al. 2022, appendix B.4", New: func() Metric {
+			return &PrincipalMED{MED: MED{Histogram: libraryHistogram(), Entropy: libraryEntropy()}, Reduction: Reduction{Components: 10}}
+		},
+	},
+	{
+		Name: "responses", Doc: "the fraction of the code columns that respond to a factor that respond to one only; their numbers as a part",
+		Units:  "none: a fraction of columns",
+		Source: "Cao et al. 2022, section 5.4 and figure 5", New: func() Metric { return &Responses{Histogram: libraryHistogram(), Threshold: 0.1} },
+	},
+	{
+		Name: "manipulation", Doc: "whether one code column alone moves while one factor varies and the others are fixed: its share of the variance",
+		Units:  "none: a share of the variance, 1 over the number of columns to 1",
+		Source: "Cao et al. 2022, section 4.3 and appendix B.4", New: func() Metric { return &Manipulated{} },
+	},
+	{
 		Name: "irs", Doc: "interventional robustness: how little a code column moves, at most, while its factor is fixed and the others vary",
 		Units:  "none: at most 1, and about 0 or more",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },

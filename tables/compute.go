@@ -73,7 +73,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		}
 		for p, place := range places {
 			part := make([]Cell, len(t.Columns))
-			here := row.at(scale.Name)
+			here := place.row(row, scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, r, place, here, measured, part, tell)
 			} else if o.RunsOnly {
@@ -99,14 +99,6 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		r.agree()
 	}
 	return r, nil
-}
-
-// at returns the row at a scale: a row that names its scales is missing at others.
-func (r Row) at(scale string) Row {
-	if !belongs(scale, r.Scales, r.Full) && r.Missing == "" {
-		r.From, r.Missing = SourceChoice{}, onlyAt(r.Scales)
-	}
-	return r
 }
 
 // errLeftOut is the reason of cells that RunsOnly leaves out.

@@ -24,6 +24,9 @@ type DataSet struct {
 	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all but the by_scale settings of a row"`
 	Full    bool            `yaml:"full" doc:"show it at the scale full only"`
 	Scales  []string        `yaml:"scales" doc:"in place of full: the scales that show it; none: all"`
+	Real    bool            `yaml:"real" doc:"compute it with --data real only, because it is a public data set without a twin"`
+
+	Components int `yaml:"components" doc:"number of principal components of the metrics that take them; 0: their own"`
 }
 
 // Validate checks the settings.
@@ -33,6 +36,9 @@ func (d *DataSet) Validate() error {
 	}
 	if len(d.Codes) > 0 && slices.ContainsFunc(d.Values, func(v sweep.Setting) bool { return v.Key == "codes" }) {
 		return config.Invalid("values.codes", "$codes are the codes of the data set; want another name")
+	}
+	if d.Components < 0 {
+		return config.Invalid("components", "%d is negative; want 0 (the metrics' own) or more", d.Components)
 	}
 	return d.Codes.Validate()
 }
@@ -88,19 +94,39 @@ func (d *DataSet) codesText() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// measuring returns metrics with the data set's sub-codes.
+// measuring returns metrics with the data set's sub-codes and number of principal components.
 func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
-	if len(d.Codes) == 0 {
-		return list
-	}
 	list = slices.Clone(list)
 	for i, c := range list {
-		if _, ok := c.Value.(metrics.SubCoded); ok {
+		if _, ok := c.Value.(metrics.SubCoded); ok && len(d.Codes) > 0 {
 			list[i].Value = clone(c.Value)
 			list[i].Value.(metrics.SubCoded).SetCodes(d.Codes, metrics.AssignAuto)
 		}
+		list[i].Value = d.reduced(list[i].Value)
 	}
 	return list
+}
+
+// reduced returns a metric with the data set's number of principal components, if it takes these.
+func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
+	if d.Components == 0 {
+		return m
+	}
+	m = clone(m)
+	switch one := m.(type) {
+	case *metrics.MIG:
+		d.reduce(&one.Components)
+	case *metrics.SAP:
+		d.reduce(&one.Components)
+	}
+	return m
+}
+
+// reduce sets a number of principal components that is not 0, which means none.
+func (d *DataSet) reduce(components *int) {
+	if *components > 0 {
+		*components = d.Components
+	}
 }
 
 // scaled returns the table with the data sets of a scale.

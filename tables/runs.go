@@ -17,13 +17,14 @@ import (
 // Runs trains the codes: one run for each seed, or the best of a grid. The runs measure the table's
 // metrics, as part of their config, and the table reads the results from their folders.
 type Runs struct {
-	Config  string         `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set     sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	Fixed   sweep.Settings `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
-	Quick   sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
-	ByScale ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
-	Grid    sweep.Axes     `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
-	Select  *Selection     `yaml:"select" doc:"how to choose a run of the grid"`
+	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set     sweep.Settings   `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
+	Fixed   sweep.Settings   `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
+	Quick   sweep.Settings   `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	ByScale ScaleSettings    `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
+	Also    []metrics.Choice `yaml:"also" doc:"metrics that these runs measure besides those of the table, so that tables can share them"`
+	Grid    sweep.Axes       `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
+	Select  *Selection       `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
 // Selection chooses a run of a grid by quantities in fit.json: among the runs with the lowest values of By, the one

@@ -73,6 +73,7 @@ type Row struct {
 	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
 	Scales  []string     `yaml:"scales" doc:"in place of full: the scales that compute it; none: all"`
+	On      []string     `yaml:"on" doc:"labels of the data sets that it is computed on; none: all"`
 }
 
 // Column is a column of the table.

@@ -48,11 +48,11 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
 			for _, place := range t.places() {
-				source, ok := row.at(scale.Name).From.Value.(Trained)
+				source, ok := place.row(row, scale.Name).From.Value.(Trained)
 				if !ok {
 					continue
 				}
-				runs, err := source.Plan(p.on(place.at), row.Label, seed)
+				runs, err := p.runsOf(source, place, row, seed)
 				if err != nil {
 					return nil, nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
@@ -84,16 +84,16 @@ func (t *Table) planner(scale *Scale) (*Planner, error) {
 		p.metrics = append(p.metrics, m.choice)
 	}
 	p.columns = p.metrics
-	return p, p.with(t.Also)
+	return p, p.add(t.Also)
 }
 
-// with adds metrics that no column shows, and sorts all by their text, so that tables that share runs agree on the order.
-func (p *Planner) with(also []metrics.Choice) error {
+// add adds metrics that no column shows, and sorts all by their text, so that tables that share runs agree on the order.
+func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
 	}
 	texts := map[string]metrics.Choice{}
-	for _, c := range append(also[:len(also):len(also)], p.columns...) {
+	for _, c := range slices.Concat(also, p.metrics) {
 		text, err := metricText(c)
 		if err != nil {
 			return err
@@ -165,7 +165,11 @@ func (f *found) entry(hash string) sweep.Entry {
 // row fills the cells of a trained row, for one of the table's data sets, and adds its runs to the result.
 func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measured []measured, line []Cell, tell func(metric string)) error {
 	seeds := r.Seeds
-	source, planner := row.From.Value.(Trained), f.planner.on(place.at)
+	source := row.From.Value.(Trained)
+	planner, err := f.planner.on(place.at).with(source)
+	if err != nil {
+		return fmt.Errorf("row %q: %w", row.Label, err)
+	}
 	all := make([]drawn, len(measured))
 	var fits drawn
 	var missing tally

@@ -126,6 +126,9 @@ func (t *Table) Validate() error {
 	if err := t.validScales(); err != nil {
 		return err
 	}
+	if err := t.validPlaces(); err != nil {
+		return err
+	}
 	var rows, columns []string
 	for i, r := range t.Rows {
 		if slices.Contains(rows, r.Label) {

@@ -1,0 +1,83 @@
+package metrics
+
+import (
+	"context"
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// largestShare returns the largest of the variances of code columns as a fraction of their sum; NaN if all are 0.
+func largestShare(variances []float64) float64 {
+	var sum, most float64
+	for _, v := range variances {
+		sum, most = sum+v, max(most, v)
+	}
+	return most / sum
+}
+
+// Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al. 2022, section 4.3
+// and appendix B.4, figures 3 and 12, which show the variances as bars): with the variance V_ij of column i while factor j varies
+// ([Manipulation]), the value is the mean over factors of
+//
+//	max over i of V_ij / sum over i of V_ij
+//
+// 1 if one column alone moves with every factor, 1/D if all D columns move alike. With Components, columns are principal components of the
+// codes. Factors of which no two images differ in them alone, or that move no column, are left out, with a note.
+type Manipulated struct {
+	Reduction `yaml:",inline"`
+}
+
+// Needs returns KnownLevels.
+func (*Manipulated) Needs() Needs { return KnownLevels }
+
+// Better returns HigherIsBetter.
+func (*Manipulated) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*Manipulated) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *Manipulated) Validate() error { return m.Reduction.validate() }
+
+// Suits implements Selective.
+func (*Manipulated) Suits(in *Input) error { return wantFactors(in, 2) }
+
+// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances.
+func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	return m.reduced(in, func(in *Input) (Result, error) { return m.measure(ctx, in) })
+}
+
+func (m *Manipulated) measure(ctx context.Context, in *Input) (Result, error) {
+	g, err := Manipulation(ctx, in, in.Stream)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Grids: []Grid{g}}
+	part := Part{Name: "per_factor"}
+	for j, name := range g.Columns {
+		column := make([]float64, len(g.Values))
+		for i := range g.Values {
+			column[i] = g.Values[i][j]
+		}
+		share := largestShare(column)
+		if math.IsNaN(share) {
+			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")
+			continue
+		}
+		part.Labels, part.Values = append(part.Labels, name), append(part.Values, share)
+	}
+	if len(part.Values) > 0 {
+		r.Value = factor.Mean.Of(part.Values)
+	}
+	r.Parts = []Part{part}
+	return r, nil
+}
+
+// Resample returns ResampleNone.
+func (*Manipulated) Resample() (Resample, string) {
+	return ResampleNone, "it needs images that differ in one factor alone, which fewer rows have fewer of"
+}

@@ -1,0 +1,96 @@
+package metrics_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// crossed is an input of two factors, every combination of 4 and 2 levels four times, whose codes are functions of the levels.
+func crossed(columns ...func(a, b float64) float64) *Input {
+	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 2}}, Stream: rng.New(1, "test")}
+	in.Codes.Cols = len(columns)
+	for i := range 32 {
+		a, b := i%4, i/4%2
+		in.Levels = append(in.Levels, a, b)
+		for _, f := range columns {
+			in.Codes.Data = append(in.Codes.Data, f(float64(a), float64(b)))
+		}
+		in.Codes.Rows++
+	}
+	return in
+}
+
+func first(a, _ float64) float64  { return a }
+func second(_, b float64) float64 { return b }
+func both(a, b float64) float64   { return a + 4*b }
+func zero(_, _ float64) float64   { return 0 }
+
+func TestResponses(t *testing.T) {
+	m := named("responses").(*Responses)
+	r := compute(t, m, crossed(first, second, both, zero, first))
+	near(t, "value", r.Value, 3.0/4, 0)
+	if got := r.Part("columns"); !slices.Equal(got, []float64{3, 1, 1}) {
+		t.Errorf("columns that respond to one, several and no factors: %v", got)
+	}
+	if got := r.Part("per_column"); !slices.Equal(got, []float64{1, 1, 2, 0, 1}) {
+		t.Errorf("factors by column: %v", got)
+	}
+	parity := func(a, _ float64) float64 { return math.Mod(a, 2) } // 1 bit of the 2 that a has
+	for threshold, want := range map[float64]float64{0.49: 1, 0.51: 0} {
+		m.Threshold = threshold
+		if r := compute(t, m, crossed(parity, zero)); r.Value != want {
+			t.Errorf("threshold %v: %v, want %v", threshold, r.Value, want)
+		}
+	}
+	for _, bad := range []float64{0, -1, 1.1, math.NaN()} {
+		m.Threshold = bad
+		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "threshold") {
+			t.Errorf("threshold %v: %v", bad, err)
+		}
+	}
+}
+
+// Of a rotated code, principal components are the factors again.
+func TestPrincipalMED(t *testing.T) {
+	mixed := func(s float64) func(a, b float64) float64 {
+		return func(a, b float64) float64 { return 10*(a-1.5) + s*(b-0.5) }
+	}
+	in := crossed(mixed(1), mixed(-1), mixed(1))
+	m := named("principal-med").(*PrincipalMED)
+	m.Components = 2
+	r := compute(t, m, in)
+	near(t, "value", r.Value, 1, 1e-8) // but for the floor of importances
+	if got := r.Grids[0].Rows; !slices.Equal(got, []string{"pc0", "pc1"}) {
+		t.Errorf("rows %q", got)
+	}
+	if plain := compute(t, med(), in); plain.Value > 0.9 {
+		t.Errorf("med of the columns themselves is %v", plain.Value)
+	}
+	m.Components = 3 // as many as there are columns
+	if whole := compute(t, m, in); whole.Value != compute(t, med(), in).Value {
+		t.Errorf("%v", whole.Value)
+	}
+}
+
+func TestManipulated(t *testing.T) {
+	m := named("manipulation").(*Manipulated)
+	r := compute(t, m, crossed(first, second, zero))
+	near(t, "value", r.Value, 1, 0)
+	r = compute(t, m, crossed(first, first, second, both)) // while a varies, three columns move alike; while b varies, one moves 1 and one 4
+	near(t, "value", r.Value, (1.0/3+16.0/17)/2, 1e-12)
+	if p := r.Parts[0]; !slices.Equal(p.Labels, []string{"a", "b"}) {
+		t.Errorf("%+v", p)
+	}
+	r = compute(t, m, crossed(first, zero))
+	if p := r.Parts[0]; !slices.Equal(p.Labels, []string{"a"}) || len(r.Notes) != 1 || r.Value != 1 {
+		t.Errorf("%+v", r)
+	}
+	m.Components = 1
+	near(t, "of one component", compute(t, m, crossed(first, both, both)).Value, 1, 0)
+}

@@ -1,0 +1,82 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/sweep"
+)
+
+// row returns a row at a scale and on the data set of this copy of the table: missing, with the reason, where it does not belong.
+func (t *Table) row(r Row, scale string) Row {
+	if reason := t.absent(r, scale); reason != "" && r.Missing == "" {
+		r.From, r.Missing = SourceChoice{}, reason
+	}
+	return r
+}
+
+// absent says why a row is not computed at a scale and on the data set; empty if it is.
+func (t *Table) absent(r Row, scale string) string {
+	switch {
+	case !belongs(scale, r.Scales, r.Full):
+		return onlyAt(r.Scales)
+	case t.at == nil:
+		return ""
+	case len(r.On) > 0 && !slices.Contains(r.On, t.at.Label):
+		return "only on " + strings.Join(r.On, ", ")
+	case t.at.Real && !t.real:
+		return fmt.Sprintf("%s has no twin; computed with --data real", t.at.Label)
+	}
+	return ""
+}
+
+// validPlaces checks the data sets that rows name.
+func (t *Table) validPlaces() error {
+	var known []string
+	for _, d := range t.DataSets {
+		known = append(known, d.Label)
+	}
+	for i, r := range t.Rows {
+		for j, label := range r.On {
+			key := fmt.Sprintf("rows.%d.on.%d", i, j)
+			if known == nil {
+				return config.Invalid(key, "%q: the table has no list of data sets", label)
+			}
+			if err := among("data set", label, known); err != nil {
+				return config.Invalid(key, "%w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// measurer is a source whose runs measure more than those of other rows.
+type measurer interface{ also() []metrics.Choice }
+
+func (r *Runs) also() []metrics.Choice { return r.Also }
+
+// with returns the planner with the metrics that runs of a source measure.
+func (p *Planner) with(s Source) (*Planner, error) {
+	m, ok := s.(measurer)
+	if !ok || len(m.also()) == 0 {
+		return p, nil
+	}
+	one := *p
+	more := m.also()
+	if p.at != nil {
+		more = p.at.measuring(more)
+	}
+	return &one, one.add(more)
+}
+
+// runsOf lists the runs of a row on a data set for a seed.
+func (p *Planner) runsOf(s Trained, place *Table, row Row, seed uint64) ([]sweep.Run, error) {
+	one, err := p.on(place.at).with(s)
+	if err != nil {
+		return nil, err
+	}
+	return s.Plan(one, row.Label, seed)
+}
