@@ -259,6 +259,16 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 		result, err := source.Score(m.choice)
 		return drawn{results: []metrics.Result{result}, exact: true}, err
 	}
+	if source, ok := s.row.From.Value.(Redrawn); ok {
+		for seed := range uint64(seeds) {
+			result, err := source.Draw(ctx, m.choice, seed)
+			if err != nil || ctx.Err() != nil {
+				return d, errors.Join(err, ctx.Err())
+			}
+			d.results = append(d.results, result)
+		}
+		return d, nil
+	}
 	var absent error
 	for seed := range uint64(seeds) {
 		if err := ctx.Err(); err != nil {

@@ -172,6 +172,8 @@ type Planner struct {
 	at      *DataSet         // nil: the table has no list of them
 	real    bool             // public data sets replace their twins
 
+	compared map[string]*comparedRuns // of tables whose columns rows compare, by name
+
 	digests map[string]string // of the settings of planned runs, by hash
 	outline bool              // runs have a name and their digest as hash alone, which takes no time
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained]. A program adds a
+// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed], [Redrawn] or [Trained]. A program adds a
 // source of its own with [RegisterSource], before it opens tables that name it.
 type Source interface {
 	// Random reports whether the codes of different seeds differ.
@@ -67,6 +67,14 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
 	},
 	{
+		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &PrintedTau{} },
+	},
+	{
+		Name: "printed-product", Doc: "products of printed numbers of another table over its columns of a metric, with random digits behind the printed ones",
+		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &PrintedProduct{} },
+	},
+	{
 		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
 	},
 	{
@@ -75,6 +83,10 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	{
 		Name: "top", Doc: "the best columns of every factor, as med chooses them, of the codes of trained models",
 		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &Top{K: 2} },
+	},
+	{
+		Name: "tau", Doc: "Kendall's tau between a column of another table and the metrics of this one, on the other table's runs",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &Tau{} },
 	},
 	{
 		Name: "mimosa", Doc: "components and a hierarchy that MIMOSA learns from the codes of trained autoencoders",

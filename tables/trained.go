@@ -76,6 +76,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
 	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, digests: map[string]string{}}
+	p.compared = map[string]*comparedRuns{}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
