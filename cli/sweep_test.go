@@ -207,7 +207,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 		t.Error("a run was made twice")
 	}
 	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
-	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs 0")
+	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-//go:embed *.yaml */*.yaml tables/reference/*.csv tables/results/*.csv
+//go:embed *.yaml */*.yaml tables/reference/*.csv
 var files embed.FS
 
 // Quickstart is the name of the experiment that runs when none is named.

@@ -30,6 +30,9 @@ type Record struct {
 	Version string    `json:"version"` // of the code: a revision, or the version of the module
 	Machine Machine   `json:"machine"`
 
+	// Generation is that of the code's bits (version.Changes); 0: the code did not say it.
+	Generation int `json:"generation,omitempty"`
+
 	// Timings are the seconds of the stage before training, by its own steps, of training and of what follows it: encoding, measuring
 	// and drawing. Those of the stage are not part of Seconds.
 	Timings []models.Timing `json:"timings,omitempty"`
@@ -130,7 +133,7 @@ func NewRecord(begun time.Time) *Record {
 	}
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
-		Seconds: time.Since(begun).Seconds(), Version: version.Code(),
+		Seconds: time.Since(begun).Seconds(), Version: version.Code(), Generation: version.Generation(),
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}
 }

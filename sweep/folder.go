@@ -49,6 +49,9 @@ type Entry struct {
 	Fit     *train.Fit       // of a finished run with a decoder
 	Problem error            // why it is damaged, failed or not regarded as finished
 
+	// Stored holds, of a run without a folder, what a table's sources have stored in it, by file.
+	Stored map[string]json.RawMessage
+
 	known *knownConfig // nil: damaged
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"time"
@@ -31,8 +32,13 @@ type Options struct {
 	// Folders are further folders of runs, by the hash of their settings; those that the table needs are read.
 	Folders map[string]string
 
+	plans *plans // shared by several scales; nil: each has its own
+
 	// RunsOnly leaves out what is not read from runs: cells of rows that would be computed are missing.
 	RunsOnly bool
+
+	// Ledger holds results of runs that are shown where there is no folder: a folder for each of runs of tables, see package ledger; nil: none.
+	Ledger fs.FS
 
 	// Explore lets sources analyse the codes of finished runs, which may take minutes; results are stored in the
 	// runs' folders.
@@ -188,7 +194,8 @@ type drawn struct {
 	exact   bool
 	fits    []*train.Fit      // of runs, by result
 	timings [][]models.Timing // likewise
-	notes   []string          // on runs that are missing, have failed or have not converged
+	notes   []string          // on runs that are missing, have failed, are stale or have not converged
+	stale   []string          // why runs are stale, one for each that is
 }
 
 // sampler caches the samples of a row.

@@ -273,13 +273,13 @@ func (r *Result) Summary() string {
 	for _, part := range []struct {
 		status Status
 		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}
 	}
-	if r.Shipped > 0 {
-		text += fmt.Sprintf("; results that come with the table: of %s", plural(r.Shipped, "run"))
+	if r.Ledger != nil {
+		text += "; " + r.Ledger.String()
 	}
 	return text
 }

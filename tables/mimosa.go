@@ -77,7 +77,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 			return results, run.Fit, nil
 		}
 	}
-	if !o.Explore {
+	if !o.Explore || run.Dir == "" {
 		return nil, nil, fmt.Errorf("%w (the autoencoder is trained, and its codes are not explored)", ErrNotRun)
 	}
 	e, _, err := train.OpenExperiment(run.Dir)
@@ -161,7 +161,7 @@ func (m *Mimosa) file() string {
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
-	if ok, err := readStored(run.Dir, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options || x.MergedShare != m.MergedShare {
+	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options || x.MergedShare != m.MergedShare {
 		return nil, err
 	}
 	return &x, nil

@@ -21,13 +21,12 @@ type Result struct {
 	Reproduced int         `json:"reproduced"` // cells that agree with the printed ones
 	Printed    int         `json:"printed"`    // cells that the paper prints
 	Rows       []ResultRow `json:"rows"`
-	Shipped    int         `json:"shipped,omitempty"`   // runs whose results come with the table
+	Ledger     *Origin     `json:"ledger,omitempty"`    // nil: no run is from the ledger
 	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not ask for it
 	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
 
 	table  *Table
-	remark string     // on the scale
-	runs   []*runLine // whose results the rows show
+	remark string // on the scale
 
 	standsOn *string // the text of standing; nil: not made yet
 }
@@ -80,6 +79,7 @@ const (
 	Known     Status = "known"     // it differs, and the table has a note that says why
 	Differs   Status = "differs"   // it differs, and there is no note
 	Stale     Status = "stale"     // it agrees, but a note says that it differs
+	Outdated  Status = "outdated"  // it rests on stale runs of the ledger, whether or not it agrees
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
 	Measured  Status = "measured"  // a time, which is not compared
@@ -128,6 +128,9 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 		c.set()
 	} else {
 		c.judge(t.Printed.Draws)
+	}
+	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
+		c.Status = Outdated
 	}
 	return c
 }

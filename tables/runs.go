@@ -174,8 +174,8 @@ type Planner struct {
 
 	compared map[string]*comparedRuns // of tables whose columns rows compare, by name
 
-	digests map[string]string // of the settings of planned runs, by hash
-	outline bool              // runs have a name and their digest as hash alone, which takes no time
+	plans   *plans
+	outline bool // runs have a name and their digest as hash alone, which takes no time
 }
 
 // on returns the planner for a data set.
@@ -238,42 +238,4 @@ type RunSettings struct {
 	Set, Fixed, Quick sweep.Settings // key.path: value
 	ByScale           ScaleSettings
 	Metrics           []metrics.Choice // measured at the end; none: nothing is
-}
-
-// Run returns the run of a config with what the row, the data set and the scale set. $NAME in the settings stands
-// for a value of the data set.
-func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
-	base, err := p.fill(s.Config)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	file, source, err := sweep.ReadConfig(base, p.folder)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	overrides, err := p.overrides(s, seed)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	settings, err := digest(file, source, overrides, p.real)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	if p.outline {
-		p.digests[settings] = settings
-		return sweep.Run{Name: name, Hash: settings}, nil
-	}
-	c, err := train.Load(file, source, overrides...)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	p.onReal(&c.Dataset)
-	sample := c.Metrics.Sample
-	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, s.Metrics, false
-	r, err := sweep.NewRun(name, c)
-	if err == nil {
-		p.digests[r.Hash] = settings
-	}
-	return r, err
 }

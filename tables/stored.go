@@ -7,11 +7,16 @@ import (
 	"io/fs"
 
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
 )
 
-// readStored reads what a source has stored in a file of a run's folder; ok is false if there is none, or if it is damaged.
-func readStored(dir, file string, x any) (ok bool, err error) {
-	store, err := rundir.View(dir)
+// readStored reads what a source has stored in a file of a run's folder, or in the ledger; ok is false if there is none, or if it is damaged.
+func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
+	if run.Dir == "" {
+		text, ok := run.Stored[file]
+		return ok && json.Unmarshal(text, x) == nil, nil
+	}
+	store, err := rundir.View(run.Dir)
 	if err != nil {
 		return false, err
 	}

@@ -40,16 +40,14 @@ type Table struct {
 	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
 	Agree    bool             `yaml:"agreement" doc:"rank the rows in every column, and show the mean ranks and Kendall's tau between the columns"`
-	Shipped  string           `yaml:"shipped" doc:"a .csv file with results of runs, as a path from the folder of this one, which are shown where there are no runs; --out writes it as NAME-runs.csv"`
 	Boxes    *Boxes           `yaml:"boxes" doc:"a box plot of one column over runs"`
 	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	shipped map[string]*runLine // results of runs, by digest of their settings
-
 	folder string   // of the table; files that rows name are looked for there
+	isFile bool     // it does not come with Unravel
 	at     *DataSet // the data set of this copy; nil: there is no list
 	real   bool     // runs are on public data sets in place of their twins
 }
@@ -122,7 +120,7 @@ func Open(name string) (*Table, error) {
 		dir, file := filepath.Split(name)
 		t, err := Load(os.DirFS(filepath.Clean(dir)), file, dir)
 		if err == nil {
-			t.folder = dir
+			t.folder, t.isFile = dir, true
 		}
 		return t, err
 	}
@@ -176,12 +174,6 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 		return nil, root.Invalid("reference.file", "%q is not a path from the folder of the table", t.Printed.File)
 	}
 	if t.Reference, err = ReadReference(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
-		return nil, err
-	}
-	if t.Shipped != "" && !fs.ValidPath(t.Shipped) {
-		return nil, root.Invalid("shipped", "%q is not a path from the folder of the table", t.Shipped)
-	}
-	if err := t.readShipped(fsys, folder); err != nil {
 		return nil, err
 	}
 	if key, err := t.againstReference(); err != nil {

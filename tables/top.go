@@ -46,7 +46,7 @@ func (s *Top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics
 	if results, ok := stored.of(names); ok {
 		return results, run.Fit, nil
 	}
-	if !o.Explore {
+	if !o.Explore || run.Dir == "" {
 		return nil, nil, fmt.Errorf("%w (the model is trained, and its best columns are not measured)", ErrNotRun)
 	}
 	whole, _, err := train.OpenExperiment(run.Dir)
@@ -148,7 +148,7 @@ func (s *Top) file() string { return fmt.Sprintf("top-%d.json", s.K) }
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (s *Top) stored(run sweep.Entry) (*topped, error) {
 	var x topped
-	if ok, err := readStored(run.Dir, s.file(), &x); err != nil || !ok || x.Run != run.Hash {
+	if ok, err := readStored(run, s.file(), &x); err != nil || !ok || x.Run != run.Hash {
 		return nil, err
 	}
 	return &x, nil

@@ -75,7 +75,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, digests: map[string]string{}}
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, plans: newPlans()}
 	p.compared = map[string]*comparedRuns{}
 	measured, err := t.distinct()
 	if err != nil {
@@ -122,6 +122,7 @@ type found struct {
 	options Options
 	planner *Planner
 	byHash  map[string]sweep.Entry
+	ledger  *recorded
 	none    bool // there is no run at all
 }
 
@@ -138,6 +139,9 @@ func (t *Table) find(o Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.plans != nil {
+		p.plans = o.plans
+	}
 	f := &found{options: o, planner: p, byHash: map[string]sweep.Entry{}}
 	if o.Runs != "" {
 		entries, err := sweep.Scan(o.Runs)
@@ -146,9 +150,12 @@ func (t *Table) find(o Options) (*found, error) {
 		}
 		f.byHash = sweep.Find(entries)
 	}
-	f.none = len(f.byHash)+len(o.Folders) == 0
-	p.outline = f.none
-	return f, nil
+	folders := len(f.byHash)+len(o.Folders) > 0
+	book, err := t.book(o)
+	f.ledger = &recorded{book: book, plans: p.plans}
+	f.none = !folders && book.Len() == 0
+	p.outline = !folders
+	return f, err
 }
 
 // entry returns the run of a hash; one that is not there has no state.
@@ -175,7 +182,7 @@ func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measu
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if f.none && len(place.shipped) == 0 { // without runs, configs need not be read
+		if f.none { // configs need not be read
 			missing.add(ErrNotRun)
 			continue
 		}
@@ -187,26 +194,21 @@ func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measu
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if l := planner.shipped(runs, place.shipped); l != nil && errors.Is(err, ErrNotRun) {
-			results, fit, timings, err = l.results(measured, place.Columns), l.fit(), nil, nil
-			r.Shipped++
-		}
 		if err == nil {
 			for i := range all {
 				all[i].results = append(all[i].results, results[i])
 				all[i].fits = append(all[i].fits, fit)
 			}
 			fits.fits, fits.timings = append(fits.fits, fit), append(fits.timings, timings)
-			if len(runs) == 1 {
-				r.runs = append(r.runs, place.lineOf(planner.digests[runs[0].Hash], row, seed, measured, results, fit))
-			}
+			fits.stale = f.ledger.note(fits.stale)
 		}
 		missing.add(err)
 	}
-	notes := append(missing.notes(seeds), unconverged(fits)...)
+	r.Ledger = f.ledger.origin()
+	notes := slices.Concat(missing.notes(seeds), staleness(fits), unconverged(fits))
 	for i, m := range measured {
 		tell(m.choice.Name)
-		all[i].notes = notes
+		all[i].notes, all[i].stale = notes, fits.stale
 		for _, c := range m.columns {
 			line[c] = place.cell(row, place.Columns[c], all[i], missing.all(seeds))
 		}
@@ -238,8 +240,19 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	var list []sweep.Entry
 	var failed error
 	absent := 0
+	f.ledger.taken = nil
 	for _, r := range runs {
-		switch e := f.entry(r.Hash); e.State {
+		e := f.entry(r.Hash)
+		if e.State != sweep.Finished {
+			known, err := f.ledger.entry(r)
+			if err != nil {
+				return nil, err
+			}
+			if known.State != "" {
+				e = known
+			}
+		}
+		switch e.State {
 		case sweep.Finished:
 			list = append(list, e)
 		case sweep.Failed:

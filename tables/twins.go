@@ -15,6 +15,24 @@ func (t *Table) OnReal() *Table {
 	return &real
 }
 
+// OnTwins reports whether a run of the table at the scale quick is on a twin of a public data set.
+func (t *Table) OnTwins() (bool, error) {
+	p, outlines, err := t.plan(QuickScale, true)
+	if err != nil {
+		return false, err
+	}
+	for _, o := range outlines {
+		r, err := p.plans.outlines[o.Hash]()
+		if err != nil {
+			return false, err
+		}
+		if _, ok := datasets.RealOf(r.Config.Dataset.Value); ok {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // Stand is a data set that runs of a table are trained on.
 type Stand struct {
 	Name string // of the data set

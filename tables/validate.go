@@ -142,9 +142,6 @@ func (t *Table) Validate() error {
 		}
 		columns = append(columns, c.Label)
 	}
-	if at := slices.IndexFunc(t.Columns, func(c Column) bool { return c.unmeasured() }); t.Shipped != "" && at >= 0 {
-		return config.Invalid("shipped", "column %q has no metric; want metrics only in a table with results of runs", t.Columns[at].Label)
-	}
 	if t.Boxes != nil {
 		if err := t.Boxes.among(rows, columns); err != nil {
 			return err

@@ -2,6 +2,9 @@ package train
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
@@ -109,6 +113,30 @@ func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error
 	f.Metadata = map[string]string{stateKey: string(text)}
 	return f, text, err
 }
+
+// HashParameters hashes the parameters in the newest checkpoint of a run's folder: SHA-256 of their names and shapes and the bits of their
+// values, in the order of the file.
+func HashParameters(dir string) (string, error) {
+	c, err := readCheckpoint(dir)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, t := range c.file.Tensors {
+		values, ok := t.Data.([]float32)
+		if !ok || !strings.HasPrefix(t.Name, modelTensors) {
+			continue
+		}
+		fmt.Fprintf(h, "%s %v\n", t.Name, t.Shape)
+		if err := binary.Write(h, binary.LittleEndian, values); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// modelTensors begins the names of a model's parameters in a checkpoint.
+const modelTensors = "model/"
 
 // errOtherModel is the error about a checkpoint whose tensors are not those of the config's model.
 var errOtherModel = errors.New("the checkpoint does not fit the config")

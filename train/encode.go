@@ -186,7 +186,7 @@ func loadParams(m models.Model, f *safetensors.File) error {
 	params := m.Params()
 	count := 0
 	for _, x := range f.Tensors {
-		if strings.HasPrefix(x.Name, "model/") {
+		if strings.HasPrefix(x.Name, modelTensors) {
 			count++
 		}
 	}
@@ -195,7 +195,7 @@ func loadParams(m models.Model, f *safetensors.File) error {
 	}
 	for _, name := range params.Names() {
 		p := params.Get(name)
-		v, err := f.Float32s("model/"+name, p.Shape()...)
+		v, err := f.Float32s(modelTensors+name, p.Shape()...)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 // floors lists the folders of the first level from the ground up, and folders in them that are on a floor of their own. A
 // package imports packages of its own folder and of lower floors.
 var floors = [][]string{
-	{".", "registry", "rng"}, // . are the documents
+	{".", "registry", "results", "rng"}, // . are the documents
 	{"config", "configs"},
 	{"factor", "internal"},
 	{"hierarchy", "graph"},
@@ -32,6 +32,7 @@ var floors = [][]string{
 	{"report"},
 	{"train"},
 	{"sweep"},
+	{"ledger"},
 	{"tables", "conformance"},
 	{"serve"},
 	{"cli"},

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// The values of --data that choose, for a table, between public data sets and their twins.
+const (
+	realData = "real"
+	twinData = "twin"
+)
+
+// takesData takes a value of --data that is meant for a table; false if it is a folder.
+func (c *tableCommand) takesData(command, value string) bool {
+	if !strings.HasPrefix(command, "table") || value != realData && value != twinData {
+		return false
+	}
+	c.data = value
+	return true
+}
+
+// onTwins reports a table none of whose runs is on a twin of a public data set.
+func onTwins(t *tables.Table, scale string) error {
+	stands, err := t.Stands(scale)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }) {
+		return usagef("--data real: no run of the table %s is on a twin of a public data set", t.Name)
+	}
+	return nil
+}
+
+// prepare converts the public data sets of runs before they begin.
+func prepare(ctx context.Context, runs []sweep.Run, log io.Writer) error {
+	var done []string
+	for _, r := range runs {
+		d := r.Config.Dataset
+		text, err := config.Encode(d)
+		if err != nil || slices.Contains(done, string(text)) {
+			continue
+		}
+		done = append(done, string(text))
+		if err := train.PrepareData(ctx, d, log); err != nil {
+			if ctx.Err() != nil {
+				return train.ErrStopped
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// runsOf returns the folder of a table's runs.
+func runsOf(t *tables.Table) string {
+	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
+}
+
+// train makes the missing runs. Failed runs are an error that is returned after the table is shown.
+func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
+	if !t.Trains() && c.DryRun {
+		return nil, usagef("--dry-run: the table %s trains nothing", t.Name)
+	}
+	if !t.Trains() && (c.On != "" || c.Index.set) {
+		return nil, usagef("--on, --index: the table %s trains nothing", t.Name)
+	}
+	if !t.Trains() || c.NoRun || !c.asked() && !c.DryRun {
+		return nil, nil
+	}
+	o := c.options(t)
+	if c.Fresh {
+		o.Ledger = nil
+	}
+	runs, err := t.Unrecorded(o)
+	if err != nil {
+		return nil, err
+	}
+	if c.DryRun {
+		list, err := forecasts(ctx, s.log, c.Runs, runs, c.jobs(), c.On != "")
+		if err != nil {
+			return nil, err
+		}
+		return nil, printForecasts(s.out, list, c.jobs())
+	}
+	if c.On != "" {
+		return c.onCluster(ctx, t, s, runs)
+	}
+	if err := prepare(ctx, runs, s.log); err != nil {
+		return nil, err
+	}
+	outcomes, err := execute(ctx, s, c.Runs, runs, c.jobs(), c.Retry, &c.clusterFlags)
+	return failures(outcomes, c.Runs), err
+}
+
+// onCluster makes the missing runs of a table as tasks.
+func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) (failed, err error) {
+	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)}
+	if c.Fresh {
+		args = append(args, "--fresh")
+	}
+	if c.data != "" {
+		args = append(args, "--data", c.data)
+	}
+	job, err := c.job(t.Name, c.Runs, args...)
+	if err != nil {
+		return nil, err
+	}
+	if c.clusterFlags.Print {
+		return nil, c.clusterFlags.print(ctx, s, job, runs)
+	}
+	if err := prepare(ctx, runs, s.log); err != nil { // once, before tasks want them
+		return nil, err
+	}
+	outcomes, err := c.submit(ctx, s, job, runs, c.Retry)
+	return failures(outcomes, c.Runs), err
+}
+
+// jobs returns the number of runs at a time.
+func (c *tableCommand) jobs() int { return max(1, int(c.Jobs)) }
+
+// asked reports whether a flag asks for runs: without any, a table shows what there is.
+func (c *tableCommand) asked() bool {
+	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.clusterFlags != (clusterFlags{})
+}
+
+// options returns where a table finds results.
+func (c *tableCommand) options(t *tables.Table) tables.Options {
+	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
+}
+
+// choose sets the scale, if no flag does: the smallest one of what is to be trained, else the largest one that there is something of.
+func (c *tableCommand) choose(t *tables.Table) error {
+	if c.scaled = c.Scale != ""; c.scaled {
+		return nil
+	}
+	c.Scale = tables.QuickScale
+	if !t.Trains() || c.asked() && !c.NoRun || c.DryRun {
+		return nil
+	}
+	held, err := t.Held(c.options(t))
+	if held != "" {
+		c.Scale = held
+	}
+	return err
+}
+
+// hint says how to train what a table shows without training.
+func (c *tableCommand) hint(t *tables.Table, log io.Writer) {
+	if !t.Trains() || c.asked() || c.NoRun {
+		return
+	}
+	name := asArgument(c.Name)
+	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s makes the runs that are missing, --fresh all of them again (--dry-run says how long that takes)\n", name, c.Scale)
+}

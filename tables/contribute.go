@@ -1,0 +1,157 @@
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/ledger"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/sweep"
+)
+
+// current returns the record of a planned run that is not stale; nil if there is none.
+func (l *recorded) current(r sweep.Run) (*ledger.Run, error) {
+	e, err := l.entry(r)
+	if err != nil || e.State == "" {
+		return nil, err
+	}
+	last := l.taken[len(l.taken)-1]
+	l.taken = nil
+	if last.why != "" {
+		return nil, nil
+	}
+	return last.run, nil
+}
+
+// Contribution collects the runs that have ended in a folder, that the table needs at a scale, and that the ledger lacks or has as stale ones, or has without
+// an analysis that is there now.
+func (t *Table) Contribution(o Options) (*ledger.File, error) {
+	p, runs, err := t.plan(o.Scale, false)
+	if err != nil {
+		return nil, err
+	}
+	book, err := t.book(o)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := sweep.Scan(o.Runs)
+	if err != nil {
+		return nil, err
+	}
+	found, l, f := sweep.Find(entries), &recorded{book: book, plans: p.plans}, &ledger.File{}
+	for _, r := range runs {
+		e := found[r.Hash]
+		if e.State != sweep.Finished && e.State != sweep.Failed {
+			continue
+		}
+		known, err := l.current(r)
+		if err != nil {
+			return nil, err
+		}
+		c, run, err := ledger.Take(e, p.plans.digests[r.Hash], o.Scale)
+		if err != nil {
+			return nil, err
+		}
+		if known != nil && (!run.Finished() || known.Finished() && !more(run, known)) {
+			continue
+		}
+		if err := ledger.Clean(c, run); err != nil {
+			return nil, err
+		}
+		f.Put(c, run)
+	}
+	return f, nil
+}
+
+// more reports whether a run has an analysis that a record lacks.
+func more(run ledger.Run, known *ledger.Run) bool {
+	for file := range run.Stored {
+		if known.Stored[file] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Accept checks a contribution to the ledger against the plan of the table: every run is one that it needs at the scale that the record names, with the config
+// and the hash that it has today, made by code with the bits of today, with all metrics, and without paths of a machine.
+func (t *Table) Accept(f *ledger.File) error {
+	if len(f.Runs) == 0 {
+		return errors.New("there is no run in it")
+	}
+	plans := map[string]map[string]sweep.Run{}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if plans[r.Scale] == nil {
+			p, runs, err := t.plan(r.Scale, false)
+			if err != nil {
+				return fmt.Errorf("run %s: %w", r.Name, err)
+			}
+			plans[r.Scale] = map[string]sweep.Run{}
+			for _, planned := range runs {
+				plans[r.Scale][p.plans.digests[planned.Hash]] = planned
+			}
+		}
+		planned, ok := plans[r.Scale][r.Settings]
+		if !ok {
+			return fmt.Errorf("run %s: the table %s has no run with its settings (%s) at the scale %s", r.Name, t.Name, r.Settings, r.Scale)
+		}
+		if err := accepted(f, r, planned); err != nil {
+			return fmt.Errorf("run %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// accepted checks a run against its plan.
+func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
+	c, err := f.Load(r)
+	if err != nil {
+		return err
+	}
+	hash, err := c.Hash()
+	switch {
+	case err != nil:
+		return err
+	case hash != r.Hash:
+		return fmt.Errorf("hash: that of its config is %s; got %s", hash, r.Hash)
+	case hash != planned.Hash:
+		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
+	case r.Generation != ledger.Generation():
+		return fmt.Errorf("generation: it is %d; want %d, that of this code", r.Generation, ledger.Generation())
+	case r.Machine == nil || r.Version == "" || r.Begun == nil:
+		return errors.New("machine, version or begun: want what the run's folder says")
+	}
+	if r.Finished() {
+		if r.Codes == "" || r.Parameters == "" {
+			return errors.New("codes or parameters: want their hashes")
+		}
+		if err := complete(r.Metrics, planned.Config.Metrics.Final); err != nil {
+			return err
+		}
+	}
+	return ledger.Clean(ledger.Config{ID: r.Config, YAML: f.Config(r.Config)}, *r)
+}
+
+// complete checks that results are those of metrics.
+func complete(results []metrics.Result, choices []metrics.Choice) error {
+	names := metrics.ResultNames(choices)
+	if len(results) < len(names) {
+		return fmt.Errorf("metrics: there are %d; want %d", len(results), len(names))
+	}
+	for i, name := range names {
+		if results[i].Name != name {
+			return fmt.Errorf("metrics: number %d is %q; want %q", i+1, results[i].Name, name)
+		}
+		values := []float64{results[i].Value}
+		for _, p := range results[i].Parts {
+			values = append(values, p.Values...)
+		}
+		if slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			return fmt.Errorf("metrics: %s has a number that is not finite", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package tables
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/unravel-ml/unravel/results"
+	"github.com/unravel-ml/unravel/sweep"
+)
+
+// Ledger returns the ledger that the table's runs may be in: the folder results beside the file of a table of one's own, else the one
+// that comes with Unravel.
+func (t *Table) Ledger() fs.FS {
+	if dir, own := t.LedgerFolder(); own {
+		return os.DirFS(dir)
+	}
+	return results.Files()
+}
+
+// LedgerFolder returns where the files of the ledger are: of a table of one's own beside its file, else from the root of a checkout.
+func (t *Table) LedgerFolder() (dir string, own bool) {
+	const folder = "results"
+	if t.isFile {
+		return filepath.Join(t.folder, folder), true
+	}
+	return folder, false
+}
+
+// Unrecorded lists those of [Table.Runs] that the ledger has no results of, not even stale ones.
+func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
+	book, err := t.book(o)
+	if err != nil {
+		return nil, err
+	}
+	p, runs, err := t.plan(o.Scale, book.Len() > 0)
+	if err != nil || book.Len() == 0 {
+		return runs, err
+	}
+	recorded := func(r sweep.Run) bool { return book.Settings(p.plans.digests[r.Hash]) != nil }
+	if slices.IndexFunc(runs, func(r sweep.Run) bool { return !recorded(r) }) < 0 { // the configs need not be read
+		return nil, nil
+	}
+	if p, runs, err = t.plan(o.Scale, false); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(runs, func(r sweep.Run) bool { return recorded(r) || book.Hash(r.Hash) != nil }), nil
+}
+
+// Digests lists the hashes of what the table says of its runs at all scales, by which the ledger knows them.
+func (t *Table) Digests() ([]string, error) {
+	var list []string
+	for _, scale := range t.Scales.Names() {
+		_, outlines, err := t.plan(scale, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outlines {
+			list = append(list, o.Hash)
+		}
+	}
+	return list, nil
+}
+
+// Held returns the largest scale of which the ledger or the folder of runs has at least half of the runs, else that of which they have the most;
+// empty without any.
+func (t *Table) Held(o Options) (string, error) {
+	book, err := t.book(o)
+	if err != nil {
+		return "", err
+	}
+	var folders map[string]sweep.Entry
+	if o.Runs != "" {
+		entries, err := sweep.Scan(o.Runs)
+		if err != nil {
+			return "", err
+		}
+		folders = sweep.Find(entries)
+	}
+	if book.Len()+len(folders) == 0 {
+		return "", nil
+	}
+	best, most := "", 0
+	for _, scale := range slices.Backward(t.Scales.Names()) {
+		p, runs, err := t.plan(scale, len(folders) == 0)
+		if err != nil {
+			return "", err
+		}
+		held := 0
+		for _, r := range runs {
+			if folders[r.Hash].State == sweep.Finished || book.Settings(p.plans.digests[r.Hash]) != nil {
+				held++
+			}
+		}
+		if 2*held >= len(runs) && held > 0 {
+			return scale, nil
+		}
+		if held > most {
+			best, most = scale, held
+		}
+	}
+	return best, nil
+}
+
+// Counts are the cells of a table that has printed values, at one scale.
+type Counts struct {
+	Scale      string `json:"scale"`
+	Printed    int    `json:"printed"`
+	Computable int    `json:"computable"` // of rows that are not missing at the scale
+	Computed   int    `json:"computed"`   // with a value of ours
+	Reproduced int    `json:"reproduced"`
+	Stale      int    `json:"stale"`  // computed from stale runs of the ledger
+	Ledger     int    `json:"ledger"` // runs from the ledger
+}
+
+// Counts counts the printed cells at all scales.
+func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error) {
+	o.plans, o.RunsOnly = newPlans(), true
+	for _, o.Scale = range t.Scales.Names() {
+		c, err := t.count(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// count counts the printed cells at a scale, as far as runs fill them. Of a table that trains nothing, which has to be computed to know more, it counts
+// those as reproduced that have no note.
+func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
+	c := Counts{Scale: o.Scale}
+	if !t.Trains() {
+		c.Reproduced, c.Printed = t.Coverage()
+		c.Computable = t.computable(o.Scale)
+		if c.Computed = c.Computable; t.Compare == Ratio {
+			c.Computed = 0 // times are those of the machine
+		}
+		return c, nil
+	}
+	r, err := t.Compute(ctx, o)
+	if err != nil {
+		return c, err
+	}
+	c.Printed, c.Reproduced, c.Computable, c.Stale = r.Printed, r.Reproduced, t.computable(o.Scale), r.Count(Outdated)
+	if r.Ledger != nil {
+		c.Ledger = r.Ledger.Runs
+	}
+	for _, row := range r.Rows {
+		for _, cell := range row.Cells {
+			if cell.Ours != nil && cell.Theirs != nil {
+				c.Computed++
+			}
+		}
+	}
+	return c, nil
+}
+
+// computable counts the printed cells of rows that are not missing at a scale.
+func (t *Table) computable(scale string) (n int) {
+	named, err := t.scale(scale)
+	if err != nil {
+		return 0
+	}
+	t = t.scaled(named.Name)
+	if named.Dataset != "" {
+		other := *t
+		other.Printed = named.printed(t.Printed)
+		t = &other
+	}
+	for _, place := range t.places() {
+		for _, row := range t.Rows {
+			if row = place.row(row, named.Name); row.Missing != "" {
+				continue
+			}
+			for _, c := range t.Columns {
+				if p := place.printedCell(&row, c.Label); p != nil && p.Mean.Text != "" {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
