@@ -29,6 +29,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Eastwood and Williams 2018, section 2; disentanglement_lib", New: func() Metric { return NewDCI() },
 	},
 	{
+		Name: "dci-regression", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted regressors of the factors",
+		Units:  "none: 0 to 1",
+		Source: "Eastwood and Williams 2018, section 2; scikit-learn's GradientBoostingRegressor", New: func() Metric { return newDCIRegression() },
+	},
+	{
 		Name: "variance", Doc: "modularity: the variance of each factor's sub-code while the factor is fixed, summed over factors",
 		Units:  "squared units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Variance) },

@@ -31,7 +31,7 @@ func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 
 func regress(t testing.TB, x *Columns, targets []float64, o Options) *Regressor {
 	t.Helper()
-	r, err := FitRegressor(x, targets, o)
+	r, err := FitRegressor(ctx, x, targets, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,9 +308,9 @@ func TestErrors(t *testing.T) {
 	_, short := NewColumns(2, 2, make([]float64, 3))
 	_, nan := NewColumns(1, 2, []float64{0, math.NaN()})
 	_, large := NewColumns(2, 1, []float64{0, -1e39})
-	_, targets := FitRegressor(x, []float64{1}, Defaults())
-	_, inf := FitRegressor(x, []float64{1, math.Inf(1)}, Defaults())
-	_, options := FitRegressor(x, []float64{1, 2}, Options{Rounds: 1, Depth: 99, Rate: 1})
+	_, targets := FitRegressor(ctx, x, []float64{1}, Defaults())
+	_, inf := FitRegressor(ctx, x, []float64{1, math.Inf(1)}, Defaults())
+	_, options := FitRegressor(ctx, x, []float64{1, 2}, Options{Rounds: 1, Depth: 99, Rate: 1})
 	_, predict := regress(t, x, []float64{1, 2}, Defaults()).Predict(ctx, columns(t, 1, 2, []float64{1, 2}))
 	_, predictClass := classify(t, x, []int{1, 2}, Defaults()).Predict(ctx, columns(t, 1, 2, []float64{1, 2}))
 	for _, test := range []struct {

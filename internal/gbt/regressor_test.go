@@ -1,53 +1,5 @@
 package gbt
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 var ctx = context.Background()
-
-// Regressor estimates a number by trees of any number of columns: the reference for [Column.Regress].
-type Regressor struct{ model *model }
-
-// FitRegressor fits a regressor to the targets of rows.
-func FitRegressor(x *Columns, targets []float64, o Options) (*Regressor, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if len(targets) != x.rows {
-		return nil, fmt.Errorf("gbt: there are %d targets; want %d", len(targets), x.rows)
-	}
-	mean, err := meanTarget(targets)
-	if err != nil {
-		return nil, err
-	}
-	m, err := fit(ctx, x, []float64{mean}, squared(targets), o)
-	return &Regressor{m}, err
-}
-
-func (r *Regressor) Importance() []float64 { return r.model.importance }
-func (r *Regressor) Fitted() []float64     { return r.model.scores[0] }
-
-func (r *Regressor) Predict(ctx context.Context, x *Columns) ([]float64, error) {
-	scores, err := r.model.predict(ctx, x)
-	if err != nil {
-		return nil, err
-	}
-	return scores[0], nil
-}
-
-// squared is the squared error of targets.
-type squared []float64
-
-func (squared) scale() float64 { return 1 }
-
-func (squared) expect(scores, expected [][]float64, low, high int) {
-	copy(expected[0][low:high], scores[0][low:high])
-}
-
-func (s squared) residuals(_ int, expected, residual, curvature []float64) {
-	for i, v := range expected {
-		residual[i], curvature[i] = s[i]-v, 1
-	}
-}
