@@ -69,6 +69,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
 	done, places := 0, t.places()
+	others := &others{options: o, known: map[string]*Result{}}
 	for _, row := range t.Rows {
 		line := make([]Cell, len(t.Columns)*len(places))
 		tell := func(metric string) {
@@ -82,6 +83,8 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 			here := place.row(row, scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, r, place, here, measured, part, tell)
+			} else if _, ok := here.From.Value.(quoting); ok {
+				err = place.quotedRow(ctx, others, here, part)
 			} else if o.RunsOnly {
 				place.leaveOut(here, part)
 			} else {

@@ -130,7 +130,7 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 	if c.Theirs != nil {
 		s.Theirs = c.printed.Mean.Text
 	}
-	if l.table.Trains() {
+	if l.table.Trains() || l.table.Quotes() {
 		if c.Ours != nil && c.Draws > 1 {
 			s.Ours += spread + fixed(c.Deviation, decimals)
 		}

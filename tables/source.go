@@ -92,6 +92,15 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Name: "mimosa", Doc: "components and a hierarchy that MIMOSA learns from the codes of trained autoencoders",
 		Source: "Ross and Doshi-Velez 2021, section 5.1", New: func() Source { return &Mimosa{Options: mimosa.Defaults()} },
 	},
+	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &Cells{} }},
+	{
+		Name: "binned", Doc: "means of columns over the runs or rows of other tables whose value of one column is in a range",
+		New: func() Source { return &Binned{Over: Over{Of: ofRuns}} },
+	},
+	{
+		Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
+		New: func() Source { return &Ranked{Over{Of: ofRuns}} },
+	},
 }}
 
 // SourceChoice is a source in a table: `{entangled: {encoder: rotation}}`.

@@ -71,7 +71,12 @@ T,small,long,R,,,none
 // writeTable writes a table with its experiment and reference into a new folder, and opens it.
 func writeTable(t *testing.T, table string, replace ...string) (*Table, error) {
 	t.Helper()
-	dir := t.TempDir()
+	return writeTableIn(t, t.TempDir(), table, replace...)
+}
+
+// writeTableIn writes a table and its files to a folder and opens it.
+func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, error) {
+	t.Helper()
 	for name, text := range map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(table),
 		"ref.csv": trainedCSV + strings.ReplaceAll(strings.SplitN(trainedCSV, "\n", 2)[1], "small", "big"),

@@ -41,6 +41,9 @@ type Stand struct {
 
 // Stands lists the data sets of the runs of a table at a scale, in the order of its rows.
 func (t *Table) Stands(scale string) ([]Stand, error) {
+	if t.Quotes() {
+		return t.quotedStands(scale)
+	}
 	if !t.Trains() {
 		return nil, nil
 	}
@@ -113,4 +116,25 @@ func (r *Result) standsText() string {
 		return fmt.Sprintf("Trained cells stand on public data sets: %s.", strings.Join(real, ", "))
 	}
 	return ""
+}
+
+// quotedStands lists those of the tables that rows quote.
+func (t *Table) quotedStands(scale string) ([]Stand, error) {
+	quoted, err := t.quotedTables()
+	if err != nil {
+		return nil, err
+	}
+	var list []Stand
+	for _, other := range quoted {
+		stands, err := other.Stands(scale)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stands {
+			if !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list, nil
 }

@@ -166,7 +166,8 @@ func (t *Table) validDataSets() error {
 		return nil
 	}
 	for i, r := range t.Rows {
-		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
+		_, trained := r.From.Value.(Trained)
+		if _, quotes := r.From.Value.(quoting); !trained && !quotes && r.Missing == "" {
 			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
 		}
 	}
