@@ -144,7 +144,7 @@ func (c *tableCommand) choose(t *tables.Table) error {
 		return nil
 	}
 	c.Scale = tables.QuickScale
-	if !t.Trains() || c.asked() && !c.NoRun || c.DryRun {
+	if !t.Trains() && !t.Quotes() || c.asked() && !c.NoRun || c.DryRun {
 		return nil
 	}
 	held, err := t.Held(c.options(t))

@@ -67,6 +67,9 @@ func (t *Table) Digests() ([]string, error) {
 // Held returns the largest scale of which the ledger or the folder of runs has at least half of the runs, else that of which they have the most;
 // empty without any.
 func (t *Table) Held(o Options) (string, error) {
+	if t.Quotes() {
+		return t.quotedHeld(o)
+	}
 	book, err := t.book(o)
 	if err != nil {
 		return "", err
@@ -132,7 +135,7 @@ func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error
 // those as reproduced that have no note.
 func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	c := Counts{Scale: o.Scale}
-	if !t.Trains() {
+	if !t.Trains() && !t.Quotes() {
 		c.Reproduced, c.Printed = t.Coverage()
 		c.Computable = t.computable(o.Scale)
 		if c.Computed = c.Computable; t.Compare == Ratio {

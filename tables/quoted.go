@@ -1,12 +1,12 @@
 package tables
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
@@ -23,8 +23,11 @@ type quoting interface {
 	quote(ctx context.Context, o *others, place *Table, c Column) (values, error)
 }
 
-// values are those of a cell, by run.
-type values struct{ list []float64 }
+// values are those of a cell.
+type values struct {
+	list  []float64 // by run
+	stale string    // why some of them rest on stale runs; empty: none does
+}
 
 // others computes the tables that sources quote, each once.
 type others struct {
@@ -48,9 +51,7 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 	if r := o.known[t.Name]; r != nil {
 		return r, nil
 	}
-	if options.Runs != "" {
-		options.Runs = filepath.Join(filepath.Dir(filepath.Clean(options.Runs)), cmp.Or(t.Folder, t.Name))
-	}
+	options.Runs = t.beside(options.Runs)
 	r, err := t.Compute(ctx, options)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,36 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 		o.known[t.Name] = r
 	}
 	return r, nil
+}
+
+// beside returns the folder of the table's runs beside that of another table.
+func (t *Table) beside(runs string) string {
+	if runs == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
+}
+
+// quotedHeld returns the largest scale that a quoted table holds results of; empty without any.
+func (t *Table) quotedHeld(o Options) (string, error) {
+	quoted, err := t.quotedTables()
+	if err != nil {
+		return "", err
+	}
+	best := -1
+	for _, other := range quoted {
+		own := o
+		own.Runs = other.beside(o.Runs)
+		held, err := other.Held(own)
+		if err != nil {
+			return "", err
+		}
+		best = max(best, slices.Index(t.Scales.Names(), held))
+	}
+	if best < 0 {
+		return "", nil
+	}
+	return t.Scales[best].Name, nil
 }
 
 // other opens a table that a row quotes.
@@ -131,6 +162,9 @@ func (t *Table) quotedRow(ctx context.Context, o *others, row Row, line []Cell) 
 func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell {
 	p := t.printedCell(&row, column.Label)
 	c := Cell{Column: t.cellName(column), Draws: len(v.list), printed: p}
+	if v.stale != "" {
+		c.Notes = []string{v.stale}
+	}
 	if p.Mean.Text != "" {
 		c.Theirs = &p.Mean.Value
 	}
@@ -142,6 +176,9 @@ func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell 
 	c.Ours, c.Deviation, c.Runs = &ours, deviation(v.list), v.list
 	c.Reason = t.reason(row.Label, column.Label)
 	c.judge(t.Printed.Draws)
+	if v.stale != "" && c.Status != Unprinted {
+		c.Status = Outdated
+	}
 	return c
 }
 
@@ -187,7 +224,11 @@ func (s *Cells) quote(ctx context.Context, o *others, place *Table, c Column) (v
 	if cell.Ours == nil {
 		return values{}, noValue(cell.Reason)
 	}
-	return values{list: cell.Runs}, nil
+	v := values{list: cell.Runs}
+	if cell.Status == Outdated {
+		v.stale = strings.Join(cell.Notes, "; ")
+	}
+	return v, nil
 }
 
 // point is a run, or a row, of a table: the value of a column and that of the one on the axis.
