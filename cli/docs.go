@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,10 +21,14 @@ const repository = "https://github.com/unravel-ml/unravel/blob/main/"
 type docsCommand struct {
 	Out       string `default:"site" placeholder:"DIR" help:"Where to write the site: a new or empty folder, or one that this command has made. Open index.html in it."`
 	Reference string `placeholder:"DIR" help:"Write the pages of the reference there, as Markdown, in place of the site."`
+	Results   string `placeholder:"FILE" help:"Write the page of results there, as Markdown, made from the ledger, in place of the site."`
 }
 
-// Run writes the site, or the reference.
-func (c *docsCommand) Run(k *kong.Kong, s *streams) error {
+// Run writes the site, the reference or the page of results.
+func (c *docsCommand) Run(ctx context.Context, k *kong.Kong, s *streams) error {
+	if c.Results != "" {
+		return writeResults(ctx, s, c.Results)
+	}
 	reference, err := referencePages(k.Model)
 	if err != nil {
 		return err

@@ -19,10 +19,11 @@ type Summary struct {
 	Near     int // otherwise within two standard errors of the difference
 	Within   int // otherwise within two printed standard deviations
 	Known    int // otherwise with a reason
+	Stale    int // computed from runs of the ledger whose code or config has changed
 }
 
 // Differs counts the computed cells that none of the others accounts for.
-func (s Summary) Differs() int { return s.Computed - s.Same - s.Near - s.Within - s.Known }
+func (s Summary) Differs() int { return s.Computed - s.Same - s.Near - s.Within - s.Known - s.Stale }
 
 // Summarise counts the cells of a result. Times are not compared: none of them counts as computed.
 func Summarise(r *tables.Result) Summary {
@@ -40,6 +41,8 @@ func Summarise(r *tables.Result) Summary {
 			s.Computed++
 			spread, _ := c.PrintedDeviation()
 			switch {
+			case c.Status == tables.Outdated:
+				s.Stale++
 			case c.Status == tables.Same || c.Status == tables.Stale && c.Exact:
 				s.Same++
 			case c.Status.Reproduced():
@@ -121,29 +124,35 @@ What comes out of the [ledger](ledger.md): how much of the papers' tables, which
 Every table is shown at the largest scale that the ledger holds. *As printed*: our mean, rounded, is the printed value. *Two errors*: otherwise the
 difference is within two standard errors, those of our mean and of the printed one together. *Two deviations*: otherwise within two printed standard deviations.
 *Known*: otherwise a note of the table gives the reason, or the experiment that was made. *Order*: Kendall's tau between our order of rows and the printed one, the
-mean over columns; 1 is the same order, 0 none, -1 the opposite.
+mean over columns; 1 is the same order, 0 none, -1 the opposite. *Stale* cells rest on runs made before a change of code or config, and are in no other column.
 
-| table | source | scale | printed | computed | as printed | two errors | two deviations | known | differ | order |
-|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| table | source | scale | printed | computed | as printed | two errors | two deviations | known | differ | stale | order |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
 func writeTables(b *strings.Builder, results []*tables.Result) (total [2]Summary) {
+	var others []string
 	for _, r := range results {
 		s := Summarise(r)
+		if s.Printed == 0 {
+			others = append(others, "`"+r.Name+"`")
+			continue
+		}
 		order := "-"
 		if tau, n := meanTau(Orders(r)); n > 0 {
 			order = fmt.Sprintf("%.2f", tau)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", r.Name, r.Source, r.Scale, s.Printed, s.Computed,
-			s.Same, s.Near, s.Within, s.Known, s.Differs(), order)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |\n", r.Name, r.Source, r.Scale, s.Printed, s.Computed,
+			s.Same, s.Near, s.Within, s.Known, s.Differs(), s.Stale, order)
 		kind := 0
 		if r.Trained() {
 			kind = 1
 		}
 		t := &total[kind]
 		t.Printed, t.Computed, t.Same, t.Near = t.Printed+s.Printed, t.Computed+s.Computed, t.Same+s.Same, t.Near+s.Near
-		t.Within, t.Known = t.Within+s.Within, t.Known+s.Known
+		t.Within, t.Known, t.Stale = t.Within+s.Within, t.Known+s.Known, t.Stale+s.Stale
 	}
+	fmt.Fprintf(b, "\nWithout printed values: %s.\n", strings.Join(others, ", "))
 	return total
 }
 
