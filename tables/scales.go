@@ -12,10 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/sweep"
 )
 
-// The scales that every table has.
+// The scales; every table has quick and full.
 const (
-	QuickScale = "quick" // minutes on two cores
-	FullScale  = "full"  // as in the paper, or more
+	QuickScale  = "quick"  // minutes on two cores
+	MediumScale = "medium" // where a table has it: long enough for methods to show what they do
+	FullScale   = "full"   // as in the paper, or more
 )
 
 // Scales lists the scales of a table, the smallest first: quick, the table's own ones in its order, full.
