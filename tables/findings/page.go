@@ -216,25 +216,21 @@ randomness, its sign counts. A finding **holds** if all its inequalities do, it 
 		return nil, fmt.Errorf("there is no result of the table %q", name)
 	}
 	for _, p := range papers {
-		fmt.Fprintf(b, "\n### %s\n\n*%s*\n\n| | finding | here | our numbers |\n|---|---|---|---|\n", p.Name, p.Title)
+		fmt.Fprintf(b, "\n### %s\n\n*%s*\n\n", p.Name, p.Title)
 		for i := range p.Findings {
 			f := &p.Findings[i]
 			j, err := Judge(f, open)
 			if err != nil {
 				return fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
 			}
-			var numbers []string
+			fmt.Fprintf(b, "%d. %s (%s): **%s**\n", i+1, f.Claim, f.Section, j.Verdict)
 			for k, o := range j.Tests {
-				numbers = append(numbers, fmt.Sprintf("%s %s, %s: %s", marks[o.Verdict], f.Tests[k].Table, o.Scale, o.Numbers))
+				fmt.Fprintf(b, "    * %s: `%s`, %s, %s\n", o.Verdict, f.Tests[k].Table, o.Scale, o.Numbers)
 			}
 			if f.Remark != "" {
-				numbers = append(numbers, f.Remark)
+				fmt.Fprintf(b, "    * %s\n", f.Remark)
 			}
-			fmt.Fprintf(b, "| %d | %s (%s) | **%s** | %s |\n", i+1, f.Claim, f.Section, j.Verdict, strings.ReplaceAll(strings.Join(numbers, "<br>"), "|", "\\|"))
 		}
 	}
 	return nil
 }
-
-// marks stand for the verdicts of tests.
-var marks = map[Verdict]string{Holds: "+", Fails: "-", Undecided: "?", Missing: "o"}
