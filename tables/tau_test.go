@@ -203,3 +203,32 @@ func TestPrintedValues(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Tables 6 and 8 to 11 of Zhang and Sugiyama 2024 show runs of table 5 and no others, which are in the same folder and have the same settings.
+func TestEnrichingShareRuns(t *testing.T) {
+	for _, scale := range []string{QuickScale, "medium", FullScale} {
+		known := map[string]bool{}
+		runs, err := open(t, "enriching-table5").Runs(scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runs {
+			known[r.Hash] = true
+		}
+		for name, want := range map[string]int{"enriching-table6": 16, "enriching-table8": 4, "enriching-table9": 4, "enriching-table10": 4, "enriching-table11": 4} {
+			table := open(t, name)
+			runs, err := table.Runs(scale)
+			if err != nil || table.Folder != "enriching-table5" {
+				t.Fatalf("%s in %q: %v", name, table.Folder, err)
+			}
+			if seeds := map[string]int{QuickScale: 1, "medium": 3, FullScale: 3}[scale]; len(runs) != want*seeds {
+				t.Errorf("%s, %s: %d runs; want %d", name, scale, len(runs), want*seeds)
+			}
+			for _, r := range runs {
+				if !known[r.Hash] {
+					t.Errorf("%s, %s: %s is no run of table 5", name, scale, r.Name)
+				}
+			}
+		}
+	}
+}
