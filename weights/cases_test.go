@@ -86,9 +86,9 @@ func cases(t *testing.T) (list []testCase) {
 	}
 	add("byol", "encoder: {layers: [{conv: {channels: 4, stride: 2}}, {pool: {to: 1}}]}", 9, 9, 2)
 	add("ae", "encoder: {conv64: {small_kernels: true}}", 48, 48, 1)
-	for _, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm} {
+	for _, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm, nn.InstancePixelNorm} {
 		for _, final := range []bool{false, true} {
-			if norm == nn.InstanceNorm && final {
+			if final && (norm == nn.InstanceNorm || norm == nn.InstancePixelNorm) {
 				continue
 			}
 			add("encoder", fmt.Sprintf("encoder: {conv64-norm: {features: 24, norm: %s, final_norm: %v}}", norm, final), 64, 64, 3)

@@ -15,6 +15,7 @@ import (
 type NormOptions struct {
 	Epsilon float64 // added to variances
 	ReLU    bool    // the result is max(y, 0)
+	Single  bool    // allow groups of one element, which become beta, without a gradient of x
 }
 
 // BatchMoments returns the means and variances of the channels of x, [batch, ..., channels], for
@@ -96,7 +97,7 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 		if groups < 1 || c%groups != 0 {
 			return normShape{}, graph.Wanted(fmt.Sprintf("a number of groups that divides %d channels", c), groups)
 		}
-		if x.TotalSize()/x[0]/groups < 2 {
+		if !o.Single && x.TotalSize()/x[0]/groups < 2 {
 			return normShape{}, graph.Wanted("more than one element to normalise by in each group", fmt.Sprintf("%d groups of %v", groups, x[1:]))
 		}
 		return normShape{sets: x[0], groups: groups}, nil

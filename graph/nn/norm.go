@@ -21,9 +21,12 @@ const (
 	GroupNorm    = "group"
 	LayerNorm    = "layer"
 	InstanceNorm = "instance"
+
+	// InstancePixelNorm is instance norm of images of one pixel, too, which become beta whatever they are.
+	InstancePixelNorm = "instance-pixel"
 )
 
-var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm}
+var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm, InstancePixelNorm}
 
 // ValidNorm checks the name of a kind of normalisation.
 func ValidNorm(name string) error {
@@ -49,7 +52,7 @@ const (
 // Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
 // [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
 // batch norm of a graph that is not for training, or a frozen one, takes running moments, the state name/running [1, 2, channels].
-// Instance norm leaves images of one pixel as they are: their every element would become 0. A training batch (or a view of it)
+// Instance norm leaves images of one pixel as they are: their every element would become 0, as in the kind instance-pixel. A training batch (or a view of it)
 // of one row or one pixel in all becomes beta in batch norm, without a gradient of x.
 //
 // Running moments follow the moments of every batch of a program ([Graph.Running]), in the order of the steps, whatever its
@@ -82,7 +85,8 @@ func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Nod
 	switch o.Kind {
 	case BatchNorm:
 		y, err = batchNorm(g, x, gamma, beta, name, settings)
-	case InstanceNorm:
+	case InstanceNorm, InstancePixelNorm:
+		settings.Single = o.Kind == InstancePixelNorm
 		y, err = layer.GroupNorm(x, gamma, beta, channels, settings)
 	case LayerNorm:
 		y, err = layer.GroupNorm(x, gamma, beta, 1, settings)

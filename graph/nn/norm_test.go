@@ -52,6 +52,8 @@ func TestNormKinds(t *testing.T) {
 		nn.GroupNorm:    func(i int) int { return i/48*4 + i%8/2 },
 		nn.LayerNorm:    func(i int) int { return i / 48 },
 		nn.InstanceNorm: func(i int) int { return i/48*8 + i%8 },
+
+		nn.InstancePixelNorm: func(i int) int { return i/48*8 + i%8 },
 	} {
 		p := nn.NewParams(1)
 		g := nn.NewGraph(p)
@@ -95,6 +97,29 @@ func TestNoNorm(t *testing.T) {
 	}
 	if n := g.Params.Count(); n != 0 {
 		t.Errorf("%d parameters", n)
+	}
+}
+
+// Images of one pixel become beta by instance-pixel, so that an encoder whose last map has one pixel has the same codes of all images
+// (Cao et al. 2022, table 5).
+func TestInstancePixelNorm(t *testing.T) {
+	p := nn.NewParams(1)
+	g := nn.NewGraph(p)
+	x := must[*gorgonia.Node](t)(g.Input("x", 5, 64, 64, 3))
+	rng.New(1, "x").Normals(nn.Data(x))
+	e := nn.NewNormedEncoder()
+	e.Features = 7
+	for _, norm := range []string{nn.InstanceNorm, nn.InstancePixelNorm} {
+		e.Norm = norm
+		z := must[*gorgonia.Node](t)(e.Encode(g, x, norm))
+		codes := values(runOf(t, z), z)
+		same := true
+		for i, v := range codes {
+			same = same && v == codes[i%7]
+		}
+		if same != (norm == nn.InstancePixelNorm) {
+			t.Errorf("%s: the codes are %v", norm, codes)
+		}
 	}
 }
 

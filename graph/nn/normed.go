@@ -19,7 +19,7 @@ import (
 // Source: Cao et al. 2022, table 2; the padding is that of the encoder of Kim and Mnih 2018.
 type NormedEncoder struct {
 	Features  int    `yaml:"features" doc:"width of the result, the channels of the last convolution"`
-	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer or instance"`
+	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer, instance (which leaves channels of one pixel alone) or instance-pixel (which makes these 0)"`
 	Groups    int    `yaml:"groups" doc:"groups of channels of group normalisation"`
 	FinalNorm bool   `yaml:"final_norm" doc:"ReLU and normalisation after the last convolution too"`
 	Init      string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in, which is also that of biases"`

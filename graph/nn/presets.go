@@ -69,7 +69,7 @@ type SmallConv struct {
 	Width      int    `yaml:"width" doc:"filters of the first two convolutions; the others have twice as many"`
 	Features   int    `yaml:"features" doc:"width of the dense layer"`
 	Activation string `yaml:"activation" doc:"activation of all layers: relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
-	Norm       string `yaml:"norm" doc:"normalisation after convolutions: none, batch, group, layer or instance"`
+	Norm       string `yaml:"norm" doc:"normalisation after convolutions: none, batch, group, layer, instance or instance-pixel"`
 	Groups     int    `yaml:"groups" doc:"groups of channels of group normalisation"`
 }
 
