@@ -216,7 +216,7 @@ func writeShort(t *testing.T, page string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
-		shortTable(t, name, "scales={quick: {seeds: 1}, full: {seeds: 1}}")
+		shortTable(t, name, "scales={quick: {seeds: 1}, medium: {seeds: 1}, full: {seeds: 1}}")
 	}
 	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
 	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
