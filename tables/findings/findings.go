@@ -147,5 +147,19 @@ func cell(r *tables.Result, row, column string) (*tables.Cell, error) {
 		}
 		return c, nil
 	}
+	if elsewhere(r.Name, column) {
+		return nil, nil
+	}
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, labels))
+}
+
+// elsewhere reports whether a table that comes with Unravel has a column at other scales, those that show its data set.
+func elsewhere(table, column string) bool {
+	t, err := tables.Open(table)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(t.DataSets, func(d tables.DataSet) bool {
+		return slices.ContainsFunc(t.Columns, func(c tables.Column) bool { return c.Label+", "+d.Label == column })
+	})
 }

@@ -114,6 +114,26 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// A column of a data set that the scale does not show has no values; one that no scale has is an error.
+func TestColumnElsewhere(t *testing.T) {
+	table, err := tables.Open("hierarchical-benchmark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := table.Compute(t.Context(), tables.Options{RunsOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]bool{"R4_c, both 3": true, "R4_c, both 4": false} {
+		zero := 0.0
+		f := Finding{Tests: []Test{{Table: r.Name, Column: column, Rows: []string{"AE"}, Above: &Bound{Value: &zero}}}}
+		j, err := Judge(&f, func(string) (*tables.Result, error) { return r, nil })
+		if (err == nil) != want || want && j.Verdict != Missing {
+			t.Errorf("%s: %+v, %v", column, j, err)
+		}
+	}
+}
+
 // The papers that come with Unravel name tables, rows and columns that exist.
 func TestPapers(t *testing.T) {
 	papers, err := Papers()
