@@ -59,7 +59,7 @@ func TestRotationsGolden(t *testing.T) {
 		in := rotationsInput(t, name, want.Group)
 		shuffleRows(in)
 		for path, compute := range map[string]func(m *DLSBD, in *Input) (Result, error){
-			"grid": func(m *DLSBD, in *Input) (Result, error) { return m.Compute(ctx, in) }, "sample": Sampled,
+			"grid": func(m *DLSBD, in *Input) (Result, error) { return m.Compute(ctx, in) }, "sample": OfSample,
 		} {
 			r, err := compute(dlsbd(), in)
 			if err != nil {
@@ -88,7 +88,7 @@ func TestSampledGrids(t *testing.T) {
 	}
 	for name, in := range inputs {
 		grid := compute(t, dlsbd(), in)
-		r, err := Sampled(dlsbd(), in)
+		r, err := OfSample(dlsbd(), in)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

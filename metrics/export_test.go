@@ -51,8 +51,8 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	return crossValidate(context.Background(), rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
 }
 
-// Sampled computes D_LSBD by the computation for samples, also of a grid.
-func Sampled(m *DLSBD, in *Input) (Result, error) {
+// OfSample computes D_LSBD by the computation for samples, also of a grid.
+func OfSample(m *DLSBD, in *Input) (Result, error) {
 	s, err := newSampling(in, m.Objects == ObjectsTogether)
 	if err != nil {
 		return Result{}, err

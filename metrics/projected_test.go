@@ -12,15 +12,21 @@ import (
 // chosen reads a metric as a config has it.
 func chosen(t *testing.T, text string) Choice {
 	t.Helper()
-	root, err := config.Parse("c.yaml", []byte("metric: "+text+"\n"))
+	c, err := choose(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c struct{ Metric Choice }
-	if err := root.Decode(&c); err != nil {
-		t.Fatal(err)
+	return c
+}
+
+func choose(text string) (Choice, error) {
+	root, err := config.Parse("c.yaml", []byte("metric: "+text+"\n"))
+	if err != nil {
+		return Choice{}, err
 	}
-	return c.Metric
+	var c struct{ Metric Choice }
+	err = root.Decode(&c)
+	return c.Metric, err
 }
 
 // The metrics of sub-codes with a projection of their own are those of projected codes, and what no linear map changes stays.
@@ -79,18 +85,10 @@ func TestProjectedSettings(t *testing.T) {
 		"{projected: {project: best, of: h-error}}":    "hierarch",
 		"{projected: {project: linear, of: {mig: {}}}": "c.yaml:1",
 	} {
-		err := func() error {
-			root, err := config.Parse("c.yaml", []byte("metric: "+text+"\n"))
-			if err != nil {
-				return err
-			}
-			var c struct{ Metric Choice }
-			if err := root.Decode(&c); err != nil {
-				return err
-			}
-			_, err = Evaluate(ctx, in, 1, []Choice{c.Metric})
-			return err
-		}()
+		c, err := choose(text)
+		if err == nil {
+			_, err = Evaluate(ctx, in, 1, []Choice{c})
+		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

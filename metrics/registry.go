@@ -94,6 +94,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, appendix F.3", New: func() Metric { return newProjected() },
 	},
 	{
+		Name: "sampled", Doc: "another metric, of rows drawn at random with replacement: what it says of a small sample",
+		Units:  "those of the other metric",
+		Source: "the printed values of Tonnaer et al. 2022, table 5, which are near those of 100 rows", New: func() Metric { return newSampled() },
+	},
+	{
 		Name: "modularity", Doc: "whether every code column has mutual information with one factor only",
 		Units:  "none: 0 to 1; mutual_information in nats",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: libraryHistogram()} },
