@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +210,67 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
 	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
+}
+
+// A table shows its ledger without training; runs of it are made again and compared, and a changed digit is found.
+func TestTableLedger(t *testing.T) {
+	file, dir := writeSweep(t, "")
+	folder := filepath.Dir(file)
+	own, out := filepath.Join(folder, "own.yaml"), filepath.Join(folder, "out.jsonl")
+	writeFile(t, own, []byte(`name: own
+title: One cell
+source: nobody
+reference: {file: own.csv, dataset: D}
+scales: {quick: {seeds: 2}}
+rows: [{label: r, from: {runs: {config: tiny.yaml}}}]
+columns: [{label: c, metric: dlsbd, transform: 2x}]
+`))
+	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	none := filepath.Join(folder, "none")
+	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || exists(none) {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "there is no run to make again")
+	checkMistake(t, call(t, "table", own, "--runs", none, "--contribute", out), 1, "has no run that the table own needs")
+	trained := succeed(t, "table", own, "--runs", dir, "--scale", "quick")
+	succeed(t, "table", own, "--runs", dir, "--contribute", out)
+	if o := succeed(t, "table", own, "--accept", out); !strings.Contains(o.log, "2 runs added, 0 replaced") {
+		t.Error(o)
+	}
+	shown := succeed(t, "table", own, "--runs", none)
+	if !strings.Contains(shown.out, "from the ledger: 2 runs of version ") || exists(none) {
+		t.Error(shown)
+	}
+	if _, cells, _ := strings.Cut(trained.out, "\n\n"); !strings.HasSuffix(shown.out, cells) {
+		t.Errorf("of the ledger %v, trained %v", shown, trained)
+	}
+	if o := succeed(t, "table", own, "--check", "2", "--pick", "3"); strings.Count(o.out, ": the same bits; ") != 2 || !strings.Contains(o.log, "--pick 3 repeats the choice") {
+		t.Error(o)
+	}
+	path := filepath.Join(folder, "results", "own", "quick.jsonl")
+	good := string(readFile(t, path))
+	value := regexp.MustCompile(`("name":"dlsbd","value":0\.\d)(\d)`)
+	writeFile(t, path, []byte(value.ReplaceAllStringFunc(good, func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })))
+	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") || !strings.Contains(o.log, "1 of 1 run made again") {
+		t.Error(o)
+	}
+	writeFile(t, path, []byte(regexp.MustCompile(`"parameters":"....`).ReplaceAllString(good, `"parameters":"0000`)))
+	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: parameters: the hash is 0000") {
+		t.Error(o)
+	}
+	writeFile(t, path, []byte(regexp.MustCompile(`"kernels":"\w+"`).ReplaceAllString(good, `"kernels":"other"`)))
+	if o := succeed(t, "table", own, "--check", "1"); !strings.Contains(o.out, ": within 0.1; ") || !strings.Contains(o.out, "another instruction set: other recorded") {
+		t.Error(o)
+	}
+	writeFile(t, path, []byte(good[:len(good)-9]))
+	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line has no end")
+	writeFile(t, path, []byte(good))
+	for want, args := range map[string][]string{
+		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a folder of its own": {"table", own, "--check", "1", "--scale", "quick"},
+		"want one of the two": {"table", own, "--accept", out, "--contribute", out}, "trains nothing": {"table", "enriching-table3", "--accept", out}, "--check": {"table", own, "--check", "0"},
+	} {
+		checkMistake(t, call(t, args...), 2, want)
+	}
 }
 
 func TestSweepProgress(t *testing.T) {

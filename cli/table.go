@@ -35,6 +35,7 @@ type tableCommand struct {
 	Contribute string `placeholder:"FILE" help:"Train nothing: write a file with the runs of the folder that the table needs and the ledger lacks."`
 	Accept     string `placeholder:"FILE" help:"Check such a file against the table's plan, and add its runs to the ledger of the checkout at hand."`
 
+	checkFlags
 	clusterFlags
 
 	data   string // real, twin or empty: of --data, which is a flag of all commands
@@ -60,6 +61,12 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 			return usageError{err}
 		}
 		return err
+	}
+	if err := c.validCheck(); err != nil {
+		return err
+	}
+	if c.Name == "" && c.Check > 0 {
+		return c.checkAll(ctx, s)
 	}
 	if c.Name == "" {
 		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.clusterFlags != (clusterFlags{}) {
@@ -100,6 +107,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err := c.choose(t); err != nil {
 		return err
+	}
+	if c.Check > 0 {
+		return c.checkLedger(ctx, s, t)
 	}
 	if c.Contribute != "" || c.Accept != "" {
 		return c.exchange(t, s)

@@ -140,7 +140,7 @@ func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name
 	if a.Finished == 0 { // no config need be read
 		folders = nil
 	}
-	r, err := t.Compute(ctx, tables.Options{Scale: scale, Folders: folders, RunsOnly: true})
+	r, err := t.Compute(ctx, tables.Options{Scale: scale, Folders: folders, RunsOnly: true, Ledger: t.Ledger()})
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}

@@ -1,0 +1,121 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Tolerance bounds the difference of a metric between two instruction sets, whose sums are in other orders: training multiplies their last digits, so
+// that it is that of another seed at worst. It counts as a difference, and relative to the recorded value where this is more than 1.
+const Tolerance = 0.1
+
+// Comparison says how a run made again agrees with its record.
+type Comparison struct {
+	Exact       bool     `json:"exact"`                 // it was made on the recorded instruction set, and compared bit for bit
+	Metrics     int      `json:"metrics"`               // numbers of metrics that were compared
+	Most        float64  `json:"most"`                  // the largest difference of a metric, relative where it is more than 1
+	Left        []string `json:"left_out,omitempty"`    // what could not be compared
+	Differences []string `json:"differences,omitempty"` // what differs, the first first
+}
+
+// Same reports whether nothing differs.
+func (c *Comparison) Same() bool { return len(c.Differences) == 0 }
+
+// Compare compares a run made again with its record: parameters, codes, metrics, fit and analyses bit for bit on the recorded instruction
+// set, else metrics within [Tolerance].
+func Compare(want, got *Run) Comparison {
+	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels && want.Machine.Arch == got.Machine.Arch}
+	if want.Error != "" || got.Error != "" {
+		c.differ(want.Error != got.Error, "error: %q recorded, %q now", want.Error, got.Error)
+		return c
+	}
+	if c.Exact {
+		c.bits("parameters", want.Parameters, got.Parameters)
+		c.bits("codes", want.Codes, got.Codes)
+		c.differ(want.Steps != got.Steps, "steps: %d recorded, %d now", want.Steps, got.Steps)
+	}
+	c.metrics(want.Metrics, got.Metrics)
+	if !c.Exact {
+		for _, file := range slices.Sorted(maps.Keys(want.Stored)) {
+			c.Left = append(c.Left, file)
+		}
+		return c
+	}
+	if want.Fit != nil {
+		a, errA := json.Marshal(want.Fit)
+		b, errB := json.Marshal(got.Fit)
+		c.differ(errA != nil || errB != nil || !bytes.Equal(a, b), "fit: %s recorded, %s now", a, b)
+	}
+	for _, file := range slices.Sorted(maps.Keys(want.Stored)) {
+		if got.Stored[file] == nil {
+			c.Left = append(c.Left, file)
+			continue
+		}
+		c.differ(!bytes.Equal(compact(want.Stored[file]), compact(got.Stored[file])), "%s is another one now", file)
+	}
+	return c
+}
+
+func compact(text json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
+}
+
+func (c *Comparison) differ(yes bool, format string, args ...any) {
+	if yes {
+		c.Differences = append(c.Differences, fmt.Sprintf(format, args...))
+	}
+}
+
+// bits compares hashes, if one is recorded.
+func (c *Comparison) bits(what, want, got string) {
+	const digits = 12
+	if want == "" {
+		c.Left = append(c.Left, what)
+		return
+	}
+	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
+}
+
+// metrics compares all numbers of metrics.
+func (c *Comparison) metrics(want, got []metrics.Result) {
+	for i, w := range want {
+		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
+			c.differ(true, "metric %s: it is not measured now", w.Name)
+			continue
+		}
+		c.number(w.Name, w.Value, got[i].Value)
+		for j, p := range w.Parts {
+			if len(got[i].Parts[j].Values) != len(p.Values) {
+				c.differ(true, "metric %s: its part %q has %d numbers recorded, %d now", w.Name, p.Name, len(p.Values), len(got[i].Parts[j].Values))
+				continue
+			}
+			for k, v := range p.Values {
+				if c.Exact { // on another instruction set parts may be those of other columns
+					c.number(w.Name+", "+p.Name, v, got[i].Parts[j].Values[k])
+				}
+			}
+		}
+	}
+}
+
+// number compares a number.
+func (c *Comparison) number(what string, want, got float64) {
+	c.Metrics++
+	off := math.Abs(want-got) / max(1, math.Abs(want))
+	c.Most = max(c.Most, off)
+	limit := 0.0
+	if !c.Exact {
+		limit = Tolerance
+	}
+	c.differ(!(off <= limit), "metric %s: %v recorded, %v now", what, want, got)
+}
