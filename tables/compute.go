@@ -69,7 +69,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
 	done, places := 0, t.places()
-	others := &others{options: o, known: map[string]*Result{}}
+	others := newOthers(o)
 	for _, row := range t.Rows {
 		line := make([]Cell, len(t.Columns)*len(places))
 		tell := func(metric string) {

@@ -21,10 +21,11 @@ type plans struct {
 	digests    map[string]string                    // of the settings of planned runs, by hash
 	outlines   map[string]func() (sweep.Run, error) // the runs of outlines, by digest
 	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first one
+	quoted     map[string]*Table                    // the tables that rows quote, by name
 }
 
 func newPlans() *plans {
-	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}}
+	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[string]*Table{}}
 }
 
 // base is a config that rows name.

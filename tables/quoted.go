@@ -29,15 +29,41 @@ type values struct {
 	stale string    // why some of them rest on stale runs; empty: none does
 }
 
-// others computes the tables that sources quote, each once.
+// others opens and computes the tables that sources quote, each once.
 type others struct {
 	options Options
-	known   map[string]*Result
+	opened  map[string]*Table
+	known   map[*Table]*Result
+}
+
+// newOthers shares opened tables with other scales, where the options have plans of these.
+func newOthers(o Options) *others {
+	x := &others{options: o, opened: map[string]*Table{}, known: map[*Table]*Result{}}
+	if o.plans != nil {
+		x.opened = o.plans.quoted
+	}
+	return x
+}
+
+// open opens a table that a row quotes.
+func (o *others) open(place *Table, name string) (*Table, error) {
+	name, err := place.quotedName(name)
+	if err != nil {
+		return nil, err
+	}
+	if t := o.opened[name]; t != nil {
+		return t, nil
+	}
+	t, err := place.other(name)
+	if err == nil {
+		o.opened[name] = t
+	}
+	return t, err
 }
 
 // result returns a table at the scale of the options, which it may lack; at any if only its printed values count.
 func (o *others) result(ctx context.Context, place *Table, name string, anyScale bool) (*Result, error) {
-	t, err := place.other(name)
+	t, err := o.open(place, name)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +74,7 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 	} else if err != nil {
 		return nil, noValue(err.Error())
 	}
-	if r := o.known[t.Name]; r != nil {
+	if r := o.known[t]; r != nil {
 		return r, nil
 	}
 	options.Runs = t.beside(options.Runs)
@@ -56,9 +82,7 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 	if err != nil {
 		return nil, err
 	}
-	if options.Scale == o.options.Scale {
-		o.known[t.Name] = r
-	}
+	o.known[t] = r
 	return r, nil
 }
 
@@ -92,13 +116,19 @@ func (t *Table) quotedHeld(o Options) (string, error) {
 	return t.Scales[best].Name, nil
 }
 
+// quotedName fills in values of the data set.
+func (t *Table) quotedName(name string) (string, error) {
+	if t.at == nil {
+		return name, nil
+	}
+	return t.at.fill(name)
+}
+
 // other opens a table that a row quotes.
 func (t *Table) other(name string) (*Table, error) {
-	if t.at != nil {
-		var err error
-		if name, err = t.at.fill(name); err != nil {
-			return nil, err
-		}
+	name, err := t.quotedName(name)
+	if err != nil {
+		return nil, err
 	}
 	other, err := Open(name)
 	if err != nil {
