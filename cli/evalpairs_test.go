@@ -38,7 +38,7 @@ func TestEvalPairs(t *testing.T) {
 		t.Errorf("log %q", log)
 	}
 	_, log = measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--out", "all")
-	if !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, contraction-mean") {
+	if !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, dci-regression, contraction-mean") {
 		t.Errorf("log %q", log)
 	}
 

@@ -43,7 +43,8 @@ func (m *Manipulated) Validate() error { return m.Reduction.validate() }
 // Suits implements Selective.
 func (*Manipulated) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances.
+// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances, both of the factors that are
+// not left out.
 func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -56,24 +57,28 @@ func (m *Manipulated) measure(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: []Grid{g}}
-	part := Part{Name: "per_factor"}
+	var r Result
+	part, moved := Part{Name: "per_factor"}, Grid{Name: g.Name, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, name := range g.Columns {
 		column := make([]float64, len(g.Values))
 		for i := range g.Values {
 			column[i] = g.Values[i][j]
 		}
 		share := largestShare(column)
-		if math.IsNaN(share) {
+		if math.IsNaN(share) { // of none, or of infinite variances
 			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")
 			continue
+		}
+		moved.Columns = append(moved.Columns, name)
+		for i, v := range column {
+			moved.Values[i] = append(moved.Values[i], v)
 		}
 		part.Labels, part.Values = append(part.Labels, name), append(part.Values, share)
 	}
 	if len(part.Values) > 0 {
 		r.Value = factor.Mean.Of(part.Values)
 	}
-	r.Parts = []Part{part}
+	r.Parts, r.Grids = []Part{part}, []Grid{moved}
 	return r, nil
 }
 

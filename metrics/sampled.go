@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/unravel-ml/unravel/config"
 )
@@ -111,7 +112,11 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	first.Value, _ = meanAndDeviation(values)
 	if m.Draws > 1 {
-		first.Parts = append(first.Parts, Part{Name: "draws", Values: values})
+		part := Part{Name: "draws", Values: values}
+		for draw := range m.Draws {
+			part.Labels = append(part.Labels, strconv.Itoa(draw+1))
+		}
+		first.Parts = append(first.Parts, part)
 	}
 	return first, nil
 }
