@@ -42,9 +42,7 @@ func Compare(want, got *Run) Comparison {
 	}
 	c.metrics(want.Metrics, got.Metrics)
 	if !c.Exact {
-		for _, file := range slices.Sorted(maps.Keys(want.Stored)) {
-			c.Left = append(c.Left, file)
-		}
+		c.Left = append(c.Left, slices.Sorted(maps.Keys(want.Stored))...)
 		return c
 	}
 	if want.Fit != nil {
