@@ -230,7 +230,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || exists(none) {
 		t.Error(o)
 	}
-	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "there is no run to make again")
+	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "the ledger has no run to make again")
 	checkMistake(t, call(t, "table", own, "--runs", none, "--contribute", out), 1, "has no run that the table own needs")
 	trained := succeed(t, "table", own, "--runs", dir, "--scale", "quick")
 	succeed(t, "table", own, "--runs", dir, "--contribute", out)
@@ -244,6 +244,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 	if _, cells, _ := strings.Cut(trained.out, "\n\n"); !strings.HasSuffix(shown.out, cells) {
 		t.Errorf("of the ledger %v, trained %v", shown, trained)
 	}
+	checkMistake(t, call(t, "table", own, "--check", "1", "--within", "1ns"), 1, "of 2 runs in the ledger, 2 longer than --within 1ns")
 	if o := succeed(t, "table", own, "--check", "2", "--pick", "3"); strings.Count(o.out, ": the same bits; ") != 2 || !strings.Contains(o.log, "--pick 3 repeats the choice") {
 		t.Error(o)
 	}

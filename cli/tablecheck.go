@@ -43,7 +43,7 @@ func (c *tableCommand) checkLedger(ctx context.Context, s *streams, list ...*tab
 		return err
 	}
 	if len(chosen) == 0 {
-		return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, stale or beginning with other runs are %d; want others, or a longer --within", runCount(choice.Of), choice.Stale)
+		return nothingToCheck(choice)
 	}
 	fmt.Fprintf(s.log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), runCount(choice.Of), choice.Pick)
 	if choice.Stale > 0 {
@@ -70,6 +70,23 @@ func (c *tableCommand) checkLedger(ctx context.Context, s *streams, list ...*tab
 		return err
 	}
 	return c.compare(ctx, s.out, chosen, dir)
+}
+
+// nothingToCheck says why no run of the ledger can be made again, and what would help.
+func nothingToCheck(c *tables.Choice) error {
+	var why []string
+	for _, one := range []struct {
+		count int
+		what  string
+	}{{c.Stale, "stale (--fresh and --contribute renew them)"}, {c.Begun, "beginning with the weights of other runs"}, {c.Longer, fmt.Sprintf("longer than --within %v", c.Within)}} {
+		if one.count > 0 {
+			why = append(why, fmt.Sprintf("%d %s", one.count, one.what))
+		}
+	}
+	if len(why) == 0 {
+		return errors.New("--check: the ledger has no run to make again")
+	}
+	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", runCount(c.Of+c.Longer), strings.Join(why, ", "))
 }
 
 // compare prints a line for each run.

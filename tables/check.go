@@ -26,6 +26,8 @@ type Choice struct {
 	Within time.Duration // runs that took longer are left out; 0: none
 	Stale  int           // set by Checkables: stale runs that were met and left out
 	Of     int           // set by Checkables: runs to choose from, before stale ones are left out
+	Longer int           // set by Checkables: runs that took longer than Within
+	Begun  int           // set by Checkables: runs that were met and left out, because they begin with another run's weights
 }
 
 // Checkables chooses runs of the ledgers of tables at random: finished ones, which are not stale and do not start from other runs. The choice depends on
@@ -51,11 +53,17 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 			}
 			for _, o := range outlines {
 				r := book.Settings(o.Hash)
-				if key := t.RunsFolder() + "/" + o.Hash; r != nil && r.Finished() && !known[key] && (c.Within == 0 || r.Seconds <= c.Within.Seconds()) {
-					known[key] = true
-					plans[t].plans.outlines[o.Hash], plans[t].plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
-					all = append(all, Checkable{t, r, o})
+				key := t.RunsFolder() + "/" + o.Hash
+				if r == nil || !r.Finished() || known[key] {
+					continue
 				}
+				known[key] = true
+				if c.Within != 0 && r.Seconds > c.Within.Seconds() {
+					c.Longer++
+					continue
+				}
+				plans[t].plans.outlines[o.Hash], plans[t].plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
+				all = append(all, Checkable{t, r, o})
 			}
 		}
 	}
@@ -80,9 +88,11 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		if one.Run, err = again(plans[one.Table].book, one.Record); err != nil {
 			return nil, err
 		}
-		if one.Run.Config.Init == nil {
-			chosen = append(chosen, one)
+		if one.Run.Config.Init != nil {
+			c.Begun++
+			continue
 		}
+		chosen = append(chosen, one)
 	}
 	return chosen, nil
 }
