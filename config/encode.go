@@ -301,13 +301,19 @@ func (n *Node) writeFlow(b *strings.Builder) {
 
 var safePlain = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+-]+)*$`)
 
-// old are the texts that YAML 1.1 takes for booleans.
-var old = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+// old reports whether YAML 1.1 takes a text for a boolean.
+func old(s string) bool {
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off":
+		return true
+	}
+	return false
+}
 
 // quote writes a text without quotes where no YAML reader could take it for
 // something else, otherwise in double quotes.
 func quote(s string) string {
-	if safePlain.MatchString(s) && classify(s) == isText && !old.MatchString(s) && len(s) < 80 {
+	if safePlain.MatchString(s) && classify(s) == isText && !old(s) && len(s) < 80 {
 		return s
 	}
 	var b strings.Builder

@@ -38,6 +38,9 @@ func classify(text string) class {
 	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return isBool
 	}
+	if !strings.ContainsRune("+-.0123456789", rune(text[0])) {
+		return isText // a number begins with none of its letters; most texts end here
+	}
 	switch {
 	case decimalInt.MatchString(text), basedInt.MatchString(text):
 		return isInt

@@ -21,11 +21,12 @@ type plans struct {
 	digests    map[string]string                    // of the settings of planned runs, by hash
 	outlines   map[string]func() (sweep.Run, error) // the runs of outlines, by digest
 	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first one
+	texts      map[any]string                       // of single metrics, by their settings
 	quoted     map[string]*Table                    // the tables that rows quote, by name
 }
 
 func newPlans() *plans {
-	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[string]*Table{}}
+	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[any]string{}, map[string]*Table{}}
 }
 
 // base is a config that rows name.
@@ -110,6 +111,18 @@ func (p *plans) textOf(list []metrics.Choice) (string, error) {
 		p.measured[&list[0]] = measuredText{list, string(text)}
 	}
 	return string(text), err
+}
+
+// metricText returns the text of a metric, which is made once.
+func (p *plans) metricText(c metrics.Choice) (string, error) {
+	if known, ok := p.texts[c.Value]; ok {
+		return known, nil
+	}
+	text, err := metricText(c)
+	if err == nil {
+		p.texts[c.Value] = text
+	}
+	return text, err
 }
 
 // Run returns the run of a config with what the row, the data set and the scale set. $NAME in the settings stands

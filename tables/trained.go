@@ -95,7 +95,7 @@ func (p *Planner) add(also []metrics.Choice) error {
 	}
 	texts := map[string]metrics.Choice{}
 	for _, c := range slices.Concat(also, p.metrics) {
-		text, err := metricText(c)
+		text, err := p.plans.metricText(c)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func (t *Table) OnReal() *Table {
 
 // OnTwins reports whether a run of the table at the scale quick is on a twin of a public data set.
 func (t *Table) OnTwins() (bool, error) {
-	p, outlines, err := t.plan(QuickScale, true)
+	p, outlines, err := t.ofOneSeed().plan(QuickScale, true)
 	if err != nil {
 		return false, err
 	}
@@ -31,6 +31,16 @@ func (t *Table) OnTwins() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// ofOneSeed returns the table with one seed at every scale: the data sets are those of all seeds.
+func (t *Table) ofOneSeed() *Table {
+	one := *t
+	one.Scales = slices.Clone(t.Scales)
+	for i := range one.Scales {
+		one.Scales[i].Seeds = 1
+	}
+	return &one
 }
 
 // Stand is a data set that runs of a table are trained on.
@@ -47,12 +57,7 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	one := *t
-	one.Scales = slices.Clone(t.Scales)
-	for i := range one.Scales {
-		one.Scales[i].Seeds = 1 // data sets are those of every seed
-	}
-	runs, err := one.Runs(scale)
+	runs, err := t.ofOneSeed().Runs(scale)
 	if err != nil {
 		return nil, err
 	}
