@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/sweep"
@@ -105,6 +106,43 @@ func (t *Table) Held(o Options) (string, error) {
 		}
 	}
 	return best, nil
+}
+
+// Planned is a run that a table needs, with the time of the ledger's record of it.
+type Planned struct {
+	Key     string  // of the run among all tables: its folder and the hash of its settings
+	Kind    string  // its name without the seed
+	Seconds float64 // that its training and metrics took, times its threads; 0 if the ledger lacks it, or has it as a stale or failed one
+}
+
+// Planned lists the runs of the table at a scale.
+func (t *Table) Planned(scale string) ([]Planned, error) {
+	book, err := t.book(Options{Ledger: t.Ledger()})
+	if err != nil {
+		return nil, err
+	}
+	p, outlines, err := t.plan(scale, true)
+	if err != nil {
+		return nil, err
+	}
+	l := &recorded{book: book, plans: p.plans}
+	var list []Planned
+	for _, o := range outlines {
+		kind, _, _ := strings.Cut(o.Name, "_"+scale+"_seed")
+		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kind}
+		r, err := l.current(o)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.Finished() {
+			one.Seconds = r.Seconds
+			if r.Machine != nil {
+				one.Seconds *= float64(max(1, r.Machine.Threads))
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
 }
 
 // Counts are the cells of a table that has printed values, at one scale.

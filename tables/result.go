@@ -309,6 +309,14 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
+// Planned lists the runs that the result needs.
+func (r *Result) Planned() ([]Planned, error) {
+	if !r.Trained() {
+		return nil, nil
+	}
+	return r.table.Planned(r.Scale)
+}
+
 // Trained reports whether rows of the table come from runs.
 func (r *Result) Trained() bool { return r.table.Trains() }
 

@@ -106,6 +106,9 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	b.WriteString(head)
 	total := writeTables(&b, results)
 	writeTotal(&b, total)
+	if err := writeRuns(&b, results); err != nil {
+		return err
+	}
 	writeOrders(&b, results)
 	if err := writeFindings(&b, results, papers); err != nil {
 		return err
