@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -38,6 +39,12 @@ type CurveOptions struct {
 
 	// Marked draws points as dots, too.
 	Marked bool
+
+	// Names are ticks of the x axis in place of numbers, at 0, 1, 2 ...
+	Names []string
+
+	// Down draws the y axis downwards, as for ranks.
+	Down bool
 }
 
 // Mark is a place on the x axis.
@@ -89,6 +96,13 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	if o.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(series)
 	}
+	if len(o.Names) > 0 {
+		nameTicks(&p.X, o.Names)
+	}
+	if o.Down {
+		p.Y.Scale = plot.InvertedScale{Normalizer: p.Y.Scale}
+		p.Y.Tick.Marker = linearTicks{whole: true}
+	}
 	for i, m := range o.Marks {
 		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: m.X, Y: p.Y.Min}, {X: m.X, Y: p.Y.Max}}, LineStyle: style})
@@ -102,6 +116,19 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
 		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
 	})
+}
+
+// nameTicks puts names on an axis at 0, 1, 2 ..., aslant where they are many.
+func nameTicks(a *plot.Axis, names []string) {
+	var ticks plot.ConstantTicks
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: fit(a.Tick.Label, name, panelText/2)})
+	}
+	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), ticks
+	const level = 7 // names that fit side by side
+	if len(names) > level {
+		a.Tick.Label.Rotation, a.Tick.Label.XAlign, a.Tick.Label.YAlign = math.Pi/5, text.XRight, text.YCenter
+	}
 }
 
 // seriesStyle is the line of the i-th series: colours of the palette, then again with dashes.
@@ -135,17 +162,17 @@ func ticksAt(series []Series) plot.Ticker {
 
 // legendValue is the last value of a series, and how many of its points are not drawn.
 func legendValue(s Series, dropped int) string {
-	var text []string
+	var parts []string
 	for i := len(s.Y) - 1; i >= 0; i-- {
 		if finite(s.Y[i]) {
-			text = append(text, fmt.Sprintf("%.4g", s.Y[i]))
+			parts = append(parts, fmt.Sprintf("%.4g", s.Y[i]))
 			break
 		}
 	}
 	if dropped > 0 {
-		text = append(text, fmt.Sprintf("(%d not drawn)", dropped))
+		parts = append(parts, fmt.Sprintf("(%d not drawn)", dropped))
 	}
-	return strings.Join(text, " ")
+	return strings.Join(parts, " ")
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -106,6 +106,8 @@ func TestCurves(t *testing.T) {
 		{"many", CurveOptions{Title: "Many"}, many},
 		{"marked", CurveOptions{XLabel: "columns", YLabel: "score", LogX: true, Marked: true}, []Series{{"a", []float64{3, 10, 100, 1000}, []float64{1, 4, 2, 3}}, {"b", []float64{8, 1000}, []float64{2, 2}}}},
 		{"places", CurveOptions{LogX: true, Marks: []Mark{{"here", 10}, {"there", 300}}}, []Series{{"many", hundred(1.07), hundred(1.01)}}},
+		{"ranks", CurveOptions{YLabel: "rank", Names: []string{"MIG", "SAP", "a name that is much too long for a tick of an axis", "DCI"}, Down: true, Marked: true}, []Series{{"a", []float64{0, 1, 2, 3}, []float64{1, 2, 1.5, 1}}, {"b", []float64{0, 1, 2, 3}, []float64{2, 1, 1.5, nan}}}},
+		{"one rank", CurveOptions{Names: []string{"MIG"}, Down: true}, []Series{{"a", []float64{0}, []float64{1}}}},
 		{"one marked point", CurveOptions{LogX: true, Marked: true}, []Series{{"a", []float64{5}, []float64{0}}}},
 	}
 	for _, test := range tests {

@@ -59,12 +59,12 @@ type CurveFile struct {
 }
 
 // CurveFiles returns the plots of a result that have a point, as PNG files: one for each column, and data set where the
-// table has a list of them.
+// table has a list of them; and flow charts of ranks, where the table compares columns.
 func (r *Result) CurveFiles() []CurveFile {
+	list := r.rankFiles()
 	if r.table.Curves == nil {
-		return nil
+		return list
 	}
-	var list []CurveFile
 	for _, column := range r.table.Curves.Columns {
 		for _, place := range r.table.places() {
 			title, name := r.Title, plainName(column)
