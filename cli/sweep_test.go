@@ -174,10 +174,10 @@ func TestRunsCommand(t *testing.T) {
 	}
 }
 
-// A table trains what it needs, once, and shows what there is where it should not.
-func TestTableTrains(t *testing.T) {
-	file, dir := writeSweep(t, "")
-	own := filepath.Join(filepath.Dir(file), "own.yaml")
+// writeOwnTable writes a table of one cell, of two runs of tiny.yaml.
+func writeOwnTable(t *testing.T, folder string) string {
+	t.Helper()
+	own := filepath.Join(folder, "own.yaml")
 	writeFile(t, own, []byte(`name: own
 title: One cell
 source: nobody
@@ -186,7 +186,14 @@ scales: {quick: {seeds: 2}}
 rows: [{label: r, from: {runs: {config: tiny.yaml}}}]
 columns: [{label: c, metric: dlsbd, transform: 2x}]
 `))
-	writeFile(t, filepath.Join(filepath.Dir(file), "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	return own
+}
+
+// A table trains what it needs, once, and shows what there is where it should not.
+func TestTableTrains(t *testing.T) {
+	file, dir := writeSweep(t, "")
+	own := writeOwnTable(t, filepath.Dir(file))
 	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || exists(dir) {
 		t.Error(o)
 	}
@@ -216,16 +223,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 func TestTableLedger(t *testing.T) {
 	file, dir := writeSweep(t, "")
 	folder := filepath.Dir(file)
-	own, out := filepath.Join(folder, "own.yaml"), filepath.Join(folder, "out.jsonl")
-	writeFile(t, own, []byte(`name: own
-title: One cell
-source: nobody
-reference: {file: own.csv, dataset: D}
-scales: {quick: {seeds: 2}}
-rows: [{label: r, from: {runs: {config: tiny.yaml}}}]
-columns: [{label: c, metric: dlsbd, transform: 2x}]
-`))
-	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	own, out := writeOwnTable(t, folder), filepath.Join(folder, "out.jsonl")
 	none := filepath.Join(folder, "none")
 	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || exists(none) {
 		t.Error(o)
