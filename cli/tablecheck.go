@@ -132,6 +132,9 @@ func (r *checkedRun) line(record *ledger.Run) string {
 		}
 	case r.Exact:
 		text += fmt.Sprintf("the same bits; numbers of metrics: %d", r.Metrics)
+		if r.Analyses > 0 {
+			text += fmt.Sprintf("; analyses: %d", r.Analyses)
+		}
 	default:
 		text += fmt.Sprintf("within %g; metrics: %d, the largest difference %.2g", ledger.Tolerance, r.Metrics, r.Most)
 	}

@@ -20,6 +20,7 @@ type Comparison struct {
 	Exact       bool     `json:"exact"`                 // it was made on the recorded instruction set, and compared bit for bit
 	Metrics     int      `json:"metrics"`               // numbers of metrics that were compared
 	Most        float64  `json:"most"`                  // the largest difference of a metric, relative where it is more than 1
+	Analyses    int      `json:"analyses,omitempty"`    // stored analyses that were compared
 	Left        []string `json:"left_out,omitempty"`    // what could not be compared
 	Differences []string `json:"differences,omitempty"` // what differs, the first first
 }
@@ -55,6 +56,7 @@ func Compare(want, got *Run) Comparison {
 			c.Left = append(c.Left, file)
 			continue
 		}
+		c.Analyses++
 		c.differ(!bytes.Equal(compact(want.Stored[file]), compact(got.Stored[file])), "%s is another one now", file)
 	}
 	return c

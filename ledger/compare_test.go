@@ -42,8 +42,11 @@ func TestCompare(t *testing.T) {
 		if c.Same() != (test.want == "") || !c.Same() && !strings.HasPrefix(c.Differences[0], test.want) || c.Exact != test.exact {
 			t.Errorf("%+v; want %q", c, test.want)
 		}
-		if got.Stored == nil && len(c.Left) != 1 {
+		if got.Stored == nil && (len(c.Left) != 1 || c.Analyses != 0) {
 			t.Errorf("%+v: want the analysis left out", c)
+		}
+		if test.want == "" && test.exact && got.Stored != nil && c.Analyses != 1 {
+			t.Errorf("%+v: want one analysis compared", c)
 		}
 	}
 }
