@@ -129,6 +129,20 @@ func TestEncodeRoundTrip(t *testing.T) {
 	}
 }
 
+// Texts that YAML 1.1 takes for booleans, and those that look like numbers, are written in quotes; others are not.
+func TestEncodeQuotes(t *testing.T) {
+	for _, quoted := range []string{"y", "N", "yes", "No", "ON", "off", "5", "+1", "-.5", ".inf", "0b1"} {
+		if text, err := Encode(map[string]string{"a": quoted}); err != nil || string(text) != "a: \""+quoted+"\"\n" {
+			t.Errorf("got %q, %v", text, err)
+		}
+	}
+	for _, plain := range []string{"yess", "mig", "n1", "one two", ".hidden", "_"} {
+		if text, err := Encode(map[string]string{"a": plain}); err != nil || string(text) != "a: "+plain+"\n" {
+			t.Errorf("got %q, %v", text, err)
+		}
+	}
+}
+
 func TestEncodeOrder(t *testing.T) {
 	v := yaml.MapSlice{{Key: "z", Value: 1}, {Key: "a", Value: yaml.MapSlice{}}, {Key: 3, Value: []string{"x"}}, {Key: "n", Value: nil}}
 	text, err := Encode(v)
