@@ -3,6 +3,8 @@ package tables_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"io/fs"
 	"math"
@@ -195,6 +197,32 @@ func TestStale(t *testing.T) {
 	}
 	if fresh := contributed(t, table, dir); len(fresh.Runs) != 6 || fresh.Runs[0].Seed != 1 {
 		t.Errorf("%d runs in place of stale ones; want 6", len(fresh.Runs))
+	}
+}
+
+// A run whose resolved config is another one today, as after a change of a default, is stale.
+func TestStaleConfig(t *testing.T) {
+	base, dir := t.TempDir(), t.TempDir()
+	table := mustOpen(t, base)
+	makeRuns(t, table, dir, false, 0)
+	f := contributed(t, table, dir)
+	other := map[string]string{} // IDs of configs, and of what they become
+	for i, c := range f.Configs {
+		text := strings.ReplaceAll(c.YAML, "weight: 0.5\n", "weight: 0.7\n")
+		sum := sha256.Sum256([]byte(text))
+		f.Configs[i] = ledger.Config{ID: hex.EncodeToString(sum[:8]), YAML: text}
+		if text != c.YAML {
+			other[c.ID] = f.Configs[i].ID
+		}
+	}
+	for i := range f.Runs {
+		if id, ok := other[f.Runs[i].Config]; ok {
+			f.Runs[i].Config, f.Runs[i].Hash = id, strings.Repeat("a", 32)
+		}
+	}
+	put(t, table, f)
+	if r := fromLedger(t, table); r.Ledger.Runs != 12 || r.Ledger.Stale != 4 || r.Ledger.Reasons["its config is another one today"] != 4 {
+		t.Errorf("%+v", r.Ledger)
 	}
 }
 

@@ -1,0 +1,44 @@
+package tables
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Values at the lower end of a range are in it, at the upper end not; of two columns of which one is better the higher, the same order is that from good to bad.
+func TestOverColumns(t *testing.T) {
+	distance, err := metrics.Named("dlsbd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gap, err := metrics.Named("mig")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := &Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}
+	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
+	r := &Result{Name: "x", table: quoted}
+	for i, d := range []float64{0, 0.25, 0.5} {
+		g := 1 - d
+		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
+	}
+	o := &others{options: Options{Scale: QuickScale}, opened: map[string]*Table{"x": quoted}, known: map[*Table]*Result{quoted: r}}
+	over := Over{Tables: []string{"x"}, Column: "D", Of: ofRuns}
+	for _, test := range []struct {
+		source quoting
+		column int
+		want   []float64
+	}{
+		{&Binned{Over: over, From: 0.25, To: 0.5}, 1, []float64{0.75}},
+		{&Binned{Over: over, From: 0, To: 0.5}, 1, []float64{1, 0.75}},
+		{&Ranked{Over: over}, 0, []float64{1}},
+		{&Ranked{Over: over}, 1, []float64{1}},
+	} {
+		v, err := test.source.quote(t.Context(), o, place, place.Columns[test.column])
+		if err != nil || !slices.Equal(v.list, test.want) {
+			t.Errorf("%+v, column %d: %v, %v; want %v", test.source, test.column, v.list, err, test.want)
+		}
+	}
+}
