@@ -65,8 +65,8 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Held returns the largest scale of which the ledger or the folder of runs has at least half of the runs, else that of which they have the most;
-// empty without any.
+// Held returns the largest scale of which the ledger or the folder of runs has at least half of the runs, or a larger one of which they have as many; else
+// that of which they have the most, rather below full; empty without any.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
@@ -98,11 +98,11 @@ func (t *Table) Held(o Options) (string, error) {
 				held++
 			}
 		}
-		if 2*held >= len(runs) && held > 0 {
-			return scale, nil
-		}
-		if held > most {
+		if held > most || held > 0 && held == most && best == FullScale {
 			best, most = scale, held
+		}
+		if 2*held >= len(runs) && held > 0 {
+			return best, nil
 		}
 	}
 	return best, nil

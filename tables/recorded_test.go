@@ -123,6 +123,13 @@ func TestLedger(t *testing.T) {
 	if held, err := table.Held(Options{Ledger: table.Ledger()}); err != nil || held != FullScale { // 12 of 18
 		t.Errorf("held %q, %v", held, err)
 	}
+	for scales, want := range map[string]string{"quick: {seeds: 2}, mid: {seeds: 9}, full: {seeds: 20}": "mid", "quick: {seeds: 20}, full: {seeds: 30}": QuickScale} {
+		more := mustOpen(t, base, "quick: {seeds: 2}, full: {seeds: 3}", scales)
+		if held, err := more.Held(Options{Ledger: more.Ledger()}); err != nil || held != want {
+			t.Errorf("%s: held %q, %v; want %s", scales, held, err, want)
+		}
+	}
+	table = mustOpen(t, base)
 	shown := fromLedger(t, table)
 	if shown.Ledger == nil || shown.Ledger.Runs != 12 || shown.Ledger.Stale != 0 || len(shown.Ledger.Versions) != 1 || !strings.Contains(shown.Summary(), "from the ledger: 12 runs of version ") {
 		t.Errorf("%+v: %s", shown.Ledger, shown.Summary())

@@ -84,10 +84,13 @@ func (s side) String() string {
 	case s.name == "":
 		return fmt.Sprintf("%.4g", s.value)
 	case s.runs > 1:
-		return fmt.Sprintf("%s %.3f±%.3f", s.name, s.value, s.error)
+		return fmt.Sprintf("%s %.3f±%.3f", s.name, shown(s.value), s.error)
 	}
-	return fmt.Sprintf("%s %.3f", s.name, s.value)
+	return fmt.Sprintf("%s %.3f", s.name, shown(s.value))
 }
+
+// shown is a value to three decimals, without the sign of a zero.
+func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
 // compare decides whether a is below b, or above it.
 func compare(a, b side, below bool) Verdict {
