@@ -54,7 +54,7 @@ func resultsPage(ctx context.Context) ([]byte, error) {
 // recorded computes a table, without times, which are those of a machine; a table that trains at the largest scale that the ledger holds.
 func recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Compare == tables.Ratio}
-	if t.Trains() {
+	if t.Trains() || t.Quotes() {
 		held, err := t.Held(o)
 		if err != nil {
 			return nil, err
