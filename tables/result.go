@@ -320,6 +320,9 @@ func (r *Result) Planned() ([]Planned, error) {
 // Trained reports whether rows of the table come from runs.
 func (r *Result) Trained() bool { return r.table.Trains() }
 
+// Quotes reports whether rows of the table are cells of other tables.
+func (r *Result) Quotes() bool { return r.table.Quotes() }
+
 // PrintedDeviation returns the standard deviation that the paper prints; false if it prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
 	if c.printed == nil || c.printed.Std.Text == "" {
