@@ -18,7 +18,7 @@ func (r *Result) rankFiles() []CurveFile {
 	places := r.table.places()
 	for p, place := range places {
 		series := r.rankLines(p, len(places))
-		if len(series) == 0 {
+		if len(series) < 2 { // nothing to cross
 			continue
 		}
 		title, name := r.Title, r.Name+"-ranks"
