@@ -94,7 +94,11 @@ func metricItems(texts []string) ([]metricItem, error) {
 		if m := unquoted.FindStringSubmatch(text); m != nil {
 			text = m[1] + ": " + strconv.Quote(m[2])
 		}
-		root, err := config.Parse("--metrics", []byte("["+text+"]"))
+		sequence := text
+		if !strings.HasPrefix(strings.TrimSpace(text), "[") { // else it is a list already, as in a config
+			sequence = "[" + text + "]"
+		}
+		root, err := config.Parse("--metrics", []byte(sequence))
 		if err != nil {
 			hint := ""
 			if innerQuotes.MatchString(text) {

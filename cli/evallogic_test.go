@@ -34,6 +34,7 @@ func TestEvalSentences(t *testing.T) {
 		{"--metrics", `logic: "` + modular + `"`},
 		{"--metrics", `logic: ` + modular},
 		{"--metrics", `{logic: {sentence: "` + modular + `"}}`},
+		{"--metrics", ` [logic: {sentence: "` + modular + `"}]`},
 		{"--metrics", `logic: "` + strings.ReplaceAll(modular, "z.factor0", "z.own") + `"`, "--option", "logic.codes={own: [0]}"},
 		{"--metrics", `logic: "` + modular + `"`, "--blocks", "0;1"},
 	} {

@@ -241,11 +241,14 @@ func (c *Cell) judge(draws int) {
 	c.Difference = &difference
 	noise := 0.0
 	if !c.Exact {
-		theirs := c.Deviation
+		ours, theirs := c.Deviation, c.Deviation
 		if c.printed.Std.Text != "" {
 			theirs = c.printed.Std.Value
+			if c.Draws == 1 { // one value says nothing of how they vary
+				ours = theirs
+			}
 		}
-		noise = math.Sqrt(c.Deviation*c.Deviation/float64(c.Draws) + theirs*theirs/float64(draws))
+		noise = math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 	}
 	switch rounding := c.printed.Mean.Half() * (1 + slack); {
 	case math.Abs(difference) <= rounding:
