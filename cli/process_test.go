@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -200,8 +201,11 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 func TestSignals(t *testing.T) {
 	args := append(busy(t, 200), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(signal.String(), func(t *testing.T) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // or else tests under nohup start processes that ignore it
+	defer signal.Stop(hangups)
+	for _, stop := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(stop.String(), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)
 			for part := range 3 {
@@ -215,7 +219,7 @@ func TestSignals(t *testing.T) {
 					}
 					checkMistake(t, call(t, command...), 1, "another process holds the run")
 				}
-				if err := p.Process.Signal(signal); err != nil {
+				if err := p.Process.Signal(stop); err != nil {
 					t.Fatal(err)
 				}
 				o := p.end()

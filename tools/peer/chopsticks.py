@@ -87,18 +87,24 @@ def train(seed, p):
         return encoder(x[:n]).numpy(), types[:n].numpy(), error.item()
 
 
-def main():
+def options(samples):
+    """The options of a program that trains some restarts."""
     p = argparse.ArgumentParser()
-    p.add_argument("--variant", choices=["inter", "slope", "both", "either"], default="both")
-    p.add_argument("--depth", type=int, default=3)
-    p.add_argument("--latent", type=int, default=7)
-    p.add_argument("--samples", type=int, default=100000)
+    p.add_argument("--samples", type=int, default=samples)
     p.add_argument("--epochs", type=int, default=50)
     p.add_argument("--batch", type=int, default=256)
     p.add_argument("--restarts", type=int, default=5)
     p.add_argument("--first", type=int, default=0, help="first seed")
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--out", type=pathlib.Path, required=True)
+    return p
+
+
+def main():
+    p = options(samples=100000)
+    p.add_argument("--variant", choices=["inter", "slope", "both", "either"], default="both")
+    p.add_argument("--depth", type=int, default=3)
+    p.add_argument("--latent", type=int, default=7)
     p = p.parse_args()
     torch.set_num_threads(p.threads)
     p.out.mkdir(parents=True, exist_ok=True)

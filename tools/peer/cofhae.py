@@ -8,9 +8,7 @@ The true hierarchy is two continuous dimensions and a categorical one, whose sec
 cofhae/chopsticks: softplus layers of 256 units, 100 times the squared error, 1000 times that of the assignments, and a discriminator with leaky ReLU
 that tells codes from codes whose columns are permuted over the batch, or over the rows where they are active.
 """
-import argparse
 import json
-import pathlib
 import time
 
 import numpy as np
@@ -18,7 +16,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from chopsticks import chopsticks, dense, hierarchy, rate
+from chopsticks import chopsticks, dense, hierarchy, options, rate
 
 
 class Autoencoder(nn.Module):
@@ -87,17 +85,10 @@ def train(seed, p):
 
 
 def main():
-    p = argparse.ArgumentParser()
+    p = options(samples=50000)
     p.add_argument("--penalty", choices=["none", "marginal", "active"], required=True)
     p.add_argument("--weight", type=float, default=1)
-    p.add_argument("--samples", type=int, default=50000)
-    p.add_argument("--epochs", type=int, default=50)
-    p.add_argument("--batch", type=int, default=256)
     p.add_argument("--units", type=int, default=256, help="of a layer of the discriminator")
-    p.add_argument("--restarts", type=int, default=5)
-    p.add_argument("--first", type=int, default=0, help="first seed")
-    p.add_argument("--threads", type=int, default=1)
-    p.add_argument("--out", type=pathlib.Path, required=True)
     p = p.parse_args()
     torch.set_num_threads(p.threads)
     p.out.mkdir(parents=True, exist_ok=True)
