@@ -32,6 +32,8 @@ func TestDataKilled(t *testing.T) {
 		pieces.Add(1)
 		if int64(n) == at.Load() {
 			if p := victim.Load(); p != nil {
+				late := time.Now().Add(10 * time.Second)
+				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // what was sent before is stored, on a busy machine too
 				_ = p.Process.Kill()
 			}
 		}
@@ -94,6 +96,18 @@ func TestDataKilled(t *testing.T) {
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
 		t.Error(o)
 	}
+}
+
+// partSize is the size of what has been stored of a download that has not ended.
+func partSize(root string) int {
+	parts, _ := filepath.Glob(filepath.Join(root, "downloads", "dsprites", "*.part*"))
+	size := 0
+	for _, p := range parts {
+		if info, err := os.Stat(p); err == nil {
+			size = max(size, int(info.Size()))
+		}
+	}
+	return size
 }
 
 // Two processes at once download and convert once.
