@@ -113,8 +113,18 @@ func (b *Book) Load(r *Run) (train.Config, error) { return loadConfig(b.configs[
 func (b *Book) Changed(r *Run) string { return b.changed(r, Changes()) }
 
 func (b *Book) changed(r *Run, changes []Change) string {
+	return changed(r, changes, func() map[string]bool { return b.wordsOf(r.Config) })
+}
+
+// Changed returns why the code of today would not give the run's bits; empty if it would.
+func (f *File) Changed(r *Run) string {
+	return changed(r, Changes(), func() map[string]bool { return wordsOf(f.Config(r.Config)) })
+}
+
+// changed returns the first change after a run, of whose config these are the words, that touches it.
+func changed(r *Run, changes []Change, words func() map[string]bool) string {
 	for _, c := range changes {
-		if c.Generation > r.Generation && (len(c.Parts) == 0 || slices.ContainsFunc(c.Parts, func(p string) bool { return b.wordsOf(r.Config)[p] })) {
+		if c.Generation > r.Generation && (len(c.Parts) == 0 || slices.ContainsFunc(c.Parts, func(p string) bool { return words()[p] })) {
 			return "trained by an earlier version: " + c.What
 		}
 	}
@@ -128,11 +138,15 @@ func (b *Book) wordsOf(id string) map[string]bool {
 	if known := b.words[id]; known != nil {
 		return known
 	}
+	b.words[id] = wordsOf(b.configs[id])
+	return b.words[id]
+}
+
+func wordsOf(yaml string) map[string]bool {
 	words := map[string]bool{}
-	if root, err := config.Parse("ledger", []byte(b.configs[id])); err == nil {
+	if root, err := config.Parse("ledger", []byte(yaml)); err == nil {
 		collect(root, words)
 	}
-	b.words[id] = words
 	return words
 }
 

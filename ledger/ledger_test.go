@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -81,7 +82,7 @@ func TestFileMistakes(t *testing.T) {
 		{text + lines[1], `f:4: settings: there are two lines of the settings "bbb`},
 		{strings.Replace(text, `"run":"a_seed0"`, `"run":"../a"`, 1), `f:2: run: "../a" is not a folder's name`},
 		{strings.Replace(text, `"generation":`, `"generation":9`, 1), "f:2: generation: 9"},
-		{strings.Replace(text, `"generation":2`, `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
+		{strings.Replace(text, fmt.Sprintf(`"generation":%d`, Generation()), `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
 		{strings.Replace(text, `"hash":"a`, `"hash":"A`, 1), "f:2: hash: "},
 		{strings.Replace(text, `"settings":"b`, `"settings":"`, 1), "f:2: settings: "},
 		{strings.Replace(text, `"codes":"c`, `"codes":"`, 1), "f:2: codes: "},

@@ -30,10 +30,17 @@ type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+
+	numbers bool // distances of factors of all kinds are differences of their values
 }
 
 // allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
+
+// ofNumbers implements distant.
+func (c *Contraction) ofNumbers() Metric {
+	return &Contraction{Max: c.Max, Pairs: c.Pairs, Units: UnitsRange, numbers: true}
+}
 
 // Needs returns AllLevels.
 func (*Contraction) Needs() Needs { return AllLevels }
@@ -68,7 +75,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	n := in.Codes.Rows
 	var r Result
-	s := newShrinkage(in, c.Units)
+	s := &shrinkage{in: in, numbers: c.numbers, positions: in.factorRows(c.Units)}
 	possible := float64(n) * float64(n-1) / 2
 	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
 		if in.Stream == nil {
@@ -97,6 +104,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 // shrinkage accumulates [shrink] over pairs of rows.
 type shrinkage struct {
 	in        *Input
+	numbers   bool      // as in Contraction
 	positions []float64 // of the factors, by row
 
 	pairs, sum, most float64
@@ -152,14 +160,14 @@ type column struct {
 	distance kernel.Premetric
 }
 
-// points returns the codes z, the positions y of the ordinal factors, and the other factors.
+// points returns the codes z, the positions y of the factors that are numbers, and the other factors.
 func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 	n, k := s.in.Codes.Rows, len(s.in.Factors)
 	z = kernel.NewPoints[float64](n, s.in.Codes.Cols)
 	z.Set(s.in.Codes.Data, n)
 	var ordinal []int
 	for j, f := range s.in.Factors {
-		if f.Kind == factor.Ordinal {
+		if s.numbers || f.Kind == factor.Ordinal {
 			ordinal = append(ordinal, j)
 			continue
 		}
@@ -183,10 +191,6 @@ func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 	return z, y, others
 }
 
-func newShrinkage(in *Input, u Units) *shrinkage {
-	return &shrinkage{in: in, positions: in.factorRows(u)}
-}
-
 // add adds the pair of rows i and j.
 func (s *shrinkage) add(i, j int) {
 	k := len(s.in.Factors)
@@ -194,13 +198,12 @@ func (s *shrinkage) add(i, j int) {
 	a, b := s.positions[i*k:(i+1)*k], s.positions[j*k:(j+1)*k]
 	for f := range s.in.Factors {
 		d := math.Abs(a[f] - b[f])
-		switch s.in.Factors[f].Kind {
-		case factor.Circular:
+		switch kind := s.in.Factors[f].Kind; {
+		case s.numbers:
+		case kind == factor.Circular:
 			d = min(d, 1-d)
-		case factor.Categorical:
-			if d > 0 {
-				d = 1
-			}
+		case kind == factor.Categorical && d > 0:
+			d = 1
 		}
 		y += d * d
 	}

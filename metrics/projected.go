@@ -13,10 +13,18 @@ import (
 // prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]; with Project best it is
 // the column of the codes that an assignment with the largest sum of mutual information gives to factor i (see [SubCodeDeviation]).
 //
+// The contraction of affine predictions takes factors as the projection does, as numbers in [0, 1] whatever their kind and units: else even
+// a perfect prediction of the levels of a categorical or circular factor would be called contracted.
+//
 // The projection is fitted to the rows that are measured. A row with an unknown level is left out.
 type Projected struct {
 	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, mapped to [0, 1]) or best (the column of the most mutual information)"`
 	Of      Choice     `yaml:"of" doc:"the metric of the projected codes"`
+}
+
+// distant is implemented by metrics that depend on distances between factors of different kinds.
+type distant interface {
+	ofNumbers() Metric // the same metric of factors that are numbers in [0, 1], their values or levels
 }
 
 // newProjected returns the metric with its defaults, which name no metric.
@@ -113,7 +121,11 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 			}
 		}
 	}
-	r, err := m.Of.Value.Compute(ctx, projectedInput(in, codes))
+	other := m.Of.Value
+	if n, ok := other.(distant); ok && m.Project == ProjectLinear {
+		other = n.ofNumbers()
+	}
+	r, err := other.Compute(ctx, projectedInput(in, codes))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -91,6 +92,25 @@ func TestProjectedSettings(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Codes that are an affine map of all levels are perfect: nothing is contracted, whatever the kinds of the factors.
+func TestProjectedContractionOfKinds(t *testing.T) {
+	for _, kind := range []factor.Kind{factor.Ordinal, factor.Categorical, factor.Circular} {
+		factors := []factor.Factor{{Name: "a", Size: 3, Kind: kind}, {Name: "b", Size: 4, Kind: factor.Ordinal}}
+		var levels []int
+		var codes []float64
+		for i := range 12 {
+			a, b := i/4, i%4
+			levels = append(levels, a, b)
+			codes = append(codes, 1+2*float64(a)-float64(b), float64(a)+3*float64(b))
+		}
+		in := &Input{Codes: Matrix{Rows: 12, Cols: 2, Data: codes}, Levels: levels, Factors: factors}
+		for _, text := range []string{"contraction-max", "contraction-mean", "{contraction-mean: {units: range}}"} {
+			r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})
+			near(t, fmt.Sprint(text, " ", kind), r.Value, 0, 1e-9)
 		}
 	}
 }

@@ -119,8 +119,8 @@ func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
 		return fmt.Errorf("hash: that of its config is %s; got %s", hash, r.Hash)
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
-	case r.Generation != ledger.Generation():
-		return fmt.Errorf("generation: it is %d; want %d, that of this code", r.Generation, ledger.Generation())
+	case f.Changed(r) != "":
+		return fmt.Errorf("generation: it is %d, and that of this code is %d: %s", r.Generation, ledger.Generation(), f.Changed(r))
 	case r.Machine == nil || r.Version == "" || r.Begun == nil:
 		return errors.New("machine, version or begun: want what the run's folder says")
 	}

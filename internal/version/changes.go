@@ -12,6 +12,10 @@ type Change struct {
 // run other bits adds a line, with the names in configs of the parts that it touches, as configs have them (conv64, byol, med, sprites); none: all.
 var Changes = []Change{
 	{Generation: 2, Date: "2026-11-23T07:00:00Z", What: "its convolutions and matrix products added in another order"},
+	{
+		Generation: 3, Date: "2026-11-23T17:45:00Z", What: "its contraction of projected codes measured factors by their kinds, not as numbers",
+		Parts: []string{"contraction-max", "contraction-mean"},
+	},
 }
 
 // Generation returns the number of the code's bits: that of the last of [Changes].
