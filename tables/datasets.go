@@ -150,6 +150,14 @@ func (t *Table) places() []*Table {
 	return list
 }
 
+// label returns the label of the data set; empty if the table has no list of them.
+func (t *Table) label() string {
+	if t.at == nil {
+		return ""
+	}
+	return t.at.Label
+}
+
 // heads returns the columns to show: with several data sets, a group of them for each column.
 func (t *Table) heads() []Column {
 	if len(t.DataSets) == 0 {

@@ -33,21 +33,34 @@ func (t *Table) absent(r Row, scale string) string {
 	return ""
 }
 
-// validPlaces checks the data sets that rows name.
+// validPlaces checks the data sets that rows and notes name.
 func (t *Table) validPlaces() error {
+	for i, r := range t.Rows {
+		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
+			return err
+		}
+	}
+	for i, n := range t.Notes {
+		if err := t.amongDataSets(fmt.Sprintf("notes.%d.on", i), n.On); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amongDataSets checks the labels of data sets below a key.
+func (t *Table) amongDataSets(key string, labels []string) error {
 	var known []string
 	for _, d := range t.DataSets {
 		known = append(known, d.Label)
 	}
-	for i, r := range t.Rows {
-		for j, label := range r.On {
-			key := fmt.Sprintf("rows.%d.on.%d", i, j)
-			if known == nil {
-				return config.Invalid(key, "%q: the table has no list of data sets", label)
-			}
-			if err := among("data set", label, known); err != nil {
-				return config.Invalid(key, "%w", err)
-			}
+	for i, label := range labels {
+		key := fmt.Sprintf("%s.%d", key, i)
+		if known == nil {
+			return config.Invalid(key, "%q: the table has no list of data sets", label)
+		}
+		if err := among("data set", label, known); err != nil {
+			return config.Invalid(key, "%w", err)
 		}
 	}
 	return nil

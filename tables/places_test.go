@@ -62,16 +62,34 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-func TestPlaceMistakes(t *testing.T) {
-	for with, want := range map[string]string{
-		"{label: b, on: [larg],": `rows.1.on.0: there is no data set "larg"; did you mean "large"?`,
-	} {
-		if _, err := openSeveral(t, severalCSV, "{label: b,", with); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", with, err, want)
-		}
+// A note that names data sets explains the cells of these alone.
+func TestNoteOnDataSet(t *testing.T) {
+	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
+	table, err := openSeveral(t, csv, "\ncurves:", "\nnotes: [{rows: [a], columns: [D], on: [large], reason: too few images}]\ncurves:")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, components: -1,"); err == nil || !strings.Contains(err.Error(), "datasets.1.components: -1 is negative") {
-		t.Error(err)
+	dir := t.TempDir()
+	makeRuns(t, table, dir, false, 0)
+	r := computeFrom(t, table, dir)
+	if small, large := r.Cell("a", "D, small"), r.Cell("a", "D, large"); small.Status != Differs || large.Status != Known || large.Reason != "too few images" {
+		t.Errorf("%+v, %+v", small, large)
+	}
+}
+
+func TestPlaceMistakes(t *testing.T) {
+	for _, test := range []struct{ old, new, want string }{
+		{"{label: b,", "{label: b, on: [larg],", `rows.1.on.0: there is no data set "larg"; did you mean "large"?`},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], on: [larg], reason: x}]\ncurves:", `notes.0.on.0: there is no data set "larg"; did you mean "large"?`},
+		{
+			"\ncurves:", "\nnotes: [{rows: [a], columns: [D], reason: x}, {rows: [a], columns: [D], on: [large], reason: y}]\ncurves:",
+			`notes.1: row "a", column "D" has a note already`,
+		},
+		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
+	} {
+		if _, err := openSeveral(t, severalCSV, test.old, test.new); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
+		}
 	}
 	if _, err := writeTable(t, trainedTable, "label: long, full: true", "label: long, on: [x]"); err == nil || !strings.Contains(err.Error(), `rows.4.on.0: "x": the table has no list of data sets`) {
 		t.Error(err)

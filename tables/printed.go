@@ -116,13 +116,14 @@ func (t *Table) Coverage() (reproduced, printed int) {
 // comesOut reports whether the table has a printed cell, can compute it, and has no note on it.
 func (t *Table) comesOut(p *Printed) bool {
 	for _, r := range t.Rows {
-		shown := slices.ContainsFunc(t.places(), func(place *Table) bool { return r.dataset(place) == p.Dataset })
-		if !shown || r.name() != p.Row || r.Missing != "" {
+		places := t.places()
+		at := slices.IndexFunc(places, func(place *Table) bool { return r.dataset(place) == p.Dataset })
+		if at < 0 || r.name() != p.Row || r.Missing != "" {
 			continue
 		}
 		for _, c := range t.Columns {
 			if c.Label == p.Column {
-				return t.reason(r.Label, c.Label) == ""
+				return places[at].reason(r.Label, c.Label) == ""
 			}
 		}
 	}

@@ -94,6 +94,7 @@ type Column struct {
 type Note struct {
 	Rows    []string `yaml:"rows" doc:"labels of the rows"`
 	Columns []string `yaml:"columns" doc:"labels of the columns"`
+	On      []string `yaml:"on" doc:"labels of the data sets; none: all"`
 	Reason  string   `yaml:"reason" doc:"why their values do not come out as printed"`
 }
 

@@ -184,8 +184,14 @@ func (t *Table) validDataSets() error {
 
 // validNotes checks that notes are on cells of the table, at most one on each.
 func (t *Table) validNotes(rows, columns []string) error {
-	noted := map[[2]string]bool{}
+	noted := map[[3]string]bool{}
 	for i, n := range t.Notes {
+		places := n.On
+		if len(places) == 0 {
+			for _, place := range t.places() {
+				places = append(places, place.label())
+			}
+		}
 		for j, row := range n.Rows {
 			if err := among("row", row, rows); err != nil {
 				return config.Invalid(fmt.Sprintf("notes.%d.rows.%d", i, j), "%w", err)
@@ -196,10 +202,12 @@ func (t *Table) validNotes(rows, columns []string) error {
 				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
 			}
 			for _, row := range n.Rows {
-				if noted[[2]string{row, column}] {
-					return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
+				for _, place := range places {
+					if noted[[3]string{row, column, place}] {
+						return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
+					}
+					noted[[3]string{row, column, place}] = true
 				}
-				noted[[2]string{row, column}] = true
 			}
 		}
 	}
@@ -281,10 +289,10 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// reason returns the note on a cell; empty if there is none.
+// reason returns the note on a cell of the data set; empty if there is none.
 func (t *Table) reason(row, column string) string {
 	for _, n := range t.Notes {
-		if slices.Contains(n.Rows, row) && slices.Contains(n.Columns, column) {
+		if slices.Contains(n.Rows, row) && slices.Contains(n.Columns, column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
 			return n.Reason
 		}
 	}
