@@ -46,6 +46,7 @@ type Bound struct {
 	Value  *float64 `yaml:"value" doc:"a number"`
 	Rows   []string `yaml:"rows" doc:"labels of rows; none: those that are compared, each with itself in another column"`
 	Column string   `yaml:"column" doc:"label of their column; empty: that of the test"`
+	Plus   float64  `yaml:"plus" doc:"added to the values of the rows, of which none is then compared with itself"`
 }
 
 // Printed is the value of Tau that stands for the printed values.
@@ -103,6 +104,8 @@ func (t *Test) Validate() error {
 		return errors.New("want below or above")
 	case t.Tau != "" && bound.Value == nil:
 		return config.Invalid("tau", "a tau is compared with a number; want value")
+	case bound.Plus != 0 && bound.Value != nil:
+		return config.Invalid("plus", "a number stands alone; want the sum in value")
 	case t.Tau == "" && len(t.Rows) == 0:
 		return config.Invalid("rows", "there are none")
 	}

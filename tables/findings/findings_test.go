@@ -48,6 +48,8 @@ func TestJudge(t *testing.T) {
 		at + "rows: [low], below: {value: 0.19}}":                        {Undecided, "a: low 0.100±0.050 < 0.19"},
 		at + "rows: [high], above: {value: 0.5}}":                        {Holds, "a: high 0.900±0.100 > 0.5"},
 		at + "rows: [low], below: {column: b}}":                          {Holds, "a: low 0.100±0.050 < low in b 3.000"},
+		at + "rows: [low, high], below: {rows: [low, high], plus: 1.5}}": {Holds, "a: high 0.900±0.100 < low 0.100±0.050 + 1.5 (the closest of 2 comparisons)"},
+		at + "rows: [low, high], below: {rows: [low, high], plus: 0.1}}": {Fails, "a: high 0.900±0.100 > low 0.100±0.050 + 0.1 (the closest of 2 comparisons)"},
 		at + "rows: [empty, low], below: {value: 1}}":                    {Missing, "a: low 0.100±0.050 < 1 (the closest of 2 comparisons)"},
 		at + "rows: [low], below: {rows: [empty]}}":                      {Missing, "a: no values"},
 		at + "tau: printed, above: {value: 0.5}}":                        {Holds, "Kendall's tau of a and the printed order over 3 rows: 1.00"},

@@ -3,6 +3,7 @@ package findings
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
@@ -68,6 +69,7 @@ type side struct {
 	value float64
 	error float64 // standard error of the mean; 0: it is exact, or a single run
 	runs  int     // 0: a number
+	plus  float64 // added to the value
 }
 
 // sideOf returns the value of a cell.
@@ -80,13 +82,17 @@ func sideOf(row string, c *tables.Cell) side {
 }
 
 func (s side) String() string {
-	switch {
-	case s.name == "":
+	if s.name == "" {
 		return fmt.Sprintf("%.4g", s.value)
-	case s.runs > 1:
-		return fmt.Sprintf("%s %.3f±%.3f", s.name, shown(s.value), s.error)
 	}
-	return fmt.Sprintf("%s %.3f", s.name, shown(s.value))
+	text := fmt.Sprintf("%s %.3f", s.name, shown(s.value))
+	if s.runs > 1 {
+		text += fmt.Sprintf("±%.3f", s.error)
+	}
+	if s.plus != 0 {
+		text += fmt.Sprintf(" + %.4g", s.plus)
+	}
+	return text
 }
 
 // shown is a value to three decimals, without the sign of a zero.
@@ -94,7 +100,7 @@ func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
 // compare decides whether a is below b, or above it.
 func compare(a, b side, below bool) Verdict {
-	d := b.value - a.value
+	d := b.value + b.plus - a.value
 	if !below {
 		d = -d
 	}
@@ -132,7 +138,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 		a := sideOf(row, c)
 		for _, b := range others {
 			o.Verdict = worse(o.Verdict, compare(a, b, below))
-			margin, relation := b.value-a.value, "<"
+			margin, relation := b.value+b.plus-a.value, "<"
 			if !below {
 				margin, relation = -margin, ">"
 			}
@@ -149,10 +155,26 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	if decisive == "" {
 		o.Numbers = t.Column + ": no values"
 	}
-	if n := len(t.Rows) * max(1, len(bound.Rows)); n > 1 && decisive != "" {
+	if n := t.comparisons(bound); n > 1 && decisive != "" {
 		o.Numbers += fmt.Sprintf(" (the closest of %d comparisons)", n)
 	}
 	return o, nil
+}
+
+// comparisons counts the pairs that are compared, if no value is missing.
+func (t *Test) comparisons(b *Bound) int {
+	n := len(t.Rows) * max(1, len(b.Rows))
+	for _, row := range t.Rows {
+		if t.itself(row, row, b) && slices.Contains(b.Rows, row) {
+			n--
+		}
+	}
+	return n
+}
+
+// itself reports whether a row would be compared with itself, and a number.
+func (t *Test) itself(row, other string, b *Bound) bool {
+	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
 }
 
 // others returns the values that a row is compared with, none if one of them is missing.
@@ -169,6 +191,9 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	}
 	var list []side
 	for _, other := range rows {
+		if t.itself(row, other, b) {
+			continue
+		}
 		c, err := cell(r, other, column)
 		if err != nil || c == nil {
 			return nil, err
@@ -177,7 +202,9 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 		if column != t.Column {
 			name = strings.TrimSpace(other + " in " + column)
 		}
-		list = append(list, sideOf(name, c))
+		s := sideOf(name, c)
+		s.plus = b.Plus
+		list = append(list, s)
 	}
 	return list, nil
 }
