@@ -96,7 +96,7 @@ func TestProjectedSettings(t *testing.T) {
 	}
 }
 
-// Codes that are an affine map of all levels are perfect: nothing is contracted, whatever the kinds of the factors.
+// Codes that are an affine map of all levels are perfect: nothing is contracted, whatever the kinds and units of the factors.
 func TestProjectedContractionOfKinds(t *testing.T) {
 	for _, kind := range []factor.Kind{factor.Ordinal, factor.Categorical, factor.Circular} {
 		factors := []factor.Factor{{Name: "a", Size: 3, Kind: kind}, {Name: "b", Size: 4, Kind: factor.Ordinal}}
@@ -107,8 +107,12 @@ func TestProjectedContractionOfKinds(t *testing.T) {
 			levels = append(levels, a, b)
 			codes = append(codes, 1+2*float64(a)-float64(b), float64(a)+3*float64(b))
 		}
-		in := &Input{Codes: Matrix{Rows: 12, Cols: 2, Data: codes}, Levels: levels, Factors: factors}
-		for _, text := range []string{"contraction-max", "contraction-mean", "{contraction-mean: {units: range}}"} {
+		exact := make([]float64, 12) // of b, in units of its own
+		for i := range exact {
+			exact[i] = 10 * float64(i%4)
+		}
+		in := &Input{Codes: Matrix{Rows: 12, Cols: 2, Data: codes}, Levels: levels, Factors: factors, Exact: [][]float64{nil, exact}}
+		for _, text := range []string{"contraction-max", "contraction-mean", "{contraction-mean: {units: range}}", "{contraction-mean: {pairs: 2}}"} {
 			r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})
 			near(t, fmt.Sprint(text, " ", kind), r.Value, 0, 1e-9)
 		}
