@@ -1,6 +1,8 @@
 package tables_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -77,6 +79,39 @@ func TestNoteOnDataSet(t *testing.T) {
 	}
 }
 
+// A note with a largest difference explains no larger one, and may be on cells that agree.
+func TestNoteWithin(t *testing.T) {
+	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
+	table, err := openSeveral(t, csv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	makeRuns(t, table, dir, false, 0)
+	difference := math.Abs(*computeFrom(t, table, dir).Cell("a", "D, small").Difference)
+	for _, test := range []struct {
+		within, off float64 // the largest difference, and that of the printed value from ours
+		want        Status
+	}{
+		{difference, 1, Known},
+		{difference - 0.01, 1, Differs},
+		{difference, 0, Same},
+		{0, 1, Known},
+		{0, 0, Stale},
+	} {
+		printed := 9 - difference*(1-test.off)
+		changed := strings.Replace(csv, "F,small,a,D,9.00", fmt.Sprintf("F,small,a,D,%.2f", printed), 1)
+		note := fmt.Sprintf("\nnotes: [{rows: [a], columns: [D], within: %v, reason: too few images}]\ncurves:", test.within)
+		if table, err = openSeveral(t, changed, "\ncurves:", note); err != nil {
+			t.Fatal(err)
+		}
+		c := computeFrom(t, table, dir).Cell("a", "D, small")
+		if c.Status != test.want || (c.Reason == "too few images") != (test.want == Known || test.want == Stale) {
+			t.Errorf("within %v, difference %v: %s %q, want %s", test.within, *c.Difference, c.Status, c.Reason, test.want)
+		}
+	}
+}
+
 func TestPlaceMistakes(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"{label: b,", "{label: b, on: [larg],", `rows.1.on.0: there is no data set "larg"; did you mean "large"?`},
@@ -85,6 +120,7 @@ func TestPlaceMistakes(t *testing.T) {
 			"\ncurves:", "\nnotes: [{rows: [a], columns: [D], reason: x}, {rows: [a], columns: [D], on: [large], reason: y}]\ncurves:",
 			`notes.1: row "a", column "D" has a note already`,
 		},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: -0.1, reason: x}]\ncurves:", "notes.0.within: -0.1 is negative; want a difference, or 0 for any"},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
 	} {
 		if _, err := openSeveral(t, severalCSV, test.old, test.new); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -123,7 +123,7 @@ func (t *Table) comesOut(p *Printed) bool {
 		}
 		for _, c := range t.Columns {
 			if c.Label == p.Column {
-				return places[at].reason(r.Label, c.Label) == ""
+				return places[at].note(r.Label, c.Label) == nil
 			}
 		}
 	}

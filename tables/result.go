@@ -123,11 +123,10 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 		c.Runs = values
 	}
 	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
-	c.Reason = t.reason(row.Label, column.Label)
 	if t.Compare == Ratio {
 		c.set()
 	} else {
-		c.judge(t.Printed.Draws)
+		c.judge(t.Printed.Draws, t.note(row.Label, column.Label))
 	}
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
@@ -221,7 +220,7 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 
 // set compares a time: the ratio of the printed one to ours, unless the printed one is 0 to its digits.
 func (c *Cell) set() {
-	c.Status, c.Reason = Measured, ""
+	c.Status = Measured
 	switch {
 	case c.Theirs == nil:
 		c.Status = Unprinted
@@ -231,10 +230,11 @@ func (c *Cell) set() {
 	}
 }
 
-// judge compares our value, the mean of Draws, with the printed one, the mean of draws.
-func (c *Cell) judge(draws int) {
+// judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell, nil if
+// there is none, explains a difference.
+func (c *Cell) judge(draws int, n *Note) {
 	if c.Theirs == nil {
-		c.Status, c.Reason = Unprinted, ""
+		c.Status = Unprinted
 		return
 	}
 	difference := *c.Ours - *c.Theirs
@@ -255,13 +255,13 @@ func (c *Cell) judge(draws int) {
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
 		c.Status = Near
-	case c.Reason == "":
+	case n == nil || n.Within > 0 && math.Abs(difference) > rounding+n.Within:
 		c.Status = Differs
 	default:
-		c.Status = Known
+		c.Status, c.Reason = Known, n.Reason
 	}
-	if c.Reason != "" && c.Status != Known {
-		c.Status = Stale
+	if n != nil && n.Within == 0 && c.Status != Known {
+		c.Status, c.Reason = Stale, n.Reason
 	}
 }
 

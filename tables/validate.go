@@ -283,18 +283,21 @@ func (n *Note) Validate() error {
 		return config.Invalid("rows", "there are no rows")
 	case len(n.Columns) == 0:
 		return config.Invalid("columns", "there are no columns")
+	case n.Within < 0:
+		return config.Invalid("within", "%v is negative; want a difference, or 0 for any", n.Within)
 	case n.Reason == "":
 		return config.Invalid("reason", "there is no reason")
 	}
 	return nil
 }
 
-// reason returns the note on a cell of the data set; empty if there is none.
-func (t *Table) reason(row, column string) string {
-	for _, n := range t.Notes {
+// note returns the note on a cell of the data set; nil if there is none.
+func (t *Table) note(row, column string) *Note {
+	for i := range t.Notes {
+		n := &t.Notes[i]
 		if slices.Contains(n.Rows, row) && slices.Contains(n.Columns, column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
-			return n.Reason
+			return n
 		}
 	}
-	return ""
+	return nil
 }
