@@ -90,7 +90,7 @@ func TestNoteWithin(t *testing.T) {
 	makeRuns(t, table, dir, false, 0)
 	difference := math.Abs(*computeFrom(t, table, dir).Cell("a", "D, small").Difference)
 	for _, test := range []struct {
-		within, off float64 // the largest difference, and that of the printed value from ours
+		within, off float64 // the largest difference, 0 for any, and the printed value's from ours, as a share of the first one
 		want        Status
 	}{
 		{difference, 1, Known},
@@ -101,7 +101,10 @@ func TestNoteWithin(t *testing.T) {
 	} {
 		printed := 9 - difference*(1-test.off)
 		changed := strings.Replace(csv, "F,small,a,D,9.00", fmt.Sprintf("F,small,a,D,%.2f", printed), 1)
-		note := fmt.Sprintf("\nnotes: [{rows: [a], columns: [D], within: %v, reason: too few images}]\ncurves:", test.within)
+		note := "\nnotes: [{rows: [a], columns: [D], reason: too few images}]\ncurves:"
+		if test.within > 0 {
+			note = fmt.Sprintf("\nnotes: [{rows: [a], within: {D: %v}, reason: too few images}]\ncurves:", test.within)
+		}
 		if table, err = openSeveral(t, changed, "\ncurves:", note); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +123,9 @@ func TestPlaceMistakes(t *testing.T) {
 			"\ncurves:", "\nnotes: [{rows: [a], columns: [D], reason: x}, {rows: [a], columns: [D], on: [large], reason: y}]\ncurves:",
 			`notes.1: row "a", column "D" has a note already`,
 		},
-		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: -0.1, reason: x}]\ncurves:", "notes.0.within: -0.1 is negative; want a difference, or 0 for any"},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: -0.1}, reason: x}]\ncurves:", "notes.0.within.D: -0.1 is out of range; want a difference above 0"},
+		{"\ncurves:", "\nnotes: [{rows: [a], within: {Dd: 1}, reason: x}]\ncurves:", `notes.0.within: there is no column "Dd"; did you mean "D"?`},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
 	} {
 		if _, err := openSeveral(t, severalCSV, test.old, test.new); err == nil || !strings.Contains(err.Error(), test.want) {

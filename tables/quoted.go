@@ -203,7 +203,7 @@ func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell 
 	}
 	ours := column.Aggregate.of(v.list)
 	c.Ours, c.Deviation, c.Runs = &ours, deviation(v.list), v.list
-	c.judge(t.Printed.Draws, t.note(row.Label, column.Label))
+	c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
 	if v.stale != "" && c.Status != Unprinted {
 		c.Status = Outdated
 	}

@@ -126,7 +126,7 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	if t.Compare == Ratio {
 		c.set()
 	} else {
-		c.judge(t.Printed.Draws, t.note(row.Label, column.Label))
+		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
 	}
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
@@ -230,9 +230,9 @@ func (c *Cell) set() {
 	}
 }
 
-// judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell, nil if
-// there is none, explains a difference.
-func (c *Cell) judge(draws int, n *Note) {
+// judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell of the
+// column, nil if there is none, explains a difference.
+func (c *Cell) judge(draws int, n *Note, column string) {
 	if c.Theirs == nil {
 		c.Status = Unprinted
 		return
@@ -250,17 +250,22 @@ func (c *Cell) judge(draws int, n *Note) {
 		}
 		noise = math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 	}
+	var limit float64
+	limited := false
+	if n != nil {
+		limit, limited = n.Within[column]
+	}
 	switch rounding := c.printed.Mean.Half() * (1 + slack); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
 		c.Status = Near
-	case n == nil || n.Within > 0 && math.Abs(difference) > rounding+n.Within:
+	case n == nil || limited && math.Abs(difference) > rounding+limit:
 		c.Status = Differs
 	default:
 		c.Status, c.Reason = Known, n.Reason
 	}
-	if n != nil && n.Within == 0 && c.Status != Known {
+	if n != nil && !limited && c.Status != Known {
 		c.Status, c.Reason = Stale, n.Reason
 	}
 }

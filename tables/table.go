@@ -90,14 +90,14 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
 }
 
-// Note gives the reason why cells are not reproduced. With Within it explains small differences alone, and
-// cells that agree may be among its own.
+// Note gives the reason why cells are not reproduced. In the columns of Within it explains small differences alone,
+// and cells that agree may be among its own.
 type Note struct {
-	Rows    []string `yaml:"rows" doc:"labels of the rows"`
-	Columns []string `yaml:"columns" doc:"labels of the columns"`
-	On      []string `yaml:"on" doc:"labels of the data sets; none: all"`
-	Within  float64  `yaml:"within" doc:"largest difference that the reason explains, in the unit of the cells; 0: any"`
-	Reason  string   `yaml:"reason" doc:"why their values do not come out as printed"`
+	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
+	Columns []string           `yaml:"columns" doc:"labels of the columns"`
+	Within  map[string]float64 `yaml:"within" doc:"more columns by label, each with the largest difference that the reason explains"`
+	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
+	Reason  string             `yaml:"reason" doc:"why their values do not come out as printed"`
 }
 
 // SetDefaults implements config.Defaulter.

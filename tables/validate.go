@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -197,8 +198,11 @@ func (t *Table) validNotes(rows, columns []string) error {
 				return config.Invalid(fmt.Sprintf("notes.%d.rows.%d", i, j), "%w", err)
 			}
 		}
-		for j, column := range n.Columns {
+		for j, column := range n.columns() {
 			if err := among("column", column, columns); err != nil {
+				if j >= len(n.Columns) {
+					return config.Invalid(fmt.Sprintf("notes.%d.within", i), "%w", err)
+				}
 				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
 			}
 			for _, row := range n.Rows {
@@ -281,21 +285,29 @@ func (n *Note) Validate() error {
 	switch {
 	case len(n.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
-	case len(n.Columns) == 0:
+	case len(n.Columns)+len(n.Within) == 0:
 		return config.Invalid("columns", "there are no columns")
-	case n.Within < 0:
-		return config.Invalid("within", "%v is negative; want a difference, or 0 for any", n.Within)
 	case n.Reason == "":
 		return config.Invalid("reason", "there is no reason")
 	}
+	for _, column := range slices.Sorted(maps.Keys(n.Within)) {
+		if limit := n.Within[column]; limit <= 0 {
+			return config.Invalid("within."+column, "%v is out of range; want a difference above 0", limit)
+		}
+	}
 	return nil
+}
+
+// columns lists the columns of the note, those with a largest difference last.
+func (n *Note) columns() []string {
+	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Within)))
 }
 
 // note returns the note on a cell of the data set; nil if there is none.
 func (t *Table) note(row, column string) *Note {
 	for i := range t.Notes {
 		n := &t.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.Columns, column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
 			return n
 		}
 	}
