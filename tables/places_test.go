@@ -123,7 +123,7 @@ func TestPlaceMistakes(t *testing.T) {
 			"\ncurves:", "\nnotes: [{rows: [a], columns: [D], reason: x}, {rows: [a], columns: [D], on: [large], reason: y}]\ncurves:",
 			`notes.1: row "a", column "D" has a note already`,
 		},
-		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: -0.1}, reason: x}]\ncurves:", "notes.0.within.D: -0.1 is out of range; want a difference above 0"},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: -0.1}, reason: x}]\ncurves:", `notes.0.within: column "D": -0.1 is out of range; want a difference above 0`},
 		{"\ncurves:", "\nnotes: [{rows: [a], within: {Dd: 1}, reason: x}]\ncurves:", `notes.0.within: there is no column "Dd"; did you mean "D"?`},
 		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},

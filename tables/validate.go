@@ -292,7 +292,7 @@ func (n *Note) Validate() error {
 	}
 	for _, column := range slices.Sorted(maps.Keys(n.Within)) {
 		if limit := n.Within[column]; limit <= 0 {
-			return config.Invalid("within."+column, "%v is out of range; want a difference above 0", limit)
+			return config.Invalid("within", "column %q: %v is out of range; want a difference above 0", column, limit)
 		}
 	}
 	return nil
