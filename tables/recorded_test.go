@@ -343,7 +343,7 @@ func TestLedgerOfTables(t *testing.T) {
 		}
 		for _, r := range book.Runs() {
 			if left[r.Settings] {
-				t.Errorf("%s: no table has the run %s", folder.Name(), r.Name)
+				t.Errorf("%s: no table has the run %s (%s)", folder.Name(), r.Name, r.Settings)
 			}
 		}
 	}
