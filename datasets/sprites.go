@@ -24,7 +24,7 @@ import (
 //
 // The default is the 737,280 combinations of dSprites, 64 x 64 pixels; shapes of other sizes are drawn
 // afresh, not resampled. A single scale is 1, a single
-// position the middle.
+// position the middle. With an Extent of 0.77 the mean pixel is that of dSprites, 0.0425; it is 0.0718 else.
 type Sprites struct {
 	Size         int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Scales       int  `yaml:"scales" doc:"number of scales"`
@@ -32,13 +32,16 @@ type Sprites struct {
 	Positions    int  `yaml:"positions" doc:"number of positions along x, and along y"`
 	Antialias    bool `yaml:"antialias" doc:"antialias: grey pixels along the outlines"`
 	Channels     int  `yaml:"channels" doc:"1, or 3 equal channels for models of colour images"`
+
+	Extent float64 `yaml:"extent,omitempty" doc:"height and width of all shapes, of the largest ones that fit in; 0: 1. 0.77 gives the mean pixel of dSprites"`
 }
 
 const (
 	spriteImage = 64   // height and width of the images by default, in whose pixels outlines are given
 	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
-	leastSide   = 16   // of images of sprites, room and spaceshapes
+	leastExtent = 0.1
+	leastSide   = 16 // of images of sprites, room and spaceshapes
 	mostSide    = 256
 )
 
@@ -81,6 +84,8 @@ func (s *Sprites) Validate() error {
 		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, in Go code that says nothing, is 1
 		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
+	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // nor NaN
+		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
 	}
 	return nil
 }
@@ -99,6 +104,10 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	}
 	for l := range angles {
 		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)
+	}
+	extent := 1.0
+	if s.Extent != 0 {
+		extent = s.Extent
 	}
 	shift := s.shift()
 	shifts, positions := make([]int, s.Positions), make([]float64, s.Positions)
@@ -123,7 +132,7 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%s.Orientations, n/s.Orientations
 		sin, cos := turn(o, s.Orientations)
-		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
+		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], extent*scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
 	})
 	return d, nil
 }

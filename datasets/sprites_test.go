@@ -86,6 +86,34 @@ func TestSpritesDrawing(t *testing.T) {
 	}
 }
 
+// Sprites of an extent have the area of so much smaller ones, in the places of the others, and at 0.77 the mean pixel of dSprites.
+func TestSpritesExtent(t *testing.T) {
+	mean := func(extent float64) float64 {
+		d := build(t, &Sprites{Scales: 6, Orientations: 40, Positions: 1, Extent: extent})
+		sum, pixels := 0.0, make([]float32, 64*64)
+		for i := range d.Len() {
+			d.Image(i, pixels)
+			for _, v := range pixels {
+				sum += float64(v)
+			}
+		}
+		return sum / float64(d.Len()*len(pixels))
+	}
+	whole, half := mean(0), mean(0.5)
+	if math.Abs(half/whole-0.25) > 0.01 || mean(1) != whole {
+		t.Errorf("the mean pixel is %v, %v of extent 0.5 and %v of extent 1", whole, half, mean(1))
+	}
+	const dsprites = 0.0425 // the mean pixel of the public file
+	if got := mean(0.77); math.Abs(got-dsprites) > 0.0005 {
+		t.Errorf("the mean pixel is %v of extent 0.77, want %v", got, dsprites)
+	}
+	for _, extent := range []float64{-1, 0.05, 1.1, math.NaN()} {
+		if err := (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: extent}).Validate(); err == nil || !strings.Contains(err.Error(), "extent") {
+			t.Errorf("extent %v: %v", extent, err)
+		}
+	}
+}
+
 // The middle of a shape's bounding box moves one pixel right with x, one down with y.
 func TestSpritesMove(t *testing.T) {
 	d := sprites(t, true)

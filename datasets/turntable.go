@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,7 @@ type Turntable struct {
 	Draw      string    `yaml:"draw" doc:"objects of our own: airplane or solid"`
 	First     int       `yaml:"first" doc:"number of the first of our own objects, from 0"`
 	Objects   int       `yaml:"objects" doc:"number of objects; 0: all of a folder, 1 of our own"`
+	Round     float64   `yaml:"round,omitempty" doc:"part of the solids that are the same from all sides, from 0 to 1"`
 	Hues      int       `yaml:"hues" doc:"number of hues around the colour circle; 1: the objects' own colours"`
 	Views     int       `yaml:"views" doc:"number of rotations in a full turn"`
 	Paint     string    `yaml:"paint" doc:"what has the hue: object or light"`
@@ -62,6 +64,10 @@ func (t *Turntable) Validate() error {
 		return config.Invalid("first", "%d does not apply to meshes of path; want 0", t.First)
 	case t.Objects < 0 || t.Objects > maxObjects && t.Path == "" || t.Objects > maxFirst:
 		return config.Invalid("objects", "%d is out of range; want 0 to %d", t.Objects, maxObjects)
+	case !(t.Round >= 0 && t.Round <= 1):
+		return config.Invalid("round", "%v is out of range; want 0 to 1", t.Round)
+	case t.Round > 0 && (t.Draw != "solid" || t.Path != ""):
+		return config.Invalid("round", "%v applies to solids of our own; want 0, or draw: solid without path", t.Round)
 	case t.Paint != "object" && t.Paint != "light":
 		return config.Invalid("paint", "unknown value %q; want object or light", t.Paint)
 	}
@@ -113,10 +119,13 @@ func (t *Turntable) build(ctx context.Context) (Dataset, error) {
 
 // object makes an object of our own.
 func (t *Turntable) object(seed uint64) []render.Part {
-	if t.Draw == "solid" {
-		return objects.Solid(seed)
+	switch {
+	case t.Draw != "solid":
+		return objects.Airplane(seed)
+	case math.Floor(float64(seed+1)*t.Round) > math.Floor(float64(seed)*t.Round): // spread evenly over the numbers
+		return objects.Round(seed)
 	}
-	return objects.Airplane(seed)
+	return objects.Solid(seed)
 }
 
 // rendered returns a data set that draws objects when they are asked for.

@@ -114,6 +114,36 @@ func TestTurntableKeepsObjectsInside(t *testing.T) {
 	}
 }
 
+// TestTurntableRound checks that the part of round solids is the wanted one, that these look the same from all sides, and that the others are as without them.
+func TestTurntableRound(t *testing.T) {
+	const objects, sides = 20, 9
+	of := func(part float64) Dataset {
+		return buildSet(t, turntableWith(func(t *Turntable) { t.Draw, t.Objects, t.Hues, t.Views, t.Round = "solid", objects, 1, sides, part }))
+	}
+	none := of(0)
+	for _, part := range []float64{0, 0.3, 0.5, 1} {
+		d, round := of(part), 0
+		for object := range objects {
+			front, most := imageAt(d, object, 0), 0.0
+			for view := 1; view < sides; view++ {
+				sum := 0.0
+				for p, v := range imageAt(d, object, view) {
+					sum += math.Abs(float64(v - front[p]))
+				}
+				most = max(most, sum/float64(len(front)))
+			}
+			if most < 0.001 {
+				round++
+			} else if !slices.Equal(front, imageAt(none, object, 0)) {
+				t.Errorf("part %v: solid %d turns, and is not that of part 0", part, object)
+			}
+		}
+		if want := int(math.Round(part * objects)); round != want {
+			t.Errorf("part %v: %d solids look the same from all sides, want %d", part, round, want)
+		}
+	}
+}
+
 // TestTurntableTurns looks from above at a wedge whose point is right, and sees it turn counter-clockwise.
 func TestTurntableTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wedge.obj")
@@ -199,6 +229,9 @@ func TestTurntableValidate(t *testing.T) {
 		"first: 1 does not apply":             func(t *Turntable) { t.First, t.Path = 1, "x" },
 		"objects: 9999 is out of range":       func(t *Turntable) { t.Objects = 9999 },
 		"paint: unknown value":                func(t *Turntable) { t.Paint = "sky" },
+		"round: NaN is out of range":          func(t *Turntable) { t.Draw, t.Round = "solid", math.NaN() },
+		"round: 1.1 is out of range":          func(t *Turntable) { t.Draw, t.Round = "solid", 1.1 },
+		"round: 0.5 applies to solids":        func(t *Turntable) { t.Round = 0.5 },
 		"up: unknown axis":                    func(t *Turntable) { t.Up = "x" },
 		"crease: 181 is out of range":         func(t *Turntable) { t.Crease = 181 },
 		"nowhere.off":                         func(t *Turntable) { t.Path = "nowhere.off" },

@@ -79,8 +79,8 @@ func TestNoteOnDataSet(t *testing.T) {
 	}
 }
 
-// A note with a largest difference explains no larger one, and may be on cells that agree.
-func TestNoteWithin(t *testing.T) {
+// A note with a move explains no larger difference and none the other way, and may be on cells that agree.
+func TestNoteMoves(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv)
 	if err != nil {
@@ -90,11 +90,12 @@ func TestNoteWithin(t *testing.T) {
 	makeRuns(t, table, dir, false, 0)
 	difference := math.Abs(*computeFrom(t, table, dir).Cell("a", "D, small").Difference)
 	for _, test := range []struct {
-		within, off float64 // the largest difference, 0 for any, and the printed value's from ours, as a share of the first one
-		want        Status
+		move, off float64 // the move, 0 for any, and the printed value's from ours, as a share of the first one
+		want      Status
 	}{
 		{difference, 1, Known},
 		{difference - 0.01, 1, Differs},
+		{-difference, 1, Differs},
 		{difference, 0, Same},
 		{0, 1, Known},
 		{0, 0, Stale},
@@ -102,15 +103,15 @@ func TestNoteWithin(t *testing.T) {
 		printed := 9 - difference*(1-test.off)
 		changed := strings.Replace(csv, "F,small,a,D,9.00", fmt.Sprintf("F,small,a,D,%.2f", printed), 1)
 		note := "\nnotes: [{rows: [a], columns: [D], reason: too few images}]\ncurves:"
-		if test.within > 0 {
-			note = fmt.Sprintf("\nnotes: [{rows: [a], within: {D: %v}, reason: too few images}]\ncurves:", test.within)
+		if test.move != 0 {
+			note = fmt.Sprintf("\nnotes: [{rows: [a], moves: {D: %v}, reason: too few images}]\ncurves:", test.move)
 		}
 		if table, err = openSeveral(t, changed, "\ncurves:", note); err != nil {
 			t.Fatal(err)
 		}
 		c := computeFrom(t, table, dir).Cell("a", "D, small")
 		if c.Status != test.want || (c.Reason == "too few images") != (test.want == Known || test.want == Stale) {
-			t.Errorf("within %v, difference %v: %s %q, want %s", test.within, *c.Difference, c.Status, c.Reason, test.want)
+			t.Errorf("move %v, difference %v: %s %q, want %s", test.move, *c.Difference, c.Status, c.Reason, test.want)
 		}
 	}
 }
@@ -123,9 +124,9 @@ func TestPlaceMistakes(t *testing.T) {
 			"\ncurves:", "\nnotes: [{rows: [a], columns: [D], reason: x}, {rows: [a], columns: [D], on: [large], reason: y}]\ncurves:",
 			`notes.1: row "a", column "D" has a note already`,
 		},
-		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: -0.1}, reason: x}]\ncurves:", `notes.0.within: column "D": -0.1 is out of range; want a difference above 0`},
-		{"\ncurves:", "\nnotes: [{rows: [a], within: {Dd: 1}, reason: x}]\ncurves:", `notes.0.within: there is no column "Dd"; did you mean "D"?`},
-		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], within: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], moves: {D: 0}, reason: x}]\ncurves:", `notes.0.moves: column "D": 0 is out of range; want a number above or below 0`},
+		{"\ncurves:", "\nnotes: [{rows: [a], moves: {Dd: 1}, reason: x}]\ncurves:", `notes.0.moves: there is no column "Dd"; did you mean "D"?`},
+		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], moves: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
 	} {
 		if _, err := openSeveral(t, severalCSV, test.old, test.new); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -231,7 +231,7 @@ func (c *Cell) set() {
 }
 
 // judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell of the
-// column, nil if there is none, explains a difference.
+// column, nil if there is none, explains a difference: all of it, or as much as its move takes off, when the rest is judged as that of any other cell.
 func (c *Cell) judge(draws int, n *Note, column string) {
 	if c.Theirs == nil {
 		c.Status = Unprinted
@@ -250,22 +250,22 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 		}
 		noise = math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 	}
-	var limit float64
-	limited := false
+	var move float64
+	moved := false
 	if n != nil {
-		limit, limited = n.Within[column]
+		move, moved = n.Moves[column]
 	}
 	switch rounding := c.printed.Mean.Half() * (1 + slack); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
 		c.Status = Near
-	case n == nil || limited && math.Abs(difference) > rounding+limit:
+	case n == nil || moved && (move*difference > 0 || math.Abs(difference) > math.Abs(move)+rounding+2*noise):
 		c.Status = Differs
 	default:
 		c.Status, c.Reason = Known, n.Reason
 	}
-	if n != nil && !limited && c.Status != Known {
+	if n != nil && !moved && c.Status != Known {
 		c.Status, c.Reason = Stale, n.Reason
 	}
 }

@@ -90,12 +90,12 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
 }
 
-// Note gives the reason why cells are not reproduced. In the columns of Within it explains small differences alone,
-// and cells that agree may be among its own.
+// Note gives the reason why cells are not reproduced. In the columns of Moves an experiment has taken our value so far, up or down: they are explained if
+// that is the way to the printed value, and what it does not cover is within two standard deviations, as of any other cell. Cells that agree may be among them.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
-	Within  map[string]float64 `yaml:"within" doc:"more columns by label, each with the largest difference that the reason explains"`
+	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, each with how far our value moves in the experiment that the reason names, up or, below 0, down; explains differences the other way, of which the rest must be within two standard deviations"`
 	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
 	Reason  string             `yaml:"reason" doc:"why their values do not come out as printed"`
 }

@@ -201,7 +201,7 @@ func (t *Table) validNotes(rows, columns []string) error {
 		for j, column := range n.columns() {
 			if err := among("column", column, columns); err != nil {
 				if j >= len(n.Columns) {
-					return config.Invalid(fmt.Sprintf("notes.%d.within", i), "%w", err)
+					return config.Invalid(fmt.Sprintf("notes.%d.moves", i), "%w", err)
 				}
 				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
 			}
@@ -285,22 +285,22 @@ func (n *Note) Validate() error {
 	switch {
 	case len(n.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
-	case len(n.Columns)+len(n.Within) == 0:
+	case len(n.Columns)+len(n.Moves) == 0:
 		return config.Invalid("columns", "there are no columns")
 	case n.Reason == "":
 		return config.Invalid("reason", "there is no reason")
 	}
-	for _, column := range slices.Sorted(maps.Keys(n.Within)) {
-		if limit := n.Within[column]; limit <= 0 {
-			return config.Invalid("within", "column %q: %v is out of range; want a difference above 0", column, limit)
+	for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
+		if move := n.Moves[column]; move == 0 || math.IsNaN(move) || math.IsInf(move, 0) {
+			return config.Invalid("moves", "column %q: %v is out of range; want a number above or below 0", column, move)
 		}
 	}
 	return nil
 }
 
-// columns lists the columns of the note, those with a largest difference last.
+// columns lists the columns of the note, those with a move last.
 func (n *Note) columns() []string {
-	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Within)))
+	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
 }
 
 // note returns the note on a cell of the data set; nil if there is none.

@@ -19,6 +19,7 @@ func every(t *testing.T, do func(t *testing.T, parts []render.Part)) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("airplane ", seed), func(t *testing.T) { do(t, Airplane(seed)) })
 		t.Run(fmt.Sprint("solid ", seed), func(t *testing.T) { do(t, Solid(seed)) })
+		t.Run(fmt.Sprint("round ", seed), func(t *testing.T) { do(t, Round(seed)) })
 	}
 	for c := range Category(Categories) {
 		for i := range Instances {
@@ -133,7 +134,7 @@ func TestObjectsAreTheSame(t *testing.T) {
 	}
 }
 
-const objectsHash = 0x286e8be7129f4125
+const objectsHash = 0x2116e4dbe4c0989c
 
 func BenchmarkCar(b *testing.B) {
 	for seed := uint64(0); b.Loop(); seed++ {

@@ -31,6 +31,32 @@ func Solid(seed uint64) []render.Part {
 	return a.parts()
 }
 
+// Round returns a solid of a seed that is the same from all sides, as the cans, jars, bowls and fruits of COIL-100: a body of revolution with a lid, a neck or a stem.
+func Round(seed uint64) []render.Part {
+	s, a := rng.New(seed, "round solid"), &assembly{}
+	order := s.Perm(len(paints))
+	width, height := within(s, 0.42, 0.8), within(s, 0.6, 1.1)
+	at := func(part, y float64) [2]float64 { return [2]float64{part * width, y * height} }
+	top := height / 2
+	switch s.IntN(4) {
+	case 0: // a can
+		a.add(paints[order[0]], lathe(roundSides, at(1, -0.5), at(1, 0.5)))
+	case 1: // a jar
+		a.add(paints[order[0]], lathe(roundSides, at(0.6, -0.5), at(within(s, 0.8, 1.1), -0.2), at(within(s, 0.6, 1), 0.1), at(within(s, 0.4, 0.7), 0.34), at(0.5, 0.5)))
+	case 2: // a bowl
+		a.add(paints[order[0]], lathe(roundSides, at(0.4, -0.5), at(within(s, 0.7, 0.9), -0.2), at(1.1, 0.3), at(1, 0.3)))
+		top = 0.3 * height
+	case 3: // a fruit
+		a.add(paints[order[0]], lathe(roundSides, at(0, -0.5), at(0.55, -0.42), at(0.9, -0.2), at(1, 0.05), at(0.85, 0.3), at(0.5, 0.44), at(0, 0.5)))
+	}
+	lid, tall := within(s, 0.1, 0.45)*width, within(s, 0.1, 0.3)
+	a.add(paints[order[1]], lathe(roundSides, [2]float64{lid, top - 0.05}, [2]float64{lid, top + tall}))
+	return a.parts()
+}
+
+// roundSides are the sides of round solids, so many that pixels do not tell a turn.
+const roundSides = 96
+
 // trunk returns a body around the origin.
 func trunk(s *rng.Stream, width, height float64) *shape {
 	switch s.IntN(6) {
