@@ -153,3 +153,12 @@ func TestTableProgress(t *testing.T) {
 		t.Errorf("%q, %v", log.String(), err)
 	}
 }
+
+// BenchmarkListTables counts the cells of all tables, as unravel table does, of the runs in the ledger.
+func BenchmarkListTables(b *testing.B) {
+	for b.Loop() {
+		if _, err := listTables(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

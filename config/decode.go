@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -289,8 +290,19 @@ func names(fields []field) []string {
 	return all
 }
 
-// fieldsOf lists the keys of a struct type, those of embedded structs included.
+// fieldsByType keeps what listFields has found, as the list of a type never changes.
+var fieldsByType sync.Map // reflect.Type to []field
+
+// fieldsOf lists the keys of a struct type, those of embedded structs included. The list is not to be changed.
 func fieldsOf(t reflect.Type) []field {
+	if all, ok := fieldsByType.Load(t); ok {
+		return all.([]field)
+	}
+	all, _ := fieldsByType.LoadOrStore(t, listFields(t))
+	return all.([]field)
+}
+
+func listFields(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -126,7 +126,7 @@ What comes out of the [ledger](ledger.md): how much of the papers' tables, which
 
 Every table is shown at the largest scale that the ledger holds. *As printed*: our mean, rounded, is the printed value. *Two errors*: otherwise the
 difference is within two standard errors, those of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *Two deviations*: otherwise within two printed standard deviations.
-*Known*: otherwise a note of the table gives the reason, or the experiment that was made. *Order*: Kendall's tau between our order of rows and the printed one, the
+*Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. *Order*: Kendall's tau between our order of rows and the printed one, the
 mean over columns; 1 is the same order, 0 none, -1 the opposite. *Stale* cells rest on runs made before a change of code or config, and are in no other column.
 Tables that quote cells of others are left out of the sums below.
 
