@@ -302,6 +302,7 @@ func fieldsOf(t reflect.Type) []field {
 	return all.([]field)
 }
 
+// listFields finds the fields of a struct type.
 func listFields(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
