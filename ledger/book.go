@@ -21,6 +21,7 @@ type Book struct {
 	runs       []*Run
 	bySettings map[string]*Run
 	byHash     map[string]*Run
+	named      map[string]bool
 	configs    map[string]string // texts, by ID
 
 	lock  sync.Mutex
@@ -30,7 +31,7 @@ type Book struct {
 // Open reads the files of a folder of a ledger; a folder that is not there has none. Of two records of the same settings the one of
 // the later generation counts, then that of the first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
-	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
+	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
 	names, err := fs.Glob(ledger, path.Join(folder, "*"+Extension))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: folder %q: %w", folder, err)
@@ -67,7 +68,7 @@ func (b *Book) add(f *File) {
 				delete(b.byHash, old.Hash)
 			}
 		}
-		b.bySettings[r.Settings] = r
+		b.bySettings[r.Settings], b.named[r.Name] = r, true
 		if other := b.byHash[r.Hash]; r.Hash != "" && (other == nil || cmp.Less(other.Generation, r.Generation)) {
 			b.byHash[r.Hash] = r
 		}
@@ -105,6 +106,9 @@ func (b *Book) Hash(hash string) *Run {
 	}
 	return b.byHash[hash]
 }
+
+// Named reports whether there is a run of this name, whatever its config.
+func (b *Book) Named(name string) bool { return b != nil && b.named[name] }
 
 // Load returns the config of a run, with its name and seed.
 func (b *Book) Load(r *Run) (train.Config, error) { return loadConfig(b.configs[r.Config], r) }

@@ -94,18 +94,18 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
 	}
-	known := l.book.Settings(l.plans.digests[r.Hash])
+	known, whole := l.book.Settings(l.plans.digests[r.Hash]), l.plans.outlines[r.Hash]
+	if whole != nil && (known != nil || l.book.Named(r.Name)) { // another table may say the same run with other words
+		var err error
+		if r, err = whole(); err != nil {
+			return sweep.Entry{}, err
+		}
+	}
 	if known == nil {
 		known = l.book.Hash(r.Hash)
 	}
 	if known == nil {
 		return sweep.Entry{}, nil
-	}
-	if whole := l.plans.outlines[r.Hash]; whole != nil {
-		var err error
-		if r, err = whole(); err != nil {
-			return sweep.Entry{}, err
-		}
 	}
 	e := entryOf(known)
 	why, err := l.stale(known, r, &e)

@@ -154,6 +154,23 @@ func TestLedger(t *testing.T) {
 	checkKeptWritten(t, own)
 }
 
+// A run that the ledger has is found also where a row says the same with other words.
+func TestLedgerOtherWords(t *testing.T) {
+	base, dir := t.TempDir(), t.TempDir()
+	table := mustOpen(t, base)
+	makeRuns(t, table, dir, false, 0)
+	put(t, table, contributed(t, table, dir))
+	want := fromLedger(t, table)
+	words := mustOpen(t, base, "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {}}", "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {weight: 1}}")
+	got := fromLedger(t, words)
+	if got.Ledger == nil || got.Ledger.Runs != want.Ledger.Runs || got.Ledger.Stale != 0 {
+		t.Errorf("%v; want %v", got.Ledger, want.Ledger)
+	}
+	if runs := contributed(t, words, dir).Runs; len(runs) != 0 {
+		t.Errorf("the ledger lacks %d runs that it has", len(runs))
+	}
+}
+
 // printedOfKept prints a value for MIG in all rows and data sets.
 func printedOfKept() string {
 	text := "table,dataset,row,column,mean,std,note\n"
