@@ -1,6 +1,10 @@
 package datasets
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
@@ -13,15 +17,25 @@ import (
 //
 //   - elevation: of the camera above the road, evenly spread from 5 to 41 degrees (ordinal)
 //   - azimuth: of the camera around the car, level/Azimuths of a full turn from its front, in degrees (circular)
-//   - object: the car, [objects.Car] of its number (categorical)
+//   - object: the car, [objects.Car] of its number, or of its place in the Order (categorical)
 //
 // The light turns with the camera. The default is the 17,568 combinations of Cars3D, 64 x 64 pixels.
 type Cars struct {
-	Size       int `yaml:"size" doc:"height and width of the images, pixels"`
-	Elevations int `yaml:"elevations" doc:"number of heights of the camera"`
-	Azimuths   int `yaml:"azimuths" doc:"number of camera positions around the car"`
-	Objects    int `yaml:"objects" doc:"number of cars"`
+	Size       int      `yaml:"size" doc:"height and width of the images, pixels"`
+	Elevations int      `yaml:"elevations" doc:"number of heights of the camera"`
+	Azimuths   int      `yaml:"azimuths" doc:"number of camera positions around the car"`
+	Objects    int      `yaml:"objects" doc:"number of cars"`
+	Order      CarOrder `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that take the number of a level for its value, such as projected ones"`
 }
+
+// CarOrder says which car comes first.
+type CarOrder string
+
+// The orders.
+const (
+	CarsUnordered CarOrder = ""          // as they are drawn by lot
+	CarsByLight   CarOrder = "luminance" // by the luminance of their surface, the darkest first
+)
 
 // Limits of rendered sets.
 const (
@@ -33,6 +47,9 @@ const (
 func (c *Cars) Validate() error {
 	if err := validSide(c.Size); err != nil {
 		return err
+	}
+	if c.Order != CarsUnordered && c.Order != CarsByLight {
+		return config.Invalid("order", "unknown order %q; want luminance, or nothing", string(c.Order))
 	}
 	return levelsWithin([]levelCount{{"elevations", c.Elevations, maxViews}, {"azimuths", c.Azimuths, maxViews}, {"objects", c.Objects, maxObjects}})
 }
@@ -66,6 +83,9 @@ func (c *Cars) Build(uint64) (Dataset, error) {
 	}}
 	models := make([]*model, c.Objects)
 	parallel.For(c.Objects, func(_, n int) { models[n] = newModel(objects.Car(uint64(n))) })
+	if c.Order == CarsByLight {
+		slices.SortStableFunc(models, func(a, b *model) int { return cmp.Compare(a.luminance(), b.luminance()) })
+	}
 	light := lighting{ambient: 0.42, sky: 0.95, shadow: 0.68, lights: []render.Light{
 		{Direction: [3]float64{-0.5, 1, 0.55}, Colour: [3]float64{0.55, 0.55, 0.55}},
 		{Direction: [3]float64{0.8, 0.25, 0.7}, Colour: [3]float64{0.22, 0.22, 0.22}},
@@ -86,4 +106,18 @@ func wholeTurn(n int) []float64 {
 		list[i] = 360 * float64(i) / float64(n)
 	}
 	return list
+}
+
+// luminance returns the mean over the surface of an object, of the colours' luminances by Rec. 709.
+func (m *model) luminance() float64 {
+	sum, surface := 0.0, 0.0
+	for i, p := range m.parts {
+		y := float64(0.2126*p.Colour[0]) + float64(0.7152*p.Colour[1]) + float64(0.0722*p.Colour[2])
+		for _, t := range m.planes[i] {
+			area := math.Sqrt(inner(t.normal, t.normal)) // twice that of the triangle
+			sum += float64(area * y)
+			surface += area
+		}
+	}
+	return sum / surface
 }

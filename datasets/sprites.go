@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
@@ -33,7 +34,8 @@ type Sprites struct {
 	Antialias    bool `yaml:"antialias" doc:"antialias: grey pixels along the outlines"`
 	Channels     int  `yaml:"channels" doc:"1, or 3 equal channels for models of colour images"`
 
-	Extent float64 `yaml:"extent,omitempty" doc:"height and width of all shapes, of the largest ones that fit in; 0: 1. 0.77 gives the mean pixel of dSprites"`
+	Extent  float64   `yaml:"extent,omitempty" doc:"height and width of all shapes, of the largest ones that fit in; 0: 1. 0.77 gives the mean pixel of dSprites"`
+	Extents []float64 `yaml:"extents,omitempty" doc:"the same of the square, the ellipse and the heart, times extent; absent: 1 each"`
 }
 
 const (
@@ -86,8 +88,27 @@ func (s *Sprites) Validate() error {
 		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
 	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // nor NaN
 		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
+	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):
+		return config.Invalid("extents", "there are %d; want %d, of the square, the ellipse and the heart, or none", len(s.Extents), len(shapes))
+	}
+	for n := range s.Extents {
+		if e := s.extent(n); !(e >= leastExtent && s.Extents[n] <= 1) { // nor NaN
+			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1", s.Extents[n], leastExtent/s.extent(-1))
+		}
 	}
 	return nil
+}
+
+// extent returns the height and width of a shape, of the largest that fits in; -1: those of all shapes.
+func (s *Sprites) extent(shape int) float64 {
+	e := 1.0
+	if s.Extent != 0 {
+		e = s.Extent
+	}
+	if shape >= 0 && len(s.Extents) > 0 {
+		e *= s.Extents[shape]
+	}
+	return e
 }
 
 // Build draws every shape at every scale and orientation once.
@@ -104,10 +125,6 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	}
 	for l := range angles {
 		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)
-	}
-	extent := 1.0
-	if s.Extent != 0 {
-		extent = s.Extent
 	}
 	shift := s.shift()
 	shifts, positions := make([]int, s.Positions), make([]float64, s.Positions)
@@ -132,7 +149,7 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%s.Orientations, n/s.Orientations
 		sin, cos := turn(o, s.Orientations)
-		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], extent*scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
+		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], s.extent(rest/s.Scales)*scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
 	})
 	return d, nil
 }

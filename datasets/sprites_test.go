@@ -86,7 +86,8 @@ func TestSpritesDrawing(t *testing.T) {
 	}
 }
 
-// Sprites of an extent have the area of so much smaller ones, in the places of the others, and at 0.77 the mean pixel of dSprites.
+// Sprites of an extent have the area of so much smaller ones, in the places of the others, and at 0.77 the mean pixel of dSprites; each shape may
+// have its own.
 func TestSpritesExtent(t *testing.T) {
 	mean := func(extent float64) float64 {
 		d := build(t, &Sprites{Scales: 6, Orientations: 40, Positions: 1, Extent: extent})
@@ -106,6 +107,29 @@ func TestSpritesExtent(t *testing.T) {
 	const dsprites = 0.0425 // the mean pixel of the public file
 	if got := mean(0.77); math.Abs(got-dsprites) > 0.0005 {
 		t.Errorf("the mean pixel is %v of extent 0.77, want %v", got, dsprites)
+	}
+	of := func(extents ...float64) []float64 { // the mean pixels of the three shapes
+		d := build(t, &Sprites{Scales: 1, Orientations: 40, Positions: 1, Extent: 0.8, Extents: extents})
+		sums, pixels := make([]float64, 3), make([]float32, 64*64)
+		for i := range d.Len() {
+			d.Image(i, pixels)
+			for _, v := range pixels {
+				sums[i/40] += float64(v)
+			}
+		}
+		return sums
+	}
+	for n, ratio := range of(0.5, 1, 0.75) {
+		want := [...]float64{0.25, 1, 0.5625}[n]
+		if got := ratio / of()[n]; math.Abs(got-want) > 0.02 {
+			t.Errorf("extents 0.5, 1 and 0.75: shape %d has %v of its area, want %v", n, got, want)
+		}
+	}
+	for want, extents := range map[string][]float64{"extents: there are 2; want 3": {1, 1}, "extents.1: 0.1 is out of range; want 0.125": {1, 0.1, 1},
+		"extents.2: 1.1": {1, 1, 1.1}, "extents.0: NaN": {math.NaN(), 1, 1}} {
+		if err := (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: 0.8, Extents: extents}).Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("extents %v: %v; want %s", extents, err, want)
+		}
 	}
 	for _, extent := range []float64{-1, 0.05, 1.1, math.NaN()} {
 		if err := (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: extent}).Validate(); err == nil || !strings.Contains(err.Error(), "extent") {
