@@ -65,7 +65,7 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Held returns the largest scale of which the ledger or the folder of runs has at least half of the runs, or a larger one of which they have as many; else
+// Held returns the largest scale of which the ledger or the folder of runs has more than half of the runs (half of them may be runs without training, which are those of all scales), or a larger one of which they have as many; else
 // that of which they have the most, rather below full; empty without any.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
@@ -101,7 +101,7 @@ func (t *Table) Held(o Options) (string, error) {
 		if held > most || held > 0 && held == most && best == FullScale {
 			best, most = scale, held
 		}
-		if 2*held >= len(runs) && held > 0 {
+		if 2*held > len(runs) {
 			return best, nil
 		}
 	}
