@@ -3,7 +3,6 @@ package datasets
 import (
 	"sync/atomic"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
 	"github.com/unravel-ml/unravel/factor"
@@ -31,8 +30,6 @@ type Arm struct {
 	Backgrounds int `yaml:"backgrounds" doc:"number of colours of the background"`
 	Horizontal  int `yaml:"horizontal" doc:"number of angles about the vertical axis"`
 	Vertical    int `yaml:"vertical" doc:"number of elevations of the arm"`
-
-	Extent float64 `yaml:"extent,omitempty" doc:"height and width of the object, of those that it has else; 0: 1"`
 }
 
 // Colours of arms, from 0 to 255.
@@ -46,9 +43,6 @@ func (a *Arm) Validate() error {
 	if err := validSide(a.Size); err != nil {
 		return err
 	}
-	if a.Extent != 0 && !(a.Extent >= leastExtent && a.Extent <= mostArmExtent) { // nor NaN
-		return config.Invalid("extent", "%v is out of range; want %v to %v, or 0 for 1", a.Extent, leastExtent, mostArmExtent)
-	}
 	return levelsWithin([]levelCount{{"colours", a.Colours, len(armObjects)}, {"shapes", a.Shapes, objects.Tools}, {"sizes", a.Sizes, 2},
 		{"heights", a.Heights, 16}, {"backgrounds", a.Backgrounds, len(armBackgrounds)}, {"horizontal", a.Horizontal, 256}, {"vertical", a.Vertical, 256}})
 }
@@ -60,7 +54,7 @@ func (a *Arm) Build(uint64) (Dataset, error) {
 		return nil, err
 	}
 	shape := factor.Factor{Name: "object_shape", Size: a.Shapes, Kind: factor.Categorical}
-	size := factor.Factor{Name: "object_size", Size: a.Sizes, Kind: factor.Ordinal, Values: a.sizes()[2-a.Sizes:]}
+	size := factor.Factor{Name: "object_size", Size: a.Sizes, Kind: factor.Ordinal, Values: []float64{0.17, 0.27}[2-a.Sizes:]}
 	height := factor.Factor{Name: "camera_height", Size: a.Heights, Kind: factor.Ordinal, Values: between(10, 54, a.Heights)}
 	horizontal := factor.Factor{Name: "horizontal_axis", Size: a.Horizontal, Kind: factor.Ordinal, Values: between(-80, 80, a.Horizontal)}
 	vertical := factor.Factor{Name: "vertical_axis", Size: a.Vertical, Kind: factor.Ordinal, Values: between(-8, 70, a.Vertical)}
@@ -84,17 +78,6 @@ func (a *Arm) Build(uint64) (Dataset, error) {
 		}
 	}
 	return d, nil
-}
-
-// mostArmExtent keeps objects in the picture.
-const mostArmExtent = 1.5
-
-// sizes returns the radii of small and of large objects.
-func (a *Arm) sizes() []float64 {
-	if a.Extent == 0 {
-		return []float64{0.17, 0.27}
-	}
-	return []float64{0.17 * a.Extent, 0.27 * a.Extent}
 }
 
 // arm is the data set. A drawing's channels are what arm, object and background contribute to a pixel.

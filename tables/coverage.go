@@ -65,8 +65,8 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Held returns the largest scale of which the ledger or the folder of runs has more than half of the runs (half of them may be runs without training, which are those of all scales), or a larger one of which they have as many; else
-// that of which they have the most, rather below full; empty without any.
+// Held returns the largest scale of which the ledger or the folder of runs has more than half of the runs, as half of them may be runs without
+// training, which are those of all scales, or a larger one of which they have as many; else that of which they have the most, rather below full; empty without any.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
