@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -61,6 +62,21 @@ func TestPage(t *testing.T) {
 	if before == after {
 		t.Errorf("the slider stays at %s", after)
 	}
+}
+
+// Wait waits for a page that comes after others, each of which leaves at another moment of the waiting.
+func TestWaitAcrossPages(t *testing.T) {
+	const pages = 150
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><title>%d</title><link rel="icon" href="data:,"><script>
+if (%[1]d < %d) setTimeout(() => location.replace("/%d"), %d);
+</script></html>`, n, pages, n+1, n%7)
+	}))
+	defer server.Close()
+	b := Open(t)
+	p := b.Page(server.URL + "/0")
+	p.Wait(fmt.Sprintf(`document.title === "%d"`, pages))
 }
 
 func TestFaults(t *testing.T) {

@@ -214,12 +214,17 @@ func (p *Page) Wait(expression string) {
 	defer cancel()
 	poll := chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0))
 	err := chromedp.Do(ctx, poll)
-	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "context") { // that of the page before is gone
+	for err != nil && ctx.Err() == nil && gone(err) {
 		err = chromedp.Do(ctx, poll)
 	}
 	if err != nil {
 		p.t.Fatalf("page: %s does not become true: %v; faults: %v", expression, err, p.Faults())
 	}
+}
+
+// gone tells whether an expression has no value because the tab has left the page in which it was evaluated.
+func gone(err error) bool {
+	return strings.Contains(err.Error(), "context") || strings.Contains(err.Error(), "target navigated")
 }
 
 // Click clicks the first element of a CSS selector.
