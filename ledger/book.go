@@ -29,7 +29,7 @@ type Book struct {
 }
 
 // Open reads the files of a folder of a ledger; a folder that is not there has none. Of two records of the same settings the one of
-// the later generation counts, then that of the first file.
+// the later generation counts, then that of more metrics, then that of the first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
 	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
 	names, err := fs.Glob(ledger, path.Join(folder, "*"+Extension))
@@ -60,7 +60,7 @@ func (b *Book) add(f *File) {
 		switch {
 		case old == nil:
 			b.runs = append(b.runs, r)
-		case old.Generation >= r.Generation:
+		case old.Generation > r.Generation, old.Generation == r.Generation && len(old.Metrics) >= len(r.Metrics):
 			continue
 		default:
 			b.runs[slices.Index(b.runs, old)] = r

@@ -39,6 +39,7 @@ type Run struct {
 	Machine *rundir.Machine `json:"machine,omitempty"`
 	Begun   *time.Time      `json:"begun,omitempty"`
 	Seconds float64         `json:"seconds,omitempty"`
+	CPU     float64         `json:"cpu_seconds,omitempty"`
 	Epochs  int             `json:"epochs,omitempty"`
 	Steps   int             `json:"steps,omitempty"`
 	Timings []models.Timing `json:"timings,omitempty"`

@@ -49,7 +49,7 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	r := Run{Name: e.Config.Name, Config: c.ID, Seed: e.Config.Seed, Hash: e.Hash, Settings: settings, Scale: scale, Generation: generationOf(e.Record)}
 	begun, machine := e.Record.Begun.UTC(), e.Record.Machine
 	r.Version, r.Machine, r.Begun = e.Record.Version, &machine, &begun
-	r.Seconds, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.Epochs, e.Record.Steps, e.Record.Timings
+	r.Seconds, r.CPU, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.CPU, e.Record.Epochs, e.Record.Steps, e.Record.Timings
 	if e.State == sweep.Failed {
 		r.Error = strings.ReplaceAll(e.Record.Error, e.Dir, e.Config.Name)
 		return c, r, nil

@@ -24,7 +24,8 @@ type Record struct {
 	Error   string    `json:"error,omitempty"` // why it failed; empty: it is finished
 	Begun   time.Time `json:"begun"`           // of the last session
 	Ended   time.Time `json:"ended"`
-	Seconds float64   `json:"seconds"` // of all sessions that ended by themselves or by a signal
+	Seconds float64   `json:"seconds"`               // of all sessions that ended by themselves or by a signal
+	CPU     float64   `json:"cpu_seconds,omitempty"` // of all cores that the process has taken, from the data set to the figures; 0: not known, as of a resumed run
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
 	Version string    `json:"version"` // of the code: a revision, or the version of the module

@@ -77,7 +77,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		if len(chosen) == c.Count {
 			break
 		}
-		current, err := plans[one.Table].current(one.Run)
+		current, _, err := plans[one.Table].current(one.Run)
 		if err != nil {
 			return nil, err
 		}

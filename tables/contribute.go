@@ -5,28 +5,29 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/ledger"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
-// current returns the record of a planned run that is not stale; nil if there is none.
-func (l *recorded) current(r sweep.Run) (*ledger.Run, error) {
+// current returns the record of a planned run that is not stale, and its entry; nil if there is none.
+func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	e, err := l.entry(r)
 	if err != nil || e.State == "" {
-		return nil, err
+		return nil, e, err
 	}
 	last := l.taken[len(l.taken)-1]
 	l.taken = nil
 	if last.why != "" {
-		return nil, nil
+		return nil, e, nil
 	}
-	return last.run, nil
+	return last.run, e, nil
 }
 
 // Contribution collects the runs that have ended in a folder, that the table needs at a scale, and that the ledger lacks or has as stale ones, or has without
-// an analysis that is there now.
+// an analysis or a metric that is there now.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	p, runs, err := t.plan(o.Scale, false)
 	if err != nil {
@@ -46,7 +47,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if e.State != sweep.Finished && e.State != sweep.Failed {
 			continue
 		}
-		known, err := l.current(r)
+		known, held, err := l.current(r)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +55,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if known != nil && (!run.Finished() || known.Finished() && !more(run, known)) {
+		if known != nil && (!run.Finished() || known.Finished() && !more(run, known) && !slices.ContainsFunc(held.Metrics, unmeasured)) {
 			continue
 		}
 		if err := ledger.Clean(c, run); err != nil {
@@ -81,7 +82,11 @@ func (t *Table) Accept(f *ledger.File) error {
 	if len(f.Runs) == 0 {
 		return errors.New("there is no run in it")
 	}
-	plans := map[string]map[string]sweep.Run{}
+	book, err := t.book(Options{Ledger: t.Ledger()})
+	if err != nil {
+		return err
+	}
+	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
 		if plans[r.Scale] == nil {
@@ -89,7 +94,7 @@ func (t *Table) Accept(f *ledger.File) error {
 			if err != nil {
 				return fmt.Errorf("run %s: %w", r.Name, err)
 			}
-			plans[r.Scale] = map[string]sweep.Run{}
+			plans[r.Scale], l = map[string]sweep.Run{}, &recorded{book: book, plans: p.plans}
 			for _, planned := range runs {
 				plans[r.Scale][p.plans.digests[planned.Hash]] = planned
 			}
@@ -98,8 +103,38 @@ func (t *Table) Accept(f *ledger.File) error {
 		if !ok {
 			return fmt.Errorf("run %s: the table %s has no run with its settings (%s) at the scale %s", r.Name, t.Name, r.Settings, r.Scale)
 		}
-		if err := accepted(f, r, planned); err != nil {
+		err := accepted(f, r, planned)
+		if err == nil {
+			err = l.keeps(planned)
+		}
+		if err != nil {
 			return fmt.Errorf("run %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// keeps checks that a planned run has the metrics of the record that it would replace, which other tables may show.
+func (l *recorded) keeps(planned sweep.Run) error {
+	old, _, err := l.current(planned)
+	if err != nil || old == nil || !old.Finished() {
+		return err
+	}
+	was, err := l.source(old)
+	if err != nil {
+		return err
+	}
+	var has []string
+	for _, m := range planned.Config.Metrics.Final {
+		text, err := metricText(m)
+		if err != nil {
+			return err
+		}
+		has = append(has, text)
+	}
+	for _, text := range was.metrics {
+		if !slices.Contains(has, text) {
+			return fmt.Errorf("metrics: it lacks one that the ledger's record has; want it in also of the table or of the row: %s", strings.Join(strings.Fields(text)[1:], " "))
 		}
 	}
 	return nil

@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/sweep"
 )
@@ -30,24 +32,40 @@ func (t *Table) LedgerFolder() (dir string, own bool) {
 	return folder, false
 }
 
-// Unrecorded lists those of [Table.Runs] that the ledger has no results of, not even stale ones.
+// Unrecorded lists those of [Table.Runs] that the ledger has no results of, not even stale ones, or that were recorded for another table without a metric that
+// a column shows.
 func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	book, err := t.book(o)
 	if err != nil {
 		return nil, err
 	}
-	p, runs, err := t.plan(o.Scale, book.Len() > 0)
+	p, runs, err := t.plan(o.Scale, false)
 	if err != nil || book.Len() == 0 {
 		return runs, err
 	}
-	recorded := func(r sweep.Run) bool { return book.Settings(p.plans.digests[r.Hash]) != nil }
-	if slices.IndexFunc(runs, func(r sweep.Run) bool { return !recorded(r) }) < 0 { // the configs need not be read
-		return nil, nil
+	l := &recorded{book: book, plans: p.plans}
+	var left []sweep.Run
+	for _, r := range runs {
+		e, err := l.entry(r)
+		if err != nil {
+			return nil, err
+		}
+		if e.State == "" || e.State == sweep.Finished && p.by[r.Hash].lacks(r, e) {
+			left = append(left, r)
+		}
 	}
-	if p, runs, err = t.plan(o.Scale, false); err != nil {
-		return nil, err
+	return left, nil
+}
+
+// lacks reports whether a recorded run has not measured a metric that a column shows.
+func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
+	for i, m := range r.Config.Metrics.Final {
+		shown := func(c metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) }
+		if slices.ContainsFunc(p.columns, shown) && (i >= len(e.Metrics) || unmeasured(e.Metrics[i])) {
+			return true
+		}
 	}
-	return slices.DeleteFunc(runs, func(r sweep.Run) bool { return recorded(r) || book.Hash(r.Hash) != nil }), nil
+	return false
 }
 
 // Digests lists the hashes of what the table says of its runs at all scales, by which the ledger knows them.
@@ -112,7 +130,8 @@ func (t *Table) Held(o Options) (string, error) {
 type Planned struct {
 	Key     string  // of the run among all tables: its folder and the hash of its settings
 	Kind    string  // its name without the seed
-	Seconds float64 // that its training and metrics took, times its threads; 0 if the ledger lacks it, or has it as a stale or failed one
+	Seconds float64 // of cores that it took, 0 if the ledger lacks it, or has it as a stale or failed one
+	Wall    bool    // Seconds are of the clock, times the threads: what the cores did is not known
 }
 
 // Planned lists the runs of the table at a scale.
@@ -130,14 +149,16 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	for _, o := range outlines {
 		kind, _, _ := strings.Cut(o.Name, "_"+scale+"_seed")
 		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kind}
-		r, err := l.current(o)
+		r, _, err := l.current(o)
 		if err != nil {
 			return nil, err
 		}
 		if r != nil && r.Finished() {
-			one.Seconds = r.Seconds
-			if r.Machine != nil {
-				one.Seconds *= float64(max(1, r.Machine.Threads))
+			if one.Seconds, one.Wall = r.CPU, r.CPU == 0; one.Wall {
+				one.Seconds = r.Seconds
+				if r.Machine != nil {
+					one.Seconds *= float64(max(1, r.Machine.Threads))
+				}
 			}
 		}
 		list = append(list, one)

@@ -85,11 +85,12 @@ func (p *Planner) with(s Source) (*Planner, error) {
 	return &one, one.add(more)
 }
 
-// runsOf lists the runs of a row on a data set for a seed.
-func (p *Planner) runsOf(s Trained, place *Table, row Row, seed uint64) ([]sweep.Run, error) {
+// runsOf lists the runs of a row on a data set for a seed, and returns their planner.
+func (p *Planner) runsOf(s Trained, place *Table, row Row, seed uint64) (*Planner, []sweep.Run, error) {
 	one, err := p.on(place.at).with(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.Plan(one, row.Label, seed)
+	runs, err := s.Plan(one, row.Label, seed)
+	return one, runs, err
 }

@@ -117,7 +117,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 func entryOf(r *ledger.Run) sweep.Entry {
 	e := sweep.Entry{Name: r.Name, State: sweep.Finished, Hash: r.Hash, Metrics: r.Metrics, Fit: r.Fit, Stored: r.Stored}
 	e.Config.Name, e.Config.Seed = r.Name, r.Seed
-	e.Record = &rundir.Record{Error: r.Error, Seconds: r.Seconds, Epochs: r.Epochs, Steps: r.Steps, Version: r.Version, Timings: r.Timings}
+	e.Record = &rundir.Record{Error: r.Error, Seconds: r.Seconds, CPU: r.CPU, Epochs: r.Epochs, Steps: r.Steps, Version: r.Version, Timings: r.Timings}
 	if r.Fit == nil && r.Unconverged != "" {
 		e.Fit = &train.Fit{Why: r.Unconverged}
 	}
@@ -193,7 +193,7 @@ func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.E
 			at = slices.IndexFunc(known.Metrics, func(r metrics.Result) bool { return r.Name == name })
 			same = same && at < 0
 		}
-		r := metrics.Result{Name: name, Value: math.NaN(), Notes: []string{"the run in the ledger has not measured it"}}
+		r := metrics.Result{Name: name, Value: math.NaN(), Notes: []string{notMeasured}}
 		if at >= 0 {
 			r = known.Metrics[at]
 			r.Name = name
@@ -202,6 +202,11 @@ func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.E
 	}
 	return same
 }
+
+// notMeasured is the note of a metric that a run of the ledger lacks.
+const notMeasured = "the run in the ledger has not measured it"
+
+func unmeasured(r metrics.Result) bool { return slices.Contains(r.Notes, notMeasured) }
 
 // note counts the runs that were last asked for, as they are shown, and adds why they are stale.
 func (l *recorded) note(stale []string) []string {

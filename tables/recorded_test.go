@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/ledger"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/sweep"
@@ -110,6 +111,9 @@ func TestLedger(t *testing.T) {
 	f := contributed(t, table, dir)
 	if err := table.Accept(f); err != nil || len(f.Runs) != 12 {
 		t.Fatalf("%d runs, %v", len(f.Runs), err)
+	}
+	if cpu := f.Runs[0].CPU; cputime.Process() > 0 && cpu <= 0 {
+		t.Errorf("%g seconds of cores", cpu)
 	}
 	put(t, table, f)
 	if again := contributed(t, table, dir); len(again.Runs) != 0 {
@@ -287,6 +291,51 @@ func TestAcceptMistakes(t *testing.T) {
 	}
 	if err := table.Accept(&ledger.File{}); err == nil {
 		t.Error("an empty contribution is accepted")
+	}
+}
+
+// A run that another table has recorded without a metric of a column is made again, and replaces the record if it has all metrics of it.
+func TestLedgerMetrics(t *testing.T) {
+	base, dir, other := t.TempDir(), t.TempDir(), t.TempDir()
+	table := mustOpen(t, base)
+	makeRuns(t, table, dir, false, 0)
+	put(t, table, contributed(t, table, dir))
+	want := fromLedger(t, table)
+	const sap = "columns:\n  - {label: SAP, group: others, metric: sap}\n"
+
+	few := mustOpen(t, base, "columns:\n", sap, "  - {label: Var., group: modularity, metric: variance, transform: exp(-x)}\n", "")
+	makeRuns(t, few, other, false, 0)
+	if err := few.Accept(contributed(t, few, other)); err == nil || !strings.Contains(err.Error(), "metrics: it lacks one that the ledger's record has; want it in also of the table or of the row: variance: ") {
+		t.Errorf("without the variance: %v", err)
+	}
+	also := mustOpen(t, base, "columns:\n", "also: [sap]\ncolumns:\n")
+	if left, err := also.Unrecorded(Options{Ledger: also.Ledger()}); err != nil || len(left) != 0 {
+		t.Errorf("%s left for a metric of no column, %v", names(left), err)
+	}
+
+	more := mustOpen(t, base, "columns:\n", sap)
+	if left, err := more.Unrecorded(Options{Ledger: more.Ledger()}); err != nil || len(left) != 12 {
+		t.Errorf("%s left, %v; want all 12", names(left), err)
+	}
+	if c := fromLedger(t, more).Cell("a", "SAP, one"); c.Ours != nil {
+		t.Errorf("%+v before it is measured", c)
+	}
+	runs := t.TempDir()
+	makeRuns(t, more, runs, false, 0)
+	f := contributed(t, more, runs)
+	if err := more.Accept(f); err != nil || len(f.Runs) != 12 {
+		t.Fatalf("%d runs, %v", len(f.Runs), err)
+	}
+	put(t, more, f)
+	more, table = mustOpen(t, base, "columns:\n", sap), mustOpen(t, base)
+	if left, err := more.Unrecorded(Options{Ledger: more.Ledger()}); err != nil || len(left) != 0 {
+		t.Errorf("%s left, %v", names(left), err)
+	}
+	if c := fromLedger(t, more).Cell("a", "SAP, one"); c.Ours == nil {
+		t.Errorf("%+v after it is measured", c)
+	}
+	if c, old := fromLedger(t, table).Cell("b", "MIG, two"), want.Cell("b", "MIG, two"); *c.Ours != *old.Ours || c.Status != old.Status {
+		t.Errorf("%+v in the other table; want %+v", c, old)
 	}
 }
 

@@ -173,6 +173,7 @@ type Planner struct {
 	real    bool             // public data sets replace their twins
 
 	compared map[string]*comparedRuns // of tables whose columns rows compare, by name
+	by       map[string]*Planner      // the planners of the table's runs, by hash
 
 	plans   *plans
 	outline bool // runs have a name and their digest as hash alone, which takes no time

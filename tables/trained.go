@@ -52,7 +52,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 				if !ok {
 					continue
 				}
-				runs, err := p.runsOf(source, place, row, seed)
+				one, runs, err := p.runsOf(source, place, row, seed)
 				if err != nil {
 					return nil, nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
@@ -64,7 +64,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 					for n, name := 2, r.Name; names[r.Name]; n++ {
 						r.Name = fmt.Sprintf("%s-%d", name, n)
 					}
-					names[r.Name], r.Config.Name = true, r.Name
+					names[r.Name], r.Config.Name, p.by[r.Hash] = true, r.Name, one
 					all = append(all, r)
 				}
 			}
@@ -76,7 +76,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
 	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, plans: newPlans()}
-	p.compared = map[string]*comparedRuns{}
+	p.compared, p.by = map[string]*comparedRuns{}, map[string]*Planner{}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -67,7 +68,7 @@ func TestRecord(t *testing.T) {
 		t.Fatalf("%v, steps %v", err, steps)
 	}
 	r, err := rundir.ReadRecord(dir)
-	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || !r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
+	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || r.CPU != 0 || !r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
@@ -103,5 +104,20 @@ func TestRecord(t *testing.T) {
 	}
 	if err := rundir.RecordFailure(filepath.Join(dir, "none"), errors.New("why"), time.Now()); !errors.Is(err, rundir.ErrNoRun) {
 		t.Errorf("no run: %v", err)
+	}
+}
+
+// A run in one session has the time of cores that it took, which does not depend on what else they did: not more than the clock's on all of them.
+func TestRecordCPU(t *testing.T) {
+	if cputime.Process() == 0 {
+		t.Skip("the system does not tell")
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(t.Context(), loadRecorded(t), Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := rundir.ReadRecord(dir)
+	if err != nil || r.CPU <= 0 || r.CPU > 2*r.Ended.Sub(r.Begun).Seconds()*float64(r.Machine.Cores) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

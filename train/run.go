@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -67,7 +68,7 @@ type Result struct {
 // a checkpoint and returns ErrStopped. A run that fails has the error in its [rundir.Record]. A config whose parts do not go together is
 // a *config.Error.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
-	begin := time.Now()
+	begin, cpu := time.Now(), cputime.Process()
 	if ctx == nil {
 		return nil, errors.New("train: the context is nil; want one, such as context.Background()")
 	}
@@ -97,7 +98,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer s.close()
-	s.begun = begin
+	s.begun, s.cpu = begin, cpu
 	ctx, release := s.store.Holding(ctx)
 	defer release()
 	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}

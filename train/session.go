@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -38,13 +39,15 @@ type session struct {
 	files      *datasets.Files // of the data set; nil: it is not in the cache
 	console    *console
 	logs       *logs
-	stop       *earlyStop // nil: training does not end early
-	watch      watchState // what stop has seen
-	best       *Best      // the best evaluation so far; nil: there is none
-	trained    bool       // training had ended before
-	trainedAt  time.Time  // when training ended
-	begun      time.Time  // when the process began to work on the run
-	kernels    string     // instruction sets of the sessions so far, in their order
+	stop       *earlyStop    // nil: training does not end early
+	watch      watchState    // what stop has seen
+	best       *Best         // the best evaluation so far; nil: there is none
+	trained    bool          // training had ended before
+	trainedAt  time.Time     // when training ended
+	begun      time.Time     // when the process began to work on the run
+	cpu        time.Duration // of cores that the process had taken by then
+	resumed    bool          // from a checkpoint
+	kernels    string        // instruction sets of the sessions so far, in their order
 }
 
 // openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
@@ -236,6 +239,7 @@ func (s *session) restore() error {
 	if err != nil {
 		return err
 	}
+	s.resumed = true
 	s.experiment.Start = c.state.Start
 	if c.warning != "" {
 		s.console.say("%s", c.warning)
@@ -303,6 +307,9 @@ func (s *session) record(begun time.Time) error {
 func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
+	if !s.resumed {
+		r.CPU = (cputime.Process() - s.cpu).Seconds()
+	}
 	r.Machine.Kernels = s.kernels
 	r.Start, r.Data = s.experiment.Start, s.files
 	finishing := r.Seconds

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/unravel-ml/unravel/tables"
@@ -14,14 +15,29 @@ type effort struct {
 	unknown          int     // missing runs of tables of which nothing was measured
 }
 
-// effortOf adds up the runs of a table that are not counted yet. A missing run takes the mean of those of its kind, else of all of the table.
+// effortOf adds up the runs of a table that are not counted yet. A missing run takes the mean of those of its kind, else of all of the table. Runs of whose
+// time on cores nothing is known take the mean of those of their kind of which it is, if there are any.
 func effortOf(list []tables.Planned, counted map[string]bool) effort {
-	var all mean
 	kinds := map[string]mean{}
+	for _, wall := range []bool{false, true} {
+		found := map[string]mean{}
+		for _, p := range list {
+			if p.Seconds > 0 && p.Wall == wall && kinds[p.Kind].n == 0 {
+				found[p.Kind] = found[p.Kind].with(p.Seconds)
+			}
+		}
+		maps.Copy(kinds, found)
+	}
+	took := func(p tables.Planned) float64 {
+		if p.Wall {
+			return kinds[p.Kind].value()
+		}
+		return p.Seconds
+	}
+	var all mean
 	for _, p := range list {
 		if p.Seconds > 0 {
-			kinds[p.Kind] = kinds[p.Kind].with(p.Seconds)
-			all = all.with(p.Seconds)
+			all = all.with(took(p))
 		}
 	}
 	var e effort
@@ -34,7 +50,7 @@ func effortOf(list []tables.Planned, counted map[string]bool) effort {
 		switch {
 		case p.Seconds > 0:
 			e.held++
-			e.spent += p.Seconds
+			e.spent += took(p)
 		case kinds[p.Kind].n > 0:
 			e.remaining += kinds[p.Kind].value()
 		case all.n > 0:
@@ -74,7 +90,8 @@ func writeRuns(b *strings.Builder, results []*tables.Result) error {
 ## Runs
 
 The runs that tables need at these scales, how many of them the ledger holds that are not stale, the core-hours that these have taken, and the core-hours that the others would: the mean of the same row,
-else of the table. A run counts with its wall time times its threads, also where a machine did other work beside it. Runs that several tables share are counted with the first one.
+else of the table. A run counts with its time on cores. One that was made before runs noted this counts with the mean of those of its row that did; where there is none, with its wall time times its threads, which is up
+to four times as much where the machine did other work beside it. Runs that several tables share are counted with the first one.
 
 | table | scale | runs | held | core-hours | missing core-hours |
 |---|---|---:|---:|---:|---:|

@@ -1,0 +1,25 @@
+package cputime
+
+import (
+	"testing"
+	"time"
+)
+
+// Work takes time of a core, and waiting takes next to none.
+func TestProcess(t *testing.T) {
+	begin := Process()
+	if begin == 0 {
+		t.Skip("the system does not tell")
+	}
+	work := func() time.Duration { return Process() - begin }
+	for wall := time.Now(); work() < 50*time.Millisecond; {
+		if time.Since(wall) > time.Minute {
+			t.Fatalf("a minute of work has taken %v of a core", work())
+		}
+	}
+	begin = Process()
+	time.Sleep(300 * time.Millisecond)
+	if waited := Process() - begin; waited > 150*time.Millisecond {
+		t.Errorf("waiting has taken %v of a core", waited)
+	}
+}
