@@ -70,6 +70,7 @@ func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 // recorded finds runs in the ledger, and counts those that are shown.
 type recorded struct {
 	book  *ledger.Book
+	brief bool // only runs of a name that the ledger has are looked for by their config, which takes time
 	plans *plans
 	taken []taken              // the runs that were last asked for and are from the ledger
 	shown map[*ledger.Run]bool // those that rows show
@@ -95,7 +96,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 		return sweep.Entry{}, nil
 	}
 	known, whole := l.book.Settings(l.plans.digests[r.Hash]), l.plans.outlines[r.Hash]
-	if whole != nil && (known != nil || l.book.Named(r.Name)) { // another table may say the same run with other words
+	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may say the same run with other words
 		var err error
 		if r, err = whole(); err != nil {
 			return sweep.Entry{}, err

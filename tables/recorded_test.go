@@ -165,13 +165,18 @@ func TestLedgerOtherWords(t *testing.T) {
 	makeRuns(t, table, dir, false, 0)
 	put(t, table, contributed(t, table, dir))
 	want := fromLedger(t, table)
-	words := mustOpen(t, base, "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {}}", "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {weight: 1}}")
-	got := fromLedger(t, words)
-	if got.Ledger == nil || got.Ledger.Runs != want.Ledger.Runs || got.Ledger.Stale != 0 {
-		t.Errorf("%v; want %v", got.Ledger, want.Ledger)
-	}
-	if runs := contributed(t, words, dir).Runs; len(runs) != 0 {
-		t.Errorf("the ledger lacks %d runs that it has", len(runs))
+	for _, label := range []string{"b", "another name"} {
+		words := mustOpen(t, base, "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {}}", "{label: "+label+", from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {weight: 1}}")
+		got := fromLedger(t, words)
+		if got.Ledger == nil || got.Ledger.Runs != want.Ledger.Runs || got.Ledger.Stale != 0 {
+			t.Errorf("%s: %v; want %v", label, got.Ledger, want.Ledger)
+		}
+		if runs := contributed(t, words, dir).Runs; len(runs) != 0 {
+			t.Errorf("%s: the ledger lacks %d runs that it has", label, len(runs))
+		}
+		if left, err := words.Unrecorded(Options{Ledger: words.Ledger()}); err != nil || len(left) != 0 {
+			t.Errorf("%s: %s left, %v", label, names(left), err)
+		}
 	}
 }
 

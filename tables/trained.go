@@ -152,7 +152,7 @@ func (t *Table) find(o Options) (*found, error) {
 	}
 	folders := len(f.byHash)+len(o.Folders) > 0
 	book, err := t.book(o)
-	f.ledger = &recorded{book: book, plans: p.plans}
+	f.ledger = &recorded{book: book, plans: p.plans, brief: o.RunsOnly}
 	f.none = !folders && book.Len() == 0
 	p.outline = !folders
 	return f, err
