@@ -317,7 +317,7 @@ func (r *Estimate) draw(ctx context.Context, s *session, codes metrics.Matrix, r
 }
 
 // grow times work on more and more of n rows, from when it says that it began, and returns its seconds on all. What was not tried grows as it did from the
-// last size but one to the last one, by a power between the first and the second. Work may fail on a few rows; if the context ends, the error is ErrStopped.
+// last size but one to the last one, at most by the second power. Work may fail on a few rows; if the context ends, the error is ErrStopped.
 func grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (float64, error) {
 	var last, before time.Duration
 	all := time.Now()
@@ -336,13 +336,17 @@ func grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (floa
 	}
 }
 
-// grown extrapolates from the times of k/2 and k rows to n.
+// grown extrapolates from the times of k/2 and k rows to n: by a power where twice the rows took twice the time or more, else by a line, as work that draws a number
+// of rows of its own takes about the same of any n.
 func grown(before, last time.Duration, k, n int) float64 {
-	power := 1.0
-	if before > 0 {
-		power = min(max(math.Log2(last.Seconds()/before.Seconds()), 1), 2)
+	a, b, times := before.Seconds(), last.Seconds(), float64(n)/float64(k)
+	switch {
+	case before == 0:
+		return b * times
+	case b < 2*a:
+		return b + 2*max(b-a, 0)*(times-1)
 	}
-	return last.Seconds() * math.Pow(float64(n)/float64(k), power)
+	return b * math.Pow(times, min(math.Log2(b/a), 2))
 }
 
 // withTruth is a config whose model learns nothing in an earlier stage but has it from the data set, with all labels.

@@ -57,7 +57,9 @@ func TestGrown(t *testing.T) {
 		{time.Second, 2 * time.Second, 100, 400, 8},
 		{time.Second, 4 * time.Second, 100, 400, 64},
 		{time.Second, 16 * time.Second, 100, 200, 64},
-		{time.Second, time.Second, 100, 200, 2},
+		{time.Second, time.Second, 100, 200, 1},
+		{time.Second, 1500 * time.Millisecond, 100, 400, 4.5},
+		{2 * time.Second, time.Second, 100, 400, 1},
 		{4 * time.Second, 10 * time.Second, 50, 200, 62.5},
 	} {
 		if got := grown(c.before, c.last, c.k, c.n); math.Abs(got-c.want) > 1e-6 {
