@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/tables"
@@ -102,18 +103,22 @@ func meanTau(orders []Order) (mean float64, n int) {
 // Write writes the page docs/results.md: a table of tables, the order of methods by column, and the findings of the papers. Results are
 // those of the tables with printed values.
 func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
-	var b strings.Builder
+	var b, rows, found strings.Builder
+	total := writeTables(&rows, results)
+	verdicts, err := writeFindings(&found, results, papers)
+	if err != nil {
+		return err
+	}
 	b.WriteString(head)
-	total := writeTables(&b, results)
 	writeTotal(&b, total)
+	writeVerdicts(&b, papers, verdicts)
+	b.WriteString(tableHead + rows.String())
 	if err := writeRuns(&b, results); err != nil {
 		return err
 	}
 	writeOrders(&b, results)
-	if err := writeFindings(&b, results, papers); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, b.String())
+	b.WriteString(found.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 
@@ -122,16 +127,24 @@ const head = `# Results
 What comes out of the [ledger](ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
 ` + "`unravel docs --results docs/results.md`" + `, and a test holds it against the ledger.
 
+## In short
+
+Tables that quote cells of others are left out here.
+`
+
+const tableHead = `
 ## Table of tables
 
-Every table is shown at the largest scale that the ledger holds. *As printed*: our mean, rounded, is the printed value. *Two errors*: otherwise the
-difference is within two standard errors, those of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *Two deviations*: otherwise within two printed standard deviations.
-*Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. *Order*: Kendall's tau between our order of rows and the printed one, the
-mean over columns; 1 is the same order, 0 none, -1 the opposite. *Stale* cells rest on runs made before a change of code or config, and are in no other column.
-Tables that quote cells of others are left out of the sums below.
+Every table is shown at the largest scale that the ledger holds. *Exact*: our mean, rounded, is the printed value. *2 SE*: otherwise the
+difference is within two standard errors, those of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
+*Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. *Stale* cells rest on runs made before a
+change of code or config, and are in no other column. *Order*: Kendall's tau between our order of rows and the printed one, the mean over columns; 1 is the same order, 0 none, -1 the opposite.
 
-| table | source | scale | printed | computed | as printed | two errors | two deviations | known | differ | stale | order |
-|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+Names begin with the paper's: ` + "`enriching`" + ` (Zhang and Sugiyama 2024), ` + "`lsbd-vae`" + ` (Tonnaer et al. 2022), ` + "`lsbd-metric`" + ` (Pérez Rey et al. 2020), ` + "`hierarchical`" + ` (Ross and Doshi-Velez 2021), ` + "`negative-free`" + ` (Cao et al. 2022); their numbers are
+the paper's.
+
+| table | scale | printed | computed | exact | 2 SE | 2 SD | known | differ | stale | order |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
 func writeTables(b *strings.Builder, results []*tables.Result) (total [2]Summary) {
@@ -146,7 +159,7 @@ func writeTables(b *strings.Builder, results []*tables.Result) (total [2]Summary
 		if tau, n := meanTau(Orders(r)); n > 0 {
 			order = fmt.Sprintf("%.2f", tau)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |\n", r.Name, r.Source, r.Scale, s.Printed, s.Computed,
+		fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |\n", r.Name, r.Scale, s.Printed, s.Computed,
 			s.Same, s.Near, s.Within, s.Known, s.Differs(), s.Stale, order)
 		if r.Quotes() { // its cells are counted with the tables that it quotes
 			continue
@@ -209,7 +222,31 @@ Kendall's tau between our values and the printed ones over the rows of a table, 
 	}
 }
 
-func writeFindings(b *strings.Builder, results []*tables.Result, papers []Paper) error {
+// writeVerdicts counts the findings of each paper by verdict.
+func writeVerdicts(b *strings.Builder, papers []Paper, verdicts [][]Verdict) {
+	b.WriteString("\n| findings of | in all | hold | do not | undecided | no values |\n|---|---:|---:|---:|---:|---:|\n")
+	for i, p := range papers {
+		n := map[Verdict]int{}
+		for _, v := range verdicts[i] {
+			n[v]++
+		}
+		fmt.Fprintf(b, "| [%s](#%s) | %d | %d | %d | %d | %d |\n", p.Name, anchor(p.Name), len(verdicts[i]), n[Holds], n[Fails], n[Undecided], n[Missing])
+	}
+}
+
+// anchor is what a heading is linked by.
+func anchor(heading string) string {
+	keep := func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}
+	return strings.Map(keep, strings.ReplaceAll(heading, " ", "-"))
+}
+
+// writeFindings writes the findings with their tests, and returns the verdicts of each paper.
+func writeFindings(b *strings.Builder, results []*tables.Result, papers []Paper) (verdicts [][]Verdict, err error) {
 	b.WriteString(`
 ## What the papers find
 
@@ -223,13 +260,15 @@ randomness, its sign counts. A finding **holds** if all its inequalities do, it 
 		return nil, fmt.Errorf("there is no result of the table %q", name)
 	}
 	for _, p := range papers {
+		var list []Verdict
 		fmt.Fprintf(b, "\n### %s\n\n*%s*\n\n", p.Name, p.Title)
 		for i := range p.Findings {
 			f := &p.Findings[i]
 			j, err := Judge(f, open)
 			if err != nil {
-				return fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
+				return nil, fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
 			}
+			list = append(list, j.Verdict)
 			fmt.Fprintf(b, "%d. %s (%s): **%s**\n", i+1, f.Claim, f.Section, j.Verdict)
 			for k, o := range j.Tests {
 				fmt.Fprintf(b, "    * %s: `%s`, %s, %s\n", o.Verdict, f.Tests[k].Table, o.Scale, o.Numbers)
@@ -238,6 +277,7 @@ randomness, its sign counts. A finding **holds** if all its inequalities do, it 
 				fmt.Fprintf(b, "    * %s\n", f.Remark)
 			}
 		}
+		verdicts = append(verdicts, list)
 	}
-	return nil
+	return verdicts, nil
 }
