@@ -1,0 +1,96 @@
+package tables_test
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/ledger"
+	. "github.com/unravel-ml/unravel/tables"
+)
+
+// A contribution is refused where it is not what the table plans.
+func TestAcceptMistakes(t *testing.T) {
+	dir := t.TempDir()
+	table := mustOpen(t, t.TempDir())
+	makeRuns(t, table, dir, false, 1)
+	var good bytes.Buffer
+	if err := contributed(t, table, dir).Write(&good); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		change func(r *ledger.Run)
+		want   string
+	}{
+		{func(*ledger.Run) {}, ""},
+		{func(r *ledger.Run) { r.Scale = "huge" }, `run a_one_quick_seed0: table kept: there is no scale "huge"`},
+		{func(r *ledger.Run) { r.Settings = strings.Repeat("0", 16) }, "the table kept has no run with its settings"},
+		{func(r *ledger.Run) { r.Seed = 1 }, "hash: that of its config is "},
+		{func(r *ledger.Run) { r.Generation = 1 }, "generation: it is 1, and that of this code is "},
+		{func(r *ledger.Run) { r.Generation = 2 }, ""}, // later changes touch none of its parts
+		{func(r *ledger.Run) { r.Machine = nil }, "machine, version or begun"},
+		{func(r *ledger.Run) { r.Version = "/home/me/unravel" }, "is a path of a machine"},
+		{func(r *ledger.Run) { r.Codes = "" }, "codes or parameters"},
+		{func(r *ledger.Run) { r.Metrics = r.Metrics[1:] }, "metrics: there are 2; want 3"},
+		{func(r *ledger.Run) { r.Metrics[0].Name = "mig" }, `metrics: number 1 is "mig"; want "variance"`},
+		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has a number that is not finite"},
+	} {
+		f, err := ledger.Read("f", bytes.NewReader(good.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.change(&f.Runs[0])
+		if err := table.Accept(f); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v; want %s", err, test.want)
+		}
+	}
+	if err := table.Accept(&ledger.File{}); err == nil {
+		t.Error("an empty contribution is accepted")
+	}
+}
+
+// A run that another table has recorded without a metric of a column is made again, and replaces the record if it has all metrics of it.
+func TestLedgerMetrics(t *testing.T) {
+	base, dir, other := t.TempDir(), t.TempDir(), t.TempDir()
+	table := mustOpen(t, base)
+	makeRuns(t, table, dir, false, 0)
+	put(t, table, contributed(t, table, dir))
+	want := fromLedger(t, table)
+	const sap = "columns:\n  - {label: SAP, group: others, metric: sap}\n"
+
+	few := mustOpen(t, base, "columns:\n", sap, "  - {label: Var., group: modularity, metric: variance, transform: exp(-x)}\n", "")
+	makeRuns(t, few, other, false, 0)
+	if err := few.Accept(contributed(t, few, other)); err == nil || !strings.Contains(err.Error(), "metrics: it lacks one that the ledger's record has; want it in also of the table or of the row: variance: ") {
+		t.Errorf("without the variance: %v", err)
+	}
+	also := mustOpen(t, base, "columns:\n", "also: [sap]\ncolumns:\n")
+	if left, err := also.Unrecorded(Options{Ledger: also.Ledger()}); err != nil || len(left) != 0 {
+		t.Errorf("%s left for a metric of no column, %v", names(left), err)
+	}
+
+	more := mustOpen(t, base, "columns:\n", sap)
+	if left, err := more.Unrecorded(Options{Ledger: more.Ledger()}); err != nil || len(left) != 12 {
+		t.Errorf("%s left, %v; want all 12", names(left), err)
+	}
+	if c := fromLedger(t, more).Cell("a", "SAP, one"); c.Ours != nil {
+		t.Errorf("%+v before it is measured", c)
+	}
+	runs := t.TempDir()
+	makeRuns(t, more, runs, false, 0)
+	f := contributed(t, more, runs)
+	if err := more.Accept(f); err != nil || len(f.Runs) != 12 {
+		t.Fatalf("%d runs, %v", len(f.Runs), err)
+	}
+	put(t, more, f)
+	more, table = mustOpen(t, base, "columns:\n", sap), mustOpen(t, base)
+	if left, err := more.Unrecorded(Options{Ledger: more.Ledger()}); err != nil || len(left) != 0 {
+		t.Errorf("%s left, %v", names(left), err)
+	}
+	if c := fromLedger(t, more).Cell("a", "SAP, one"); c.Ours == nil {
+		t.Errorf("%+v after it is measured", c)
+	}
+	if c, old := fromLedger(t, table).Cell("b", "MIG, two"), want.Cell("b", "MIG, two"); *c.Ours != *old.Ours || c.Status != old.Status {
+		t.Errorf("%+v in the other table; want %+v", c, old)
+	}
+}
