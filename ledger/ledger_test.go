@@ -139,6 +139,15 @@ func TestBook(t *testing.T) {
 	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
 		t.Errorf("%+v", r)
 	}
+	few := oneFile()
+	few.Runs[0].Metrics, few.Runs[0].Seconds = few.Runs[0].Metrics[:len(few.Runs[0].Metrics)-1], 6
+	b, err = Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, few))}, "x/b.jsonl": {Data: []byte(written(t, first))}}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
+		t.Errorf("of two records of a generation that of fewer metrics counts: %+v", r)
+	}
 	if _, err := Open(fstest.MapFS{"y/a.jsonl": {Data: []byte("no\n")}}, "y"); err == nil || !strings.Contains(err.Error(), "y/a.jsonl:1: ") {
 		t.Error(err)
 	}
