@@ -4,7 +4,7 @@
 // Two micro-kernels carry the products, in place: neither image patches nor matrices are copied into panels first.
 // Matrices use panel, which multiplies rows or columns at even distances by a panel of columns, 12 rows by 32 columns at a
 // time in AVX-512; convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in assembly for
-// each instruction set (written by tools/kernelgen) and in Go; the variable UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one.
+// each instruction set (written by tools/external/kernelgen) and in Go; the variable UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
 // Winograd's F(2x2, 2x2), which takes 9 products in place of 16 and keeps exact zeros, and their gradients by F(4x4, 2x2), which takes 25
@@ -20,8 +20,8 @@
 // equal, bit for bit, for any GOMAXPROCS.
 package kernel
 
-//go:generate go run -C ../../tools ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
-//go:generate go run -C ../../tools ./kernelgen -isa avx2 -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel
-//go:generate go run -C ../../tools ./kernelgen -isa bf16 -out ../internal/kernel/bf16_amd64.s -stubs ../internal/kernel/bf16_amd64.go -pkg kernel
-//go:generate go run -C ../../tools ./kernelgen -isa neon -out ../internal/kernel/neon_arm64.s -stubs ../internal/kernel/neon_arm64.go
-//go:generate go run -C ../../tools ./kernelgen -dispatch ../internal/kernel
+//go:generate go run -C ../../tools/external ./kernelgen -isa avx512 -out ../../internal/kernel/avx512_amd64.s -stubs ../../internal/kernel/avx512_amd64.go -pkg kernel
+//go:generate go run -C ../../tools/external ./kernelgen -isa avx2 -out ../../internal/kernel/avx2_amd64.s -stubs ../../internal/kernel/avx2_amd64.go -pkg kernel
+//go:generate go run -C ../../tools/external ./kernelgen -isa bf16 -out ../../internal/kernel/bf16_amd64.s -stubs ../../internal/kernel/bf16_amd64.go -pkg kernel
+//go:generate go run -C ../../tools/external ./kernelgen -isa neon -out ../../internal/kernel/neon_arm64.s -stubs ../../internal/kernel/neon_arm64.go
+//go:generate go run -C ../../tools/external ./kernelgen -dispatch ../../internal/kernel

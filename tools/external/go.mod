@@ -1,4 +1,4 @@
-module github.com/unravel-ml/unravel/tools
+module github.com/unravel-ml/unravel/tools/external
 
 go 1.26.0
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/tools/kernelgen/neon"
+	"github.com/unravel-ml/unravel/tools/external/kernelgen/neon"
 )
 
 // Blocks of a tile: 4 rows and 16 columns have 16 accumulators, and leave 16 registers to operands.

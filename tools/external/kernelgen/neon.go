@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 
-	"github.com/unravel-ml/unravel/tools/kernelgen/neon"
+	"github.com/unravel-ml/unravel/tools/external/kernelgen/neon"
 )
 
 // context is where avo's functions gather instructions; avo exports it for no other use than its own printers.

@@ -1,0 +1,38 @@
+// Package long divides tests into the default ones and the complete ones.
+//
+// go test runs the default tests; a test binary that imports this package also takes the flag -long, which runs everything:
+//
+//	go test ./train -long
+//
+// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]).
+package long
+
+import (
+	"flag"
+	"testing"
+)
+
+var complete = flag.Bool("long", false, "run the complete tests: every case, and those that take long")
+
+// Enabled reports whether the complete tests run.
+func Enabled() bool { return *complete }
+
+// Only skips a test unless the complete tests run.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Enabled() {
+		t.Skip("a complete test: it runs with -long")
+	}
+}
+
+// Sample returns n of the cases, evenly spaced with the first and the last among them, or all cases if the complete tests run.
+func Sample[T any](cases []T, n int) []T {
+	if Enabled() || n >= len(cases) {
+		return cases
+	}
+	sample := make([]T, n)
+	for i := range sample {
+		sample[i] = cases[i*(len(cases)-1)/max(n-1, 1)]
+	}
+	return sample
+}
