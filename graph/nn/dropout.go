@@ -24,6 +24,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 	case x == nil || x.Dims() < 1:
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows or images", shapeOf(x)))
 	case rate == 0 || !g.Training || g.follows || g.IsFrozen(name):
+		g.idle = append(g.idle, idleDropout{x, name, rate})
 		return x, nil
 	}
 	input := name + "/mask"
@@ -42,6 +43,13 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 	g.masks = append(g.masks, m)
 	y, err := layer.Dropout(x, node)
 	return named(y, name, err)
+}
+
+// idleDropout is a dropout that leaves x as it is. It has no operation, and [Summarise] lists it all the same.
+type idleDropout struct {
+	x    *gorgonia.Node
+	name string
+	rate float64
 }
 
 // Mask is the input of a [Dropout].

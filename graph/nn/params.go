@@ -94,6 +94,7 @@ type Graph struct {
 	prefix  string // of EMA targets: begins the names of its parameters, which follow those without it
 	running []Running
 	masks   []*Mask
+	idle    []idleDropout
 }
 
 // NewGraph returns an empty graph over a set of parameters.

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -22,12 +23,13 @@ type LayerSummary struct {
 
 // Summarise lists the layers of a network from its graph, in the order of the computation: the operations between in
 // and out, joined by layer. A layer is named by its parameters, or by the node. It works for any network that is made of
-// operations of packages graph and layer.
+// operations of packages graph and layer. A dropout, which only acts in training, has a row too.
 //
 // Dense layers and convolutions count 2 FLOP for every product of their matrices (biases and activations that they
 // include are free), copies none, and other operations 1 for each element of the larger of input and result.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
 	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in, seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
+	s.addIdle(in)
 	s.visit(out)
 	return s.rows
 }
@@ -54,6 +56,16 @@ func (s *summary) visit(n *gorgonia.Node) {
 		operands = append(operands, child)
 	}
 	s.add(n, operands)
+	s.addIdle(n)
+}
+
+// addIdle adds a row for each dropout that leaves a node as it is.
+func (s *summary) addIdle(n *gorgonia.Node) {
+	for _, d := range s.graph.idle {
+		if d.x == n {
+			s.rows = append(s.rows, LayerSummary{Name: d.name, Operation: fmt.Sprintf("dropout %v, in training", d.rate), Output: slices.Clone(n.Shape()[1:])})
+		}
+	}
 }
 
 // add adds an operation to the row of its layer.

@@ -12,11 +12,13 @@ import (
 )
 
 func TestSummaries(t *testing.T) {
-	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(encoderOf(t, `[{conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu},
+	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(encoderOf(t, `[{dropout: 0.5}, {conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {dropout: 0.2},
 		{pool: {kind: max, size: 3}}, {residual: {layers: [{conv: {channels: 4, kernel: 1}}]}}, {dense: {units: 5, bias: false}}]`), tensor.Shape{7, 6, 3}))
 	want := []nn.LayerSummary{
+		{"encoder/dropout1", "dropout 0.5, in training", []int{7, 6, 3}, 0, 0},
 		{"encoder/conv1", "convolution 3x3, stride 2", []int{4, 3, 4}, 9 * 3 * 4, 2 * 9 * 3 * 48},
 		{"encoder/norm1", "batch norm, gelu", []int{4, 3, 4}, 8, 2 * 48},
+		{"encoder/dropout2", "dropout 0.2, in training", []int{4, 3, 4}, 0, 0},
 		{"encoder/pool1", "pool, stride 3", []int{2, 1, 4}, 0, 48},
 		{"encoder/residual1/conv1", "convolution 1x1", []int{2, 1, 4}, 20, 2 * 4 * 8},
 		{"encoder/residual1", "add, relu", []int{2, 1, 4}, 0, 8},
