@@ -38,7 +38,7 @@ func (f *simulateFlag) simulate(ctx context.Context, log io.Writer, dir string, 
 		}
 		costs[i] = place
 	}
-	list, err := forecasts(ctx, log, dir, chosen, max(1, runtime.GOMAXPROCS(0)/int(f.machines.Threads)), true)
+	list, err := forecasts(ctx, log, dir, chosen, forecasting{jobs: max(1, runtime.GOMAXPROCS(0)/int(f.machines.Threads)), elsewhere: true, rehearse: true})
 	if err != nil {
 		return nil, err
 	}

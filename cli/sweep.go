@@ -9,10 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -20,12 +18,12 @@ import (
 
 // sweepCommand is `unravel sweep FILE`.
 type sweepCommand struct {
-	File   string `arg:"" name:"config" help:"YAML file of the sweep (see docs/sweeps.md)."`
-	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
-	DryRun bool   `help:"List the runs that would be made with an estimate of their time; run nothing."`
-	Retry  bool   `help:"Repeat failed runs too."`
+	File  string `arg:"" name:"config" help:"YAML file of the sweep (see docs/sweeps.md)."`
+	Jobs  int    `default:"1" help:"Number of runs at a time, which share the processors."`
+	Retry bool   `help:"Repeat failed runs too."`
+	dryRunFlags
 
-	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; run nothing. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder; those that are absent are assumptions about a usual cluster, which are printed (see docs/scale.md)."`
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; make none, but rehearse runs whose time no finished run tells. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder; those that are absent are assumptions about a usual cluster, which are printed (see docs/scale.md)."`
 
 	Out  string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
@@ -39,7 +37,7 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if c.Jobs < 1 {
 		return usagef("--jobs %d: want 1 or more", c.Jobs)
 	}
-	if err := c.check(c.Jobs); err != nil {
+	if err := errors.Join(c.check(c.Jobs), c.checkRehearse()); err != nil {
 		return err
 	}
 	if err := c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.machines != nil, "--json": c.JSON, "--serve": c.Serve}); err != nil {
@@ -126,6 +124,7 @@ type sweepRun struct {
 	State   sweep.State        `json:"state"`
 	Error   string             `json:"error,omitempty"`
 	Seconds float64            `json:"seconds,omitempty"`
+	Unknown bool               `json:"unknown,omitempty"` // a dry run knows no time
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }
@@ -179,12 +178,13 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 
 // dryRun lists the runs that would be made.
 func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run) error {
-	list, err := forecasts(ctx, s.log, c.Out, runs, c.Jobs, c.On != "")
+	list, err := forecasts(ctx, s.log, c.Out, runs, forecasting{jobs: c.Jobs, elsewhere: c.On != "", rehearse: c.Rehearse})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(map[string]any{"dir": c.Out, "runs": forecastRuns(list), "seconds": total(list, c.Jobs).Seconds()})
+		known, unknown := total(list, c.Jobs)
+		return json.NewEncoder(s.out).Encode(map[string]any{"dir": c.Out, "runs": forecastRuns(list), "seconds": known.Seconds(), "unknown": unknown})
 	}
 	return printForecasts(s.out, list, c.Jobs)
 }
@@ -193,76 +193,9 @@ func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run)
 func forecastRuns(list []sweep.Forecast) []sweepRun {
 	var runs []sweepRun
 	for _, f := range list {
-		runs = append(runs, sweepRun{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds()})
+		runs = append(runs, sweepRun{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
 	}
 	return runs
-}
-
-// rehearsing is when a dry run stops to rehearse kinds of runs that it has not rehearsed yet.
-const rehearsing = time.Minute
-
-// forecasts estimates the times of runs, by rehearsals in processes of their own, whose progress it logs. Runs that are made elsewhere may want a precision that this processor
-// lacks; they are rehearsed in float32.
-func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, jobs int, elsewhere bool) ([]sweep.Forecast, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	rehearse := sweep.RehearseProcesses(program, "rehearse")
-	progress := newSweepProgress(log)
-	defer progress.clear()
-	how := sweep.Forecasting{Jobs: jobs, Rehearse: rehearse, Limit: rehearsing, Observe: progress.rehearsal}
-	if elsewhere {
-		if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
-			progress.say("mixed precision is not to be had here: its runs are estimated in float32")
-		}
-		how.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
-			return rehearse(ctx, train.Here(c), threads, alone)
-		}
-	}
-	list, err := sweep.Forecasts(ctx, dir, runs, how)
-	like := 0
-	for _, f := range list {
-		if f.Like != "" {
-			like++
-		}
-	}
-	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, counted(like, "run"))
-	}
-	return list, err
-}
-
-// total estimates the time of runs made several at a time.
-func total(list []sweep.Forecast, jobs int) time.Duration {
-	takes := make([]time.Duration, len(list))
-	for i, f := range list {
-		takes[i] = f.Takes
-	}
-	return sweep.Span(takes, jobs)
-}
-
-// printForecasts prints forecasts as a table.
-func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")
-	missing := 0
-	for _, f := range list {
-		takes := "-"
-		if f.State != sweep.Finished {
-			missing++
-			takes = span(f.Takes.Seconds())
-			if f.Like != "" {
-				takes += ", as " + f.Like
-			}
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%d of %d runs to make, about %s with %d at once\n", missing, len(list), total(list, jobs).Round(time.Second), jobs)
-	return err
 }
 
 // rehearseCommand is a process that estimates the time of a run.

@@ -39,6 +39,10 @@ func writeSweep(t *testing.T, text string) (file, dir string) {
 func TestSweepCommand(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
 	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
+	if !strings.Contains(o.out, "weight1_seed0  unfinished  unknown\n") || !strings.Contains(o.out, "4 of 4 runs to make, in an unknown time; --rehearse") || o.log != "" {
+		t.Error(o)
+	}
+	o = succeed(t, "sweep", file, "--out", dir, "--dry-run", "--rehearse")
 	if lines := strings.Split(o.out, "\n"); len(lines) != 7 || !strings.HasPrefix(lines[1], "weight1_seed0  unfinished  ") || !strings.HasPrefix(lines[5], "4 of 4 runs to make, about ") {
 		t.Error(o)
 	}
@@ -190,6 +194,13 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 	return own
 }
 
+// withFull adds the scale full, of three seeds, to a table of writeOwnTable.
+func withFull(t *testing.T, own string) {
+	t.Helper()
+	text := string(readFile(t, own))
+	writeFile(t, own, []byte(strings.Replace(text, "quick: {seeds: 2}", "quick: {seeds: 2}, full: {seeds: 3}", 1)))
+}
+
 // A table trains what it needs, once, and shows what there is where it should not.
 func TestTableTrains(t *testing.T) {
 	file, dir := writeSweep(t, "")
@@ -197,7 +208,7 @@ func TestTableTrains(t *testing.T) {
 	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || exists(dir) {
 		t.Error(o)
 	}
-	if o := succeed(t, "table", own, "--runs", dir, "--dry-run"); !strings.Contains(o.out, "2 of 2 runs to make") || exists(dir) {
+	if o := succeed(t, "table", own, "--runs", dir, "--dry-run", "--rehearse"); !strings.Contains(o.out, "2 of 2 runs to make, about ") || exists(dir) {
 		t.Error(o)
 	}
 	o := succeed(t, "table", own, "--runs", dir, "--jobs", "2")
@@ -214,6 +225,15 @@ func TestTableTrains(t *testing.T) {
 	if after, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json")); err != nil || !after.ModTime().Equal(info.ModTime()) {
 		t.Error("a run was made twice")
 	}
+	withFull(t, own)
+	checkMistake(t, call(t, "table", own, "--runs", dir+"2", "--scale", "full"), 2, "own trains at the scale full: 3 of 3 runs to make, in an unknown time: want --yes")
+	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || exists(dir+"2") {
+		t.Error(o)
+	}
+	if o := succeed(t, "table", own, "--runs", dir, "--scale", "full", "--yes"); !strings.Contains(o.out, "3 of 3 runs not converged") {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "table", own, "--rehearse"), 2, "--rehearse belongs to --dry-run")
 	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
 	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")

@@ -18,14 +18,15 @@ import (
 // tableCommand is `unravel table [NAME]`.
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
-	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made. If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
+	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made; above quick the command asks first (see --yes). If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
 	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
-	NoRun  bool `help:"Train nothing: show the cells whose runs exist."`
-	DryRun bool `help:"List the runs that would be made with an estimate of their time; make none."`
+	NoRun bool `help:"Train nothing: show the cells whose runs exist."`
+	dryRunFlags
+	Yes bool `short:"y" help:"Train the missing runs of a scale above quick without asking. Without a terminal such a scale needs it."`
 
-	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs of the table, also those in the ledger, would take on the machines of a cluster, and what would be the limit; make none. Without a table: of each table that trains. Further keys as of unravel sweep --simulate."`
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs of the table, also those in the ledger, would take on the machines of a cluster, and what would be the limit; make none, but rehearse runs whose time no finished run tells. Without a table: of each table that trains. Further keys as of unravel sweep --simulate."`
 
 	Runs  string    `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
 	Jobs  countFlag `placeholder:"N" help:"Number of runs at a time, which share the processors; if absent, 1."`
@@ -69,12 +70,12 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		return c.checkAll(ctx, s)
 	}
 	if c.Name == "" {
-		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.clusterFlags != (clusterFlags{}) {
+		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.clusterFlags != (clusterFlags{}) {
 			return usagef("flags such as --out and --no-run belong to a table; want its name")
 		}
 		return c.list(ctx, s)
 	}
-	if err := c.check(c.jobs()); err != nil {
+	if err := errors.Join(c.check(c.jobs()), c.checkRehearse()); err != nil {
 		return err
 	}
 	if err := c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""}); err != nil {
@@ -116,6 +117,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	start := time.Now()
 	failed, err := c.train(ctx, t, s)
+	if errors.Is(err, errDeclined) {
+		return nil
+	}
 	if err != nil || c.DryRun || c.clusterFlags.Print {
 		return err
 	}

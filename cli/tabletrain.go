@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/sweep"
@@ -86,11 +89,14 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 		return nil, err
 	}
 	if c.DryRun {
-		list, err := forecasts(ctx, s.log, c.Runs, runs, c.jobs(), c.On != "")
+		list, err := c.forecasts(ctx, t, s, runs)
 		if err != nil {
 			return nil, err
 		}
 		return nil, printForecasts(s.out, list, c.jobs())
+	}
+	if err := c.ask(ctx, t, s, runs); err != nil {
+		return nil, err
 	}
 	if c.On != "" {
 		return c.onCluster(ctx, t, s, runs)
@@ -102,9 +108,46 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	return failures(outcomes, c.Runs), err
 }
 
+// errDeclined reports that the user said no to training.
+var errDeclined = errors.New("nothing was trained")
+
+// ask asks whether to train the missing runs of a scale above quick.
+func (c *tableCommand) ask(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) error {
+	if c.Yes || c.Scale == tables.QuickScale || c.Index.set || c.clusterFlags.Print { // a task was asked about when it was submitted
+		return nil
+	}
+	c.Rehearse = false
+	list, err := c.forecasts(ctx, t, s, runs)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(f sweep.Forecast) bool { return f.State != sweep.Finished && (f.State != sweep.Failed || c.Retry) }) {
+		return nil
+	}
+	yes, err := confirm(ctx, s.log, fmt.Sprintf("the table %s trains at the scale %s: %s", t.Name, c.Scale, toMake(list, c.jobs())), "--yes to train, or --dry-run to list the runs")
+	if err == nil && !yes {
+		err = errDeclined
+	}
+	return err
+}
+
+// forecasts estimates the times of runs of a table: by finished runs, by the ledger, and by rehearsals if the user wants them.
+func (c *tableCommand) forecasts(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) ([]sweep.Forecast, error) {
+	cores, err := t.CoreSeconds(c.Scale)
+	if err != nil {
+		return nil, err
+	}
+	threads := max(1, runtime.GOMAXPROCS(0)/c.jobs())
+	times := func(r sweep.Run) (time.Duration, bool) {
+		seconds, ok := cores(r)
+		return time.Duration(seconds / float64(threads) * float64(time.Second)), ok
+	}
+	return forecasts(ctx, s.log, c.Runs, runs, forecasting{jobs: c.jobs(), elsewhere: c.On != "", rehearse: c.Rehearse, times: times})
+}
+
 // onCluster makes the missing runs of a table as tasks.
 func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) (failed, err error) {
-	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)}
+	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)} // tasks do not ask
 	if c.Fresh {
 		args = append(args, "--fresh")
 	}
@@ -138,7 +181,7 @@ func (c *tableCommand) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
 
-// choose sets the scale, if no flag does: the smallest one of what is to be trained, else the largest one that there is something of.
+// choose picks the scale when no flag does: the smallest if runs must be trained, otherwise the largest with results.
 func (c *tableCommand) choose(t *tables.Table) error {
 	if c.scaled = c.Scale != ""; c.scaled {
 		return nil

@@ -18,6 +18,12 @@ import (
 // onTerminal runs a command line with a terminal of so many columns for all of its output, and returns what is drawn there.
 func onTerminal(t *testing.T, columns uint16, args ...string) string {
 	t.Helper()
+	return typing(t, "", columns, args...)
+}
+
+// typing runs a command line on a terminal where somebody types a text.
+func typing(t *testing.T, typed string, columns uint16, args ...string) string {
+	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("there are no terminals here:", err)
@@ -37,6 +43,11 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
+	defer func(before *os.File) { os.Stdin = before }(os.Stdin)
+	os.Stdin = terminal
+	if _, err := control.WriteString(typed); err != nil {
+		t.Fatal(err)
+	}
 	var text bytes.Buffer
 	drawn := make(chan struct{})
 	go func() {
@@ -52,6 +63,25 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 		t.Fatalf("unravel %s: exit code %d\n%s", strings.Join(args, " "), code, text.String())
 	}
 	return text.String()
+}
+
+// A table asks on a terminal before it trains at a large scale.
+func TestTableAsks(t *testing.T) {
+	file, dir := writeSweep(t, "")
+	own := writeOwnTable(t, filepath.Dir(file))
+	withFull(t, own)
+	const question = "the table own trains at the scale full: 3 of 3 runs to make, in an unknown time? [y/N] "
+	for _, typed := range []string{"\n", "n\n", "x\n"} {
+		if text := typing(t, typed, 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || exists(dir) {
+			t.Errorf("the answer %q: a folder exists: %t\n%s", typed, exists(dir), text)
+		}
+	}
+	if text := typing(t, "y\n", 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || !exists(filepath.Join(dir, "r_full_seed2")) {
+		t.Errorf("the answer yes: %s", text)
+	}
+	if text := typing(t, "", 80, "table", own, "--runs", dir, "--scale", "full"); strings.Contains(text, "y/N") {
+		t.Errorf("a question where nothing is left to train: %s", text)
+	}
 }
 
 // After training the screen shows the last losses, and what is at work: nothing is silent but for short.

@@ -20,10 +20,11 @@ import (
 // Forecast is the state of a run and the time that it would take.
 type Forecast struct {
 	Run
-	State State         // in the folder
-	Dir   string        // empty: it has no folder yet
-	Takes time.Duration // 0: it is finished
-	Like  string        // the run whose rehearsal stands for its own, for which no time was left; empty: its time is from runs of equal cost
+	State   State         // in the folder
+	Dir     string        // empty: it has no folder yet
+	Takes   time.Duration // 0: it is finished, or its time is unknown
+	Unknown bool          // no run of equal cost has ended, and none was rehearsed
+	Like    string        // the run whose rehearsal stands for its own, for which no time was left; empty: its time is from runs of equal cost
 }
 
 // Rehearser estimates the time of a run on a number of threads; alone: of its training only. See [train.Rehearse].
@@ -31,16 +32,18 @@ type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool
 
 // Forecasting is how [Forecasts] estimates times.
 type Forecasting struct {
-	Jobs     int                             // concurrent runs
-	Rehearse Rehearser                       // nil: [train.Rehearse] in this process, alone
-	Limit    time.Duration                   // no rehearsal but the first begins later; 0: none is too late
-	Observe  func(run string, nth, most int) // is called when a rehearsal begins, of so many at most; nil: nobody looks
+	Jobs     int                               // concurrent runs
+	Times    func(r Run) (time.Duration, bool) // the time of a run that is known elsewhere, such as in a ledger; nil: none is
+	Rehearse Rehearser                         // nil: nothing is rehearsed, and times stay unknown
+	Limit    time.Duration                     // no rehearsal but the first begins later; 0: none is too late
+	Observe  func(run string, nth, most int)   // is called when a rehearsal begins, of so many at most; nil: nobody looks
 }
 
-// Forecasts lists what Execute would do, and estimates the time of each missing run from finished runs of equal cost ([CostOf]); failing that, it
-// rehearses a run of each cost, as many at once as there will be. What follows training is rehearsed once for runs of the same data, model and metrics.
-// Each rehearsal is of the run least like those before it; when the limit has passed, the others take as long as the rehearsed one most like them.
-// Nothing is written to the folder.
+// Forecasts lists what Execute would do, and estimates the time of each missing run from finished runs of equal cost ([CostOf]), or by Times.
+// With a Rehearser it rehearses a run of each remaining cost, as many at once as there will be; without one, the times of these runs are unknown.
+//
+// What follows training is rehearsed once for runs of the same data, model and metrics. Each rehearsal is of the run least like the rehearsed ones.
+// When the limit has passed, the other runs take as long as the rehearsed run most like them. Forecasts writes nothing to the folder.
 func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
@@ -69,15 +72,23 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		}
 		if f.State != Finished {
 			missing++
-			if costs[i] = CostOf(r); known[costs[i]] == nil {
+			if costs[i] = CostOf(r); known[costs[i]] == nil && how.Times != nil {
+				if takes, ok := how.Times(r); ok {
+					known[costs[i]] = &average{}
+					known[costs[i]].add(takes.Seconds())
+				}
+			}
+			if known[costs[i]] == nil {
 				unknown.add(costs[i], r)
 			}
 		}
 		list = append(list, f)
 	}
 	how.Jobs = max(1, min(how.Jobs, missing))
-	if err := unknown.rehearse(ctx, &rehearsals{Forecasting: how, ends: map[string]*train.Estimate{}}); err != nil {
-		return nil, err
+	if how.Rehearse != nil {
+		if err := unknown.rehearse(ctx, &rehearsals{Forecasting: how, ends: map[string]*train.Estimate{}}); err != nil {
+			return nil, err
+		}
 	}
 	for i := range list {
 		f := &list[i]
@@ -85,13 +96,16 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 			continue
 		}
 		seconds := 0.0
-		if k := unknown.find(costs[i]); k != nil {
+		switch k := unknown.find(costs[i]); {
+		case k == nil:
+			seconds = known[costs[i]].mean()
+		case how.Rehearse == nil:
+			f.Unknown = true
+		default:
 			seconds = k.seconds()
 			if k.estimate == nil {
 				f.Like = k.nearest.run.Name
 			}
-		} else {
-			seconds = known[costs[i]].mean()
 		}
 		f.Takes = time.Duration(seconds * float64(time.Second))
 	}
@@ -126,20 +140,13 @@ func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 
 // together makes as many rehearsals of a run at once as there are jobs, and returns the slowest.
 func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
-	threads, jobs, rehearse := max(1, runtime.GOMAXPROCS(0)/r.Jobs), r.Jobs, r.Rehearse
-	if rehearse == nil {
-		jobs = 1
-		rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
-			c.Train.Threads = threads
-			return train.Rehearse(ctx, c, alone)
-		}
-	}
+	threads := max(1, runtime.GOMAXPROCS(0)/r.Jobs)
 	var lock sync.Mutex
 	var failed error
 	var all sync.WaitGroup
-	for range jobs {
+	for range r.Jobs {
 		all.Go(func() {
-			e, err := rehearse(ctx, run.Config, threads, alone)
+			e, err := r.Rehearse(ctx, run.Config, threads, alone)
 			lock.Lock()
 			defer lock.Unlock()
 			switch {

@@ -274,6 +274,33 @@ func TestSpan(t *testing.T) {
 	}
 }
 
+// rehearseHere rehearses in this process, where rehearsals take turns.
+var rehearseHere Rehearser = func() Rehearser {
+	var lock sync.Mutex
+	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		c.Train.Threads = threads
+		return train.Rehearse(ctx, c, alone)
+	}
+}()
+
+// Without a rehearser, times are from finished runs of equal cost, or known elsewhere, or unknown.
+func TestForecastsReadOnly(t *testing.T) {
+	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 2}, {name: c, train.epochs: 3}, {name: d, train.optimizer.adam.lr: 0.5, seeds: 1}]\n"), t.TempDir()
+	if _, err := Execute(t.Context(), dir, runs[:1], Options{}); err != nil {
+		t.Fatal(err)
+	}
+	times := func(r Run) (time.Duration, bool) { return 7 * time.Minute, r.Name == "b" }
+	list, err := Forecasts(t.Context(), dir, runs, Forecasting{Times: times})
+	if err != nil || len(list) != 4 {
+		t.Fatal(list, err)
+	}
+	if list[0].State != Finished || list[1].Takes != 7*time.Minute || list[1].Unknown || !list[2].Unknown || list[3].Unknown || list[3].Takes <= 0 {
+		t.Errorf("got %+v", list)
+	}
+}
+
 func TestForecasts(t *testing.T) {
 	runs, dir := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), dir, runs[:1], Options{}); err != nil {
@@ -283,7 +310,7 @@ func TestForecasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2})
+	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere})
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
 	}
@@ -301,7 +328,7 @@ func TestForecasts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Forecasts(ctx, t.TempDir(), runs, Forecasting{}); !errors.Is(err, train.ErrStopped) {
+	if _, err := Forecasts(ctx, t.TempDir(), runs, Forecasting{Rehearse: rehearseHere}); !errors.Is(err, train.ErrStopped) {
 		t.Error(err)
 	}
 }

@@ -147,8 +147,7 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	l := &recorded{book: book, plans: p.plans}
 	var list []Planned
 	for _, o := range outlines {
-		kind, _, _ := strings.Cut(o.Name, "_"+scale+"_seed")
-		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kind}
+		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kindOf(o.Name, scale)}
 		r, _, err := l.current(o)
 		if err != nil {
 			return nil, err
@@ -164,6 +163,31 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// CoreSeconds returns a function that tells how many seconds of a core a run of a scale takes: the mean of the ledger's runs of the same row.
+func (t *Table) CoreSeconds(scale string) (func(sweep.Run) (float64, bool), error) {
+	list, err := t.Planned(scale)
+	if err != nil {
+		return nil, err
+	}
+	sums, counts := map[string]float64{}, map[string]float64{}
+	for _, p := range list {
+		if p.Seconds > 0 {
+			sums[p.Kind] += p.Seconds
+			counts[p.Kind]++
+		}
+	}
+	return func(r sweep.Run) (float64, bool) {
+		kind := kindOf(r.Name, scale)
+		return sums[kind] / max(counts[kind], 1), counts[kind] > 0
+	}, nil
+}
+
+// kindOf returns the name of a run without its scale and seed.
+func kindOf(name, scale string) string {
+	kind, _, _ := strings.Cut(name, "_"+scale+"_seed")
+	return kind
 }
 
 // Counts are the cells of a table that has printed values, at one scale.
