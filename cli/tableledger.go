@@ -62,11 +62,12 @@ func (c *tableCommand) accept(t *tables.Table, s *streams) error {
 		return err
 	}
 	for _, name := range ledger.Names(f, c.data == realData) {
-		added, replaced, err := ledger.Merge(filepath.Join(dir, name+ledger.Extension), f.Of(name, c.data == realData))
+		path := ledger.Path(dir, name)
+		added, replaced, err := ledger.Merge(path, f.Of(name, c.data == realData))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.log, "%s: %s added, %d replaced\n", filepath.Join(dir, name+ledger.Extension), runCount(added), replaced)
+		fmt.Fprintf(s.log, "%s: %s added, %d replaced\n", path, runCount(added), replaced)
 	}
 	return nil
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Extension is that of the files.
-const Extension = ".jsonl"
+// Files of a ledger end in Extension, or in Compressed if they are compressed by gzip.
+const (
+	Extension  = ".jsonl"
+	Compressed = ".jsonl.gz"
+)
 
 // Book is what the files of one folder of the ledger say together.
 type Book struct {
@@ -32,10 +35,15 @@ type Book struct {
 // the later generation counts, then that of more metrics, then that of the first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
 	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
-	names, err := fs.Glob(ledger, path.Join(folder, "*"+Extension))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: folder %q: %w", folder, err)
+	var names []string
+	for _, extension := range []string{Extension, Compressed} {
+		found, err := fs.Glob(ledger, path.Join(folder, "*"+extension))
+		if err != nil {
+			return nil, fmt.Errorf("ledger: folder %q: %w", folder, err)
+		}
+		names = append(names, found...)
 	}
+	slices.Sort(names)
 	for _, name := range names {
 		in, err := ledger.Open(name)
 		if err != nil {

@@ -3,12 +3,14 @@ package ledger
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -31,8 +33,15 @@ var (
 	longHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// Read reads a file, named for messages. Unknown keys, runs without a config above them, and two lines of one run are errors with the number of the line.
+// Read reads a file, named for messages, and decompresses it if its name ends in Compressed. Unknown keys, runs without a config above them, and two lines of one run are errors with the number of the line.
 func Read(name string, r io.Reader) (*File, error) {
+	if strings.HasSuffix(name, Compressed) {
+		unzipped, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		r = unzipped
+	}
 	f := &File{}
 	configs, settings := map[string]bool{}, map[string]bool{}
 	in := bufio.NewReader(r)
@@ -139,6 +148,15 @@ func (f *File) Write(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// writeCompressed is Write with gzip. The same file gives the same bytes.
+func (f *File) writeCompressed(w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Write(z), z.Close())
 }
 
 // Config returns the text of a config; empty if there is none.

@@ -223,20 +223,36 @@ func TestMerge(t *testing.T) {
 	if names := Names(f, true); !reflect.DeepEqual(names, []string{"quick-real", "medium-real"}) {
 		t.Error(names)
 	}
-	path := filepath.Join(t.TempDir(), "quick.jsonl")
-	for i, want := range [][2]int{{1, 0}, {0, 1}} {
-		if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
-			t.Errorf("%d: %d added, %d replaced, %v", i, added, replaced, err)
+	for _, extension := range []string{Extension, Compressed} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "quick"+extension)
+		for i, want := range [][2]int{{1, 0}, {0, 1}} {
+			if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
+				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
+			}
 		}
-	}
-	if again, err := ReadFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
-		t.Errorf("%+v, %v", again, err)
-	}
-	if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Merge(path, f); err == nil {
-		t.Error("it replaced what it could not read")
+		if got := Path(dir, "quick"); got != path {
+			t.Errorf("the file is %s, want %s", got, path)
+		}
+		if again, err := ReadFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
+			t.Errorf("%s: %+v, %v", extension, again, err)
+		}
+		b, err := Open(os.DirFS(filepath.Dir(dir)), filepath.Base(dir))
+		if err != nil || b.Len() != 1 {
+			t.Errorf("%s: %d runs, %v", extension, b.Len(), err)
+		}
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, damaged := range []string{"x", string(whole[:len(whole)-3])} {
+			if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Merge(path, f); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -35,7 +38,16 @@ func (f *File) Of(name string, real bool) *File {
 	return part
 }
 
-// Merge adds runs to a file of the ledger, which is made if it is not there, in place of those of the same settings.
+// Path returns the path of a file in a folder by its name without extension: the compressed file if there is one.
+func Path(dir, name string) string {
+	compressed := filepath.Join(dir, name+Compressed)
+	if _, err := os.Stat(compressed); err == nil {
+		return compressed
+	}
+	return filepath.Join(dir, name+Extension)
+}
+
+// Merge adds runs to a file of the ledger, in place of the runs of the same settings. It makes the file if there is none.
 func Merge(path string, f *File) (added, replaced int, err error) {
 	all, err := readIfThere(path)
 	if err != nil {
@@ -46,5 +58,9 @@ func Merge(path string, f *File) (added, replaced int, err error) {
 		all.Put(Config{r.Config, f.Config(r.Config)}, r)
 	}
 	added = len(all.Runs) - before
-	return added, len(f.Runs) - added, disk.WriteFile(path, all.Write, false)
+	write := all.Write
+	if strings.HasSuffix(path, Compressed) {
+		write = all.writeCompressed
+	}
+	return added, len(f.Runs) - added, disk.WriteFile(path, write, false)
 }

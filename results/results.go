@@ -1,5 +1,5 @@
-// Package results holds the ledger that comes with Unravel: a folder for each folder of runs of tables, with files of JSON lines (package
-// ledger reads them).
+// Package results holds the ledger that comes with Unravel: a folder for each folder of runs of tables, with files of JSON lines, compressed
+// by gzip (package ledger reads them).
 package results
 
 import (
@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed */*.jsonl
+//go:embed */*.jsonl*
 var files embed.FS
 
 // Files returns the ledger.
