@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
+{"Action":"output","Package":"github.com/unravel-ml/unravel/a","Test":"TestGood","Output":"quiet\n"}
+{"Action":"pass","Package":"github.com/unravel-ml/unravel/a","Test":"TestGood/sub","Elapsed":9}
+{"Action":"pass","Package":"github.com/unravel-ml/unravel/a","Test":"TestGood","Elapsed":2}
+{"Action":"output","Package":"github.com/unravel-ml/unravel/a","Test":"TestBad","Output":"    a_test.go:7: wrong\n"}
+{"Action":"fail","Package":"github.com/unravel-ml/unravel/a","Test":"TestBad","Elapsed":3}
+{"Action":"output","Package":"github.com/unravel-ml/unravel/a","Test":"TestBrowser","Output":"    b_test.go:3: there is no Chromium\n"}
+{"Action":"skip","Package":"github.com/unravel-ml/unravel/a","Test":"TestBrowser","Elapsed":0}
+{"Action":"output","Package":"github.com/unravel-ml/unravel/a","Test":"TestAll","Output":"    b_test.go:3: a complete test: it runs with -long\n"}
+{"Action":"skip","Package":"github.com/unravel-ml/unravel/a","Test":"TestAll","Elapsed":0}
+{"Action":"fail","Package":"github.com/unravel-ml/unravel/a","Elapsed":6}
+{"Action":"pass","Package":"github.com/unravel-ml/unravel/b","Elapsed":1.5}
+`
+
+func TestRead(t *testing.T) {
+	r, err := read(strings.NewReader(recorded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.failed(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("failed: %v", got)
+	}
+	if got := r.total(); got != 7500*time.Millisecond {
+		t.Errorf("all packages took %v", got)
+	}
+	var b bytes.Buffer
+	r.print(&b, 500*time.Millisecond)
+	text := b.String()
+	for _, want := range []string{"FAIL a\n    a_test.go:7: wrong\n", "    3.00  a TestBad\n    2.00  a TestGood\n", "    6.00 (6.00)  a\n", "7.5 seconds on cores, 15 units of 500ms\n",
+		"skipped: a TestBrowser: there is no Chromium\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	for _, hidden := range []string{"quiet", "TestGood/sub", "TestAll:"} {
+		if strings.Contains(text, hidden) {
+			t.Errorf("%q is in\n%s", hidden, text)
+		}
+	}
+	if _, err := read(strings.NewReader("ok a 1.0s\n")); err == nil || !strings.Contains(err.Error(), `"ok a 1.0s`) {
+		t.Errorf("plain output: %v", err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	r := &results{packages: map[string]*packageResult{"a": {cpu: 10 * time.Second}, "b": {cpu: 500 * time.Millisecond}}}
+	for _, c := range []struct {
+		budget budget
+		unit   time.Duration
+		want   []string
+	}{
+		{budget{11, map[string]float64{"a": 10}}, time.Second, nil},
+		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                              // a quarter more is allowed
+		{budget{8.3, map[string]float64{"a": 7.9}}, time.Second, []string{"a: tests took 10.0 units", "all packages"}}, // not more
+		{budget{11, nil}, time.Second, []string{"a: tests took 10.0 units, the budget is 3"}},
+		{budget{11, map[string]float64{"a": 10}}, 125 * time.Millisecond, []string{"a: tests took 80.0 units", "b: tests took 4.0 units", "all packages: tests took 84.0"}},
+	} {
+		err := c.budget.check(r, c.unit)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%v in units of %v: %v", c.budget, c.unit, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %q is missing in %v", c.budget, want, err)
+			}
+		}
+		if err != nil && strings.Count(err.Error(), "the budget is") != len(c.want) {
+			t.Errorf("%v: want %d complaints, got %v", c.budget, len(c.want), err)
+		}
+	}
+	if b := r.budget(time.Second); b.Total != 14 || b.Packages["a"] != 13 || len(b.Packages) != 1 {
+		t.Errorf("the budget of the tests: %v", b)
+	}
+}
+
+func TestBudgetsFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "budgets.json")
+	if err := (budgets{"default": {3, map[string]float64{"x": 2}}}).write(name); err != nil {
+		t.Fatal(err)
+	}
+	b, err := readBudgets(name)
+	if err != nil || b["default"].Total != 3 || b["default"].Packages["x"] != 2 {
+		t.Errorf("%v, %v", b, err)
+	}
+	if err := os.WriteFile(name, []byte(`{"default": {"totals": 3}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readBudgets(name); err == nil || !strings.Contains(err.Error(), "totals") {
+		t.Errorf("an unknown key: %v", err)
+	}
+	if b, err := readBudgets("budgets.json"); err != nil || b["default"].Total <= 0 {
+		t.Errorf("the budgets of this module: %v, %v", b["default"], err)
+	}
+}
+
+// A test binary that does not end is stopped with a message, and its time on cores is stored.
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		script string
+		limit  string
+		want   int
+	}{{"exit 0", "1m", 0}, {"exit 3", "1m", 3}, {"exec sleep 100", "100ms", 1}} {
+		if got := measure([]string{dir, c.limit, "/bin/sh", "-c", c.script}); got != c.want {
+			t.Errorf("%s: exit status %d, want %d", c.script, got, c.want)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 3 {
+		t.Errorf("%d times are stored, %v", len(files), err)
+	}
+}
