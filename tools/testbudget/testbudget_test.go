@@ -62,7 +62,7 @@ func TestBudget(t *testing.T) {
 		want   []string
 	}{
 		{budget{11, map[string]float64{"a": 10}}, time.Second, nil},
-		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                              // a quarter more is allowed
+		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                                    // a quarter more is allowed
 		{budget{8.3, map[string]float64{"a": 7.9}}, time.Second, []string{"a: tests took 10.0 units", "all packages"}}, // not more
 		{budget{11, nil}, time.Second, []string{"a: tests took 10.0 units, the budget is 3"}},
 		{budget{11, map[string]float64{"a": 10}}, 125 * time.Millisecond, []string{"a: tests took 80.0 units", "b: tests took 4.0 units", "all packages: tests took 84.0"}},

@@ -1,0 +1,149 @@
+// Command mutate measures how many faults the tests find: it changes one token of the code, runs the tests that depend on it, and counts the changes
+// after which a test fails.
+//
+//	go run ./tools/mutate -count 126 -seed 1              by the default tests
+//	go run ./tools/mutate -count 126 -seed 1 -long        by the complete tests
+//	go run ./tools/mutate -from survivors.txt -long       the changes of a list, as -out writes them
+//
+// The code on the disk stays as it is: go test sees a changed copy of the file (-overlay). Tests of the changed package run first, then those of the
+// packages nearest to it in the graph of imports; the first failure ends the search. A test that runs into the time limit has found the fault, too.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	count := flag.Int("count", 126, "number of changes")
+	seed := flag.Uint64("seed", 1, "seed of the choice")
+	long := flag.Bool("long", false, "run the complete tests")
+	limit := flag.Duration("limit", 10*time.Minute, "time limit of a package's tests")
+	only := flag.String("only", "", "change only packages whose path contains this text")
+	from := flag.String("from", "", "make the changes that a file lists")
+	out := flag.String("out", "", "write the changes that no test found to a file")
+	need := flag.Float64("need", 0, "fail if tests find a smaller fraction than this")
+	flag.Parse()
+	packages, err := list(ctx)
+	if err != nil {
+		return err
+	}
+	var all []mutant
+	for _, p := range packages {
+		if !strings.Contains(p.ImportPath, *only) || strings.Contains(p.ImportPath, "/tools/") {
+			continue
+		}
+		found, err := mutants(p)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+	}
+	if *from != "" {
+		if all, err = chosen(*from, all); err != nil {
+			return err
+		}
+		*count = len(all)
+	} else {
+		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	t := tester{graph: dependents(packages), long: *long, limit: *limit}
+	var survivors []mutant
+	done := 0
+	for _, m := range all {
+		if done == *count {
+			break
+		}
+		killer, err := t.kill(ctx, m)
+		if errors.Is(err, errInvalid) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done++
+		if killer == "" {
+			survivors = append(survivors, m)
+			killer = "NOT FOUND"
+		}
+		fmt.Printf("%d %s: %s\n", done, m, killer)
+	}
+	if done == 0 {
+		return errors.New("there is nothing to change")
+	}
+	score := 1 - float64(len(survivors))/float64(done)
+	fmt.Printf("tests found %d of %d changes: %.1f %%\n", done-len(survivors), done, 100*score)
+	if *out != "" {
+		if err := write(*out, survivors); err != nil {
+			return err
+		}
+	}
+	if score < *need {
+		return fmt.Errorf("want at least %.1f %%", 100*(*need))
+	}
+	return nil
+}
+
+// chosen returns the mutants that a file lists, in its order.
+func chosen(name string, all []mutant) ([]mutant, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	var list []mutant
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		at := slices.IndexFunc(all, func(m mutant) bool { return m.String() == lines.Text() })
+		if at < 0 {
+			return nil, fmt.Errorf("%s: there is no change %q; the code may have changed since", name, lines.Text())
+		}
+		list = append(list, all[at])
+	}
+	return list, lines.Err()
+}
+
+func write(name string, list []mutant) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if _, err := io.WriteString(f, m.String()+"\n"); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return f.Close()
+}
+
+// relative returns a path from the working folder, for messages.
+func relative(path string) string {
+	root, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(root, path); err == nil {
+		return short
+	}
+	return path
+}
