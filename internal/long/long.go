@@ -4,7 +4,8 @@
 //
 //	go test ./train -long
 //
-// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]).
+// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]). Studies, whose results the documents report, take
+// minutes to hours; they run with -study alone ([Study]).
 package long
 
 import (
@@ -12,7 +13,10 @@ import (
 	"testing"
 )
 
-var complete = flag.Bool("long", false, "run the complete tests: every case, and those that take long")
+var (
+	complete = flag.Bool("long", false, "run the complete tests: every case, and those that take long")
+	studies  = flag.Bool("study", false, "run the studies that the documents report: minutes to hours")
+)
 
 // Enabled reports whether the complete tests run.
 func Enabled() bool { return *complete }
@@ -22,6 +26,14 @@ func Only(t testing.TB) {
 	t.Helper()
 	if !Enabled() {
 		t.Skip("a complete test: it runs with -long")
+	}
+}
+
+// Study skips a test unless the studies run.
+func Study(t testing.TB) {
+	t.Helper()
+	if !*studies {
+		t.Skip("a study: it runs with -study, not with -long")
 	}
 }
 
