@@ -1,10 +1,40 @@
 package conformance_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/registry"
 )
 
-// TestParts holds every registered part of Unravel to the rules of its kind.
-func TestParts(t *testing.T) { conformance.All(t) }
+// TestParts holds every registered part of Unravel to the rules of its kind. The default test makes the largest parts smaller.
+func TestParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for seconds")
+	}
+	if !long.Enabled() {
+		change(t, nn.Encoders, "resnet18", func(s *nn.ResNet18) { s.Width = 8 })
+		change(t, datasets.Registry, "spaceshapes", func(s *datasets.Spaceshapes) { s.Samples = 600 })
+		change(t, datasets.Registry, "room", func(s *datasets.Room) { s.Scales, s.Orientations = 3, 4 })
+		change(t, datasets.Registry, "cars", func(s *datasets.Cars) { s.Objects = 20 })
+	}
+	conformance.All(t)
+}
+
+// change changes the defaults of an entry of a registry during a test. S is the type of the settings.
+func change[S, T any](t *testing.T, r *registry.Registry[T], name string, set func(*S)) {
+	before := r.Entries
+	t.Cleanup(func() { r.Entries = before })
+	r.Entries = slices.Clone(before)
+	e := &r.Entries[slices.Index(r.Names(), name)]
+	defaults := e.New
+	e.New = func() T {
+		settings := defaults()
+		set(any(settings).(*S))
+		return settings
+	}
+}

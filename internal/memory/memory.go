@@ -15,9 +15,15 @@ func Machine() float64 { return machine() }
 // rest.
 const Share = 0.8
 
+// least is the size in bytes up to which Check measures nothing.
+const least = 1 << 24
+
 // Check returns an error if something would take more bytes than are usable besides those in use. It
 // measures the use only where that could matter.
 func Check(what string, bytes float64) error {
+	if bytes <= least {
+		return nil
+	}
 	have := Machine()
 	if bytes <= have*Share/8 {
 		return nil
