@@ -14,7 +14,7 @@ import (
 // TestParts holds every registered part of Unravel to the rules of its kind. The default test makes the largest parts smaller.
 func TestParts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it computes for seconds")
+		t.Skip("it computes for long")
 	}
 	if !long.Enabled() {
 		change(t, nn.Encoders, "resnet18", func(s *nn.ResNet18) { s.Width = 8 })

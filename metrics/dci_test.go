@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -39,8 +41,16 @@ func goldenDCI(t *testing.T) (want map[string]map[string]struct {
 }
 
 func TestDCIGolden(t *testing.T) {
-	for name, want := range goldenDCI(t) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	all := goldenDCI(t)
+	for _, name := range long.Sample(slices.Sorted(maps.Keys(all)), 9) {
+		want := all[name]
 		t.Run(name, func(t *testing.T) {
+			if name == "highdim200" || name == "uneven_cardinality" {
+				long.Only(t)
+			}
 			dir := filepath.Join("testdata/mig", name)
 			if _, err := os.Stat(dir); err != nil {
 				dir = filepath.Join("testdata/library", name)
@@ -68,6 +78,9 @@ func TestDCIGolden(t *testing.T) {
 
 // The encoders of Zhang and Sugiyama 2024, with fewer trees.
 func TestDCIEnriching(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	var golden struct {
 		Test     []int
 		Encoders map[string]map[string]struct{ Value, Tolerance float64 }
@@ -76,7 +89,8 @@ func TestDCIEnriching(t *testing.T) {
 	if len(golden.Encoders) != 10 || len(golden.Test) != 267 {
 		t.Fatalf("%d encoders, %d rows", len(golden.Encoders), len(golden.Test))
 	}
-	for name, want := range golden.Encoders {
+	for _, name := range long.Sample(slices.Sorted(maps.Keys(golden.Encoders)), 2) {
+		want := golden.Encoders[name]
 		in, _ := encoded(t, name)
 		var train []int
 		for i := range in.Codes.Rows {
@@ -282,7 +296,7 @@ func TestDCIBins(t *testing.T) {
 		in.Levels = append(in.Levels, all.Levels[5*i:5*i+2]...)
 	}
 	m := NewDCI()
-	m.Train, m.Test = 4000, 1000
+	m.Train, m.Test, m.Rounds = 4000, 1000, 30
 	exact := computeDCI(t, m, in, 1)
 	m.Bins = 256
 	bins := computeDCI(t, m, in, 1)

@@ -108,17 +108,21 @@ func neighbourCases() map[string]Matrix {
 
 // Neighbours are those of double precision, however close they are; of equal ones the first.
 func TestNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	for name, codes := range neighbourCases() {
+		train, test := make([]int, 0, codes.Rows), make([]int, 0, codes.Rows)
+		for i := range codes.Rows {
+			if i%4 == 1 {
+				test = append(test, i)
+			} else {
+				train = append(train, i)
+			}
+		}
 		for _, distance := range []Distance{Cosine, Euclidean} {
+			all := bruteForce(codes, distance, train, test)
 			for _, k := range []int{1, 20} {
-				train, test := make([]int, 0, codes.Rows), make([]int, 0, codes.Rows)
-				for i := range codes.Rows {
-					if i%4 == 1 {
-						test = append(test, i)
-					} else {
-						train = append(train, i)
-					}
-				}
 				m := NewKNN()
 				m.K, m.Distance = k, distance
 				rows, scores, err := Neighbours(m, codes, train, test)
@@ -126,7 +130,7 @@ func TestNeighbours(t *testing.T) {
 					t.Fatal(err)
 				}
 				for at := range test {
-					want := bruteForce(codes, distance, train, test[at])
+					want := all[at]
 					got, s := rows[at*k:(at+1)*k], scores[at*k:(at+1)*k]
 					for i, row := range got {
 						if math.Abs(want[i].score-want[slices.IndexFunc(want, func(x ranked) bool { return x.row == row })].score) > 1e-15 {
@@ -147,13 +151,14 @@ type ranked struct {
 	score float64
 }
 
-// bruteForce ranks all train rows by a formula of its own.
-func bruteForce(codes Matrix, d Distance, train []int, test int) (list []ranked) {
+// bruteForce ranks all train rows for each test row by a formula of its own.
+func bruteForce(codes Matrix, d Distance, train, test []int) [][]ranked {
 	size := 0.0
 	for _, v := range codes.Data {
 		size = max(size, math.Abs(v))
 	}
-	row := func(i int) []float64 {
+	rows := make([][]float64, codes.Rows)
+	for i := range rows {
 		x := slices.Clone(codes.Row(i))
 		var square float64
 		for c := range x {
@@ -165,22 +170,24 @@ func bruteForce(codes Matrix, d Distance, train []int, test int) (list []ranked)
 				x[c] /= math.Sqrt(square)
 			}
 		}
-		return x
+		rows[i] = x
 	}
-	y := row(test)
-	for at, i := range train {
-		var score float64
-		for c, v := range row(i) {
-			if d == Cosine {
-				score += v * y[c]
-			} else {
-				score -= (v - y[c]) * (v - y[c]) / 2
+	all := make([][]ranked, len(test))
+	for n, row := range test {
+		for at, i := range train {
+			var score float64
+			for c, v := range rows[i] {
+				if y := rows[row][c]; d == Cosine {
+					score += v * y
+				} else {
+					score -= (v - y) * (v - y) / 2
+				}
 			}
+			all[n] = append(all[n], ranked{at, score})
 		}
-		list = append(list, ranked{at, score})
+		slices.SortFunc(all[n], func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
 	}
-	slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
-	return list
+	return all
 }
 
 // directions are codes with one direction for each level of each factor.

@@ -379,6 +379,9 @@ func TestLogicVariants(t *testing.T) {
 
 // A function in mlp is fitted to convergence: it recovers what no affine map does, the same for one seed.
 func TestLogicNetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	in := gridInput(ordinals(6, 5), 2, func(l []int, z []float64) {
 		a, b := float64(l[0])/5, float64(l[1])/4
 		z[0], z[1] = a*a, b+0.5*a*b

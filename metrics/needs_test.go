@@ -76,6 +76,10 @@ func fewRows(name string) Choice {
 		m.Train, m.Test = 300, 200
 	case *Downstream:
 		m.Test, m.Sizes = 200, []int{10, 100}
+	case *R4:
+		m.Splits = 2
+	case *R4C:
+		m.Splits = 2
 	}
 	return c
 }

@@ -170,7 +170,7 @@ func TestR4Ways(t *testing.T) {
 }
 
 func TestR4Threads(t *testing.T) {
-	in := hierarchicalRows(t, 300)
+	in := hierarchicalRows(t, 120)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range []string{"r4", "r4c"} {
 		var want Result

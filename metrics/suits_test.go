@@ -78,7 +78,7 @@ func TestSuitsIsEnough(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			suited, refused := 0, 0
 			for name, in := range inputs {
-				choice := []Choice{{Name: e.Name, Value: e.New()}}
+				choice := []Choice{fewRows(e.Name)}
 				if s := splitOf(choice[0].Value); s != nil && in.Codes.Rows%3 == 1 { // 1 or 40
 					s.TrainRows = 30
 				}
