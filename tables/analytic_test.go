@@ -13,6 +13,9 @@ import (
 // The closed forms of Cao et al. 2022, appendix F.2, to 1e-9, in both readings of the logarithm: by the metric, in the table, and
 // as the reference file has them.
 func TestAnalytic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	r := quick(t, "negative-free-analytic")
 	for _, d := range []float64{3, 10, 100, 1000} {
 		for _, base := range []struct {

@@ -1,7 +1,6 @@
 package tables_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -71,37 +70,5 @@ func TestByScaleMistakes(t *testing.T) {
 	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, full: true,", "label: small,", "label: small, full: true,"); err == nil ||
 		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want one that is") {
 		t.Error(err)
-	}
-}
-
-// Epochs of a fixed number of steps have the images for them: they would be shorter else, and a run of less steps than its table says.
-func TestStepsOfTables(t *testing.T) {
-	images := map[string]int{}
-	for _, name := range Names() {
-		table := open(t, name)
-		for _, scale := range table.Scales.Names() {
-			runs, err := table.Runs(scale)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range runs {
-				c := r.Config
-				wanted := c.Train.EpochSteps * c.Train.Batch
-				if wanted == 0 || c.Train.Epochs == 0 || c.Supervision.String() != "none" {
-					continue
-				}
-				key := fmt.Sprintf("%s %+v", c.Dataset.Name, c.Dataset.Value)
-				if images[key] == 0 {
-					d, err := c.Dataset.Build(0)
-					if err != nil {
-						t.Fatal(err)
-					}
-					images[key] = d.Len()
-				}
-				if images[key] < wanted {
-					t.Errorf("%s, %s: %s has epochs of %d batches of %d, and %d images", name, scale, r.Name, c.Train.EpochSteps, c.Train.Batch, images[key])
-				}
-			}
-		}
 	}
 }

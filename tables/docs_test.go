@@ -12,6 +12,9 @@ import (
 
 // The pages about tables, contrastive models and sentences show what the command writes, and the former's example can be read.
 func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	source, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
 		t.Fatal(err)

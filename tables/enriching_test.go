@@ -3,7 +3,6 @@ package tables_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -14,13 +13,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )
-
-var long = flag.Bool("long", false, "also compute table 2 at the full scale: 20 seconds")
 
 // goldenKeys are the names that the golden values have for the columns in which chance has no part.
 var goldenKeys = map[string]string{"Rad.": "rad", "MAD": "mad", "Var.": "var", "Diam.": "diam", "MPD": "mpd", "ME": "me_paper", "MAE": "mae",
@@ -122,7 +120,7 @@ func TestTable2(t *testing.T) {
 			t.Errorf("%s: %d draws, exact %v", label, c.Draws, c.Exact)
 		}
 	}
-	if *long {
+	if long.Enabled() { // 20 seconds
 		checkTable2(t, compute(t, open(t, "enriching-table2"), true))
 	}
 }

@@ -3,12 +3,15 @@ package tables_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	. "github.com/unravel-ml/unravel/tables"
@@ -230,6 +233,9 @@ func TestTrainedFailures(t *testing.T) {
 
 // Of a grid, the run with the lowest reconstruction among those with the lowest value of another quantity is taken.
 func TestGrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	rows := trainedTable[strings.Index(trainedTable, "  - {label: a,"):strings.Index(trainedTable, "  - {label: b")]
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "", "metric: dlsbd", "metric: modularity", rows,
 		"  - {label: a, from: {runs: {config: tiny.yaml, grid: {losses.1.kl.weight: [1, 2, 3], train.batch: [8, 16]}, select: {keep: 0.5, by: held_out, then: reconstruction}, set: {train.hold_out: 0.2}}}}\n")
@@ -296,14 +302,22 @@ func TestTrainedMistakes(t *testing.T) {
 	}
 }
 
-// Every table that comes with unravel names configs that there are, at all scales, and its rows have names of their own.
+// Every table that comes with unravel names configs that there are, and its rows have names of their own: at the
+// first scale, and with -long at all of them. Its data sets have the images for all steps.
 func TestEmbeddedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	images := map[string]int{}
 	for _, name := range Names() {
 		table := open(t, name)
-		for _, scale := range table.Scales.Names() {
+		for _, scale := range long.Sample(table.Scales.Names(), 1) {
 			runs, err := table.Runs(scale)
 			if err != nil || (len(runs) > 0) != table.Trains() {
 				t.Errorf("%s: %d runs, %v", name, len(runs), err)
+			}
+			for _, r := range runs {
+				checkSteps(t, r, images)
 			}
 			want := map[string]map[string]int{
 				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 32, FullScale: 1530},
@@ -317,8 +331,38 @@ func TestEmbeddedRuns(t *testing.T) {
 	}
 }
 
+// checkSteps wants a data set with the images for epochs of a fixed number of steps: they would be shorter else, and a run of less steps
+// than its table says. The map has the number of images by data set.
+func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
+	t.Helper()
+	c := r.Config
+	wanted := c.Train.EpochSteps * c.Train.Batch
+	if wanted == 0 || c.Train.Epochs == 0 || c.Supervision.String() != "none" {
+		return
+	}
+	key := fmt.Sprintf("%s %+v", c.Dataset.Name, c.Dataset.Value)
+	if images[key] == 0 {
+		if room, ok := c.Dataset.Value.(*datasets.Room); ok {
+			small := *room
+			small.Size = 16 // as many images
+			c.Dataset.Value = &small
+		}
+		d, err := c.Dataset.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images[key] = d.Len()
+	}
+	if images[key] < wanted {
+		t.Errorf("%s has epochs of %d batches of %d, and %d images", r.Name, c.Train.EpochSteps, c.Train.Batch, images[key])
+	}
+}
+
 // MIMOSA explores the codes once; what it finds stays in the run's folder.
 func TestMimosa(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\n"
 	for _, column := range []string{"Purity", "Coverage", "H-error"} {
@@ -332,9 +376,9 @@ reference: {file: ref.csv, dataset: s, draws: 5}
 scales: {quick: {seeds: 1}}
 rows:
   - label: r
-    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 60}, merged_share: 0.05, min_cosine: 0.95}}
+    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, merged_share: 0.05, min_cosine: 0.95}}
   - label: none
-    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 60}, merged_share: 0.99}}
+    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, merged_share: 0.99}}
 columns:
   - {label: Purity, metric: purity}
   - {label: Coverage, metric: coverage}

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -112,10 +113,13 @@ func trainStep(t *testing.T, c train.Config) {
 var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes", "cars3d": "Cars3D", "smallnorb": "SmallNORB", "mpi3d": "MPI3D", "coil100": "COIL-100", "modelnet40": "ModelNet40"}
 
 // TestConfigsOnReal trains one step of every experiment that comes with unravel and names a twin, on the public data set in its place,
-// and checks that its comment says so.
+// and checks that its comment says so. The default test trains one experiment for each data set.
 func TestConfigsOnReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	standIns(t)
-	found := 0
+	trained, found := map[string]bool{}, 0
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
 		if err != nil {
@@ -145,7 +149,10 @@ func TestConfigsOnReal(t *testing.T) {
 		if real == "modelnet40" { // meshes, which have no small stand-in here
 			continue
 		}
-		trainStep(t, c)
+		if !trained[real] || long.Enabled() {
+			trained[real] = true
+			trainStep(t, c)
+		}
 	}
 	if found < 19 {
 		t.Errorf("%d experiments are on twins; want at least 19", found)
@@ -153,10 +160,14 @@ func TestConfigsOnReal(t *testing.T) {
 }
 
 // TestTablesOnReal plans the runs of every table on twins with --data real, and trains one step of each model on each data set.
+// The default test takes a sample of the tables.
 func TestTablesOnReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	standIns(t)
 	done, found := map[string]bool{}, 0
-	for _, name := range Names() {
+	for _, name := range long.Sample(Names(), 12) {
 		table, err := Open(name)
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +209,12 @@ func TestTablesOnReal(t *testing.T) {
 			trainStep(t, c)
 		}
 	}
-	if found < 6 {
-		t.Errorf("%d tables are on twins; want at least 6", found)
+	want := 3
+	if long.Enabled() {
+		want = 6
+	}
+	if found < want {
+		t.Errorf("%d tables are on twins; want at least %d", found, want)
 	}
 }
 
