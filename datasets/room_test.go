@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
@@ -15,10 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-func rooms(t testing.TB) Dataset {
-	t.Helper()
-	return build(t, &Room{Hues: 10, Scales: 8, Orientations: 15})
-}
+func rooms(t testing.TB) Dataset { return twin(t, "room") }
 
 // roomAt renders the room of given levels.
 func roomAt(d Dataset, levels ...int) []float32 {
@@ -29,6 +26,9 @@ func roomAt(d Dataset, levels ...int) []float32 {
 
 // The order of 3D Shapes: floor hue 10, wall hue 10, object hue 10, scale 8, shape 4, orientation 15.
 func TestRoomFacts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	d := rooms(t)
 	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 || d.Len() != 480000 {
 		t.Errorf("%d images of %d x %d x %d", d.Len(), h, w, c)
@@ -60,6 +60,9 @@ func TestRoomFacts(t *testing.T) {
 
 // A pixel changes with a hue if and only if it shows the surface of that hue, and is a mean of colours.
 func TestRoomHues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	d := rooms(t)
 	s := rng.New(3, "room")
 	for range 200 {
@@ -109,6 +112,9 @@ func objectBox(d Dataset, scale, shape, orientation int) (pixels float64, top, l
 }
 
 func TestRoomObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	d := rooms(t)
 	for shape := range 4 {
 		for orientation := range 15 {
@@ -154,6 +160,9 @@ func TestRoomObjects(t *testing.T) {
 
 // The pixels never change from one version to the next (they are rounded to bytes: processors differ in the last bit).
 func TestRoomsAreTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	d := rooms(t)
 	pixels, h := make([]float32, 64*64*3), fnv.New64a()
 	row := make([]byte, len(pixels))
@@ -171,13 +180,20 @@ func TestRoomsAreTheSame(t *testing.T) {
 
 const roomsHash = 0xe52c3cb8c665ebf9
 
-// Drawing must not be felt at the start of a run.
+// Drawing must not be felt at the start of a run: Build draws no image for each hue.
 func TestRoomBuildFast(t *testing.T) {
-	begin := time.Now()
-	rooms(t)
-	if d := time.Since(begin); d > 10*time.Second {
-		t.Errorf("building took %v", d)
+	if bytes := allocated(func() { build(t, &Room{Size: 16, Hues: 100, Scales: 1, Orientations: 1}) }); bytes > 1<<20 {
+		t.Errorf("building 4 drawings in a million hues each takes %d bytes", bytes)
 	}
+}
+
+// allocated returns the bytes that a function allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func BenchmarkRoom(b *testing.B) {

@@ -41,7 +41,7 @@ func checkGolden(t *testing.T, name string, d Dataset, want golden) {
 func TestShapes3D(t *testing.T) {
 	files, _ := readGolden(t, "3dshapes")
 	files["broken/lzf.h5"] = files["3dshapes_fletcher.h5"] // the same images
-	twin, err := (&Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15}).Build(0)
+	twin, err := (&Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

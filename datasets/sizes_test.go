@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // drawnAt builds the drawn data sets with images of a size.
@@ -21,7 +22,7 @@ func drawnAt(size int) map[string]Builder {
 }
 
 func TestSizes(t *testing.T) {
-	for _, size := range []int{16, 72, 96} {
+	for _, size := range long.Sample([]int{16, 96, 72}, 2) {
 		for name, b := range drawnAt(size) {
 			d := build(t, b)
 			conform(t, d)
@@ -30,7 +31,7 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
-	for _, size := range []int{17, 129} { // sides that nothing divides
+	for _, size := range long.Sample([]int{17, 129}, 1) { // sides that nothing divides
 		for _, b := range []Builder{
 			&Arrow{Size: size, Hues: 2, Rotations: 4}, &Sprites{Size: size, Scales: 2, Orientations: 3, Positions: 2},
 			&Room{Size: size, Hues: 2, Scales: 1, Orientations: 1}, &Spaceshapes{Size: size, Samples: 12},
@@ -43,6 +44,9 @@ func TestSizes(t *testing.T) {
 
 // An image of 128 x 128 pixels, averaged over two by two, is that of 64 x 64, but for outlines and half a pixel of position.
 func TestSizesShowTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	large := drawnAt(128)
 	for name, b := range drawnAt(64) {
 		small, big := build(t, b), build(t, large[name])

@@ -103,6 +103,9 @@ func checkLevels(t *testing.T, d Dataset, want golden) {
 }
 
 func TestSmallNORBBroken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	training := norbParts[0].prefix
 	for file, words := range map[string]string{
 		"magic-dat.mat.gz": "packed", "bigendian-dat.mat.gz": "byte order", "dims-dat.mat.gz": "dimensions [4 96 96]; want [120 2 96 96]",

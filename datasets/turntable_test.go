@@ -118,7 +118,9 @@ func TestTurntableKeepsObjectsInside(t *testing.T) {
 func TestTurntableRound(t *testing.T) {
 	const objects, sides = 20, 9
 	of := func(part float64) Dataset {
-		return buildSet(t, turntableWith(func(t *Turntable) { t.Draw, t.Objects, t.Hues, t.Views, t.Round = "solid", objects, 1, sides, part }))
+		return buildSet(t, turntableWith(func(t *Turntable) {
+			t.Draw, t.Objects, t.Hues, t.Views, t.Round, t.Size = "solid", objects, 1, sides, part, 32
+		}))
 	}
 	none := of(0)
 	for _, part := range []float64{0, 0.3, 0.5, 1} {

@@ -52,6 +52,9 @@ func TestTwinsFacts(t *testing.T) {
 }
 
 func TestTwinsSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	for _, b := range []Builder{
 		&Cars{Size: 32, Elevations: 1, Azimuths: 3, Objects: 2},
 		&Cars{Size: 97, Elevations: 2, Azimuths: 1, Objects: 1},
@@ -105,6 +108,9 @@ func TestNorbInstance(t *testing.T) {
 // Each pair of neighbouring levels of each factor makes different pictures, whatever the other levels, and so do all pairs of a
 // categorical factor at some place.
 func TestTwinsFactorsShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	for _, name := range twinNames {
 		d := twin(t, name)
 		if name == "norb" {
@@ -144,6 +150,9 @@ func TestTwinsFactorsShow(t *testing.T) {
 
 // The pixels never change from one version to the next, and are the same on every machine.
 func TestTwinsAreTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	for name, want := range map[string]uint64{"cars": 0x6049540e95b6fb57, "norb": 0xc273a2d264715092, "arm": 0xedf9c4935ee75110} {
 		d := twin(t, name)
 		height, width, c := d.ImageShape()

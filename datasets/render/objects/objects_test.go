@@ -5,33 +5,50 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// every calls do for the objects that data sets draw, and a few more.
-func every(t *testing.T, do func(t *testing.T, parts []render.Part)) {
-	t.Helper()
+// object is an object with its name.
+type object struct {
+	name  string
+	parts []render.Part
+}
+
+// drawn lists the objects that data sets draw, and a few more.
+var drawn = sync.OnceValue(func() (list []object) {
+	add := func(parts []render.Part, name ...any) { list = append(list, object{fmt.Sprint(name...), parts}) }
 	for seed := range uint64(183) {
-		t.Run(fmt.Sprint("car ", seed), func(t *testing.T) { do(t, Car(seed)) })
+		add(Car(seed), "car ", seed)
 	}
 	for seed := range uint64(60) {
-		t.Run(fmt.Sprint("airplane ", seed), func(t *testing.T) { do(t, Airplane(seed)) })
-		t.Run(fmt.Sprint("solid ", seed), func(t *testing.T) { do(t, Solid(seed)) })
-		t.Run(fmt.Sprint("round ", seed), func(t *testing.T) { do(t, Round(seed)) })
+		add(Airplane(seed), "airplane ", seed)
+		add(Solid(seed), "solid ", seed)
+		add(Round(seed), "round ", seed)
 	}
 	for c := range Category(Categories) {
 		for i := range Instances {
-			t.Run(fmt.Sprint(c, " ", i), func(t *testing.T) { do(t, Figure(c, i)) })
+			add(Figure(c, i), c, " ", i)
 		}
+	}
+	return list
+})
+
+// every calls do for objects.
+func every(t *testing.T, objects []object, do func(t *testing.T, parts []render.Part)) {
+	t.Helper()
+	for _, o := range objects {
+		t.Run(o.name, func(t *testing.T) { do(t, o.parts) })
 	}
 }
 
 // Every surface is closed: an edge that one triangle has, another one has in the other direction. Triangles run counter-clockwise around
 // normals that point out of the volume.
 func TestSurfacesAreClosed(t *testing.T) {
-	every(t, func(t *testing.T, parts []render.Part) {
+	every(t, long.Sample(drawn(), 60), func(t *testing.T, parts []render.Part) {
 		for p, part := range parts {
 			m := part.Mesh
 			if err := m.Check(); err != nil {
@@ -93,7 +110,7 @@ func pieces(m *render.Mesh) map[[3]float64]int {
 
 // Objects fill the unit sphere, and stay within it.
 func TestSizes(t *testing.T) {
-	every(t, func(t *testing.T, parts []render.Part) {
+	every(t, drawn(), func(t *testing.T, parts []render.Part) {
 		most, triangles := 0.0, 0
 		for _, part := range parts {
 			for _, v := range part.Mesh.Vertices {
@@ -113,7 +130,7 @@ func TestSizes(t *testing.T) {
 // Objects have the same bits on every machine.
 func TestObjectsAreTheSame(t *testing.T) {
 	h := fnv.New64a()
-	every(t, func(t *testing.T, parts []render.Part) {
+	every(t, drawn(), func(t *testing.T, parts []render.Part) {
 		for _, p := range parts {
 			for _, numbers := range [][][3]float64{{p.Colour, p.Shift}, p.Mesh.Vertices, p.Mesh.Normals} {
 				for _, v := range numbers {
@@ -163,6 +180,9 @@ func apart(a, b []uint8) (sum float64) {
 
 // Objects of a kind look different, one from the other and each from all its sides.
 func TestObjectsDiffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	r, err := render.NewRenderer(64, 64, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +199,7 @@ func TestObjectsDiffer(t *testing.T) {
 			parts := of(n)
 			const sides = 24
 			front = append(front, picture(t, r, parts, 45))
-			if n%5 != 0 {
+			if n%5 != 0 || n%25 != 0 && !long.Enabled() {
 				continue
 			}
 			var views [sides][]uint8
