@@ -258,6 +258,9 @@ func TestMerge(t *testing.T) {
 
 // The ledger that comes with Unravel can be read, and has no paths of machines.
 func TestShipped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	folders, err := results.Files().(interface {
 		ReadDir(string) ([]os.DirEntry, error)
 	}).ReadDir(".")

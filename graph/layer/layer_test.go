@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // activations lists all of them.
@@ -45,6 +46,9 @@ func TestDense(t *testing.T) {
 type convCase struct{ batch, side, width, in, out, k int }
 
 func TestConv(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 6, 6, 3, 5, 4}, {1, 5, 5, 1, 2, 3}, {2, 7, 7, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 6, 4, 3, 2, 4},
 		{2, 7, 4, 2, 3, 3}, {1, 1, 9, 2, 3, 3}, {1, 9, 1, 2, 3, 4}, {2, 1, 6, 3, 2, 5}, {1, 2, 3, 2, 2, 7}, {1, 12, 8, 1, 2, 3}, {1, 5, 8, 2, 2, 1},
@@ -62,7 +66,7 @@ func TestConv(t *testing.T) {
 			})
 		}
 	}
-	cases = append(cases, gradcheck.Case{
+	cases = append(long.Sample(cases, 40), gradcheck.Case{
 		Name: "SAME pads as TensorFlow does",
 		Inputs: []gradcheck.Input{
 			{Shape: []int{1, 4, 4, 1}, Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
@@ -97,6 +101,9 @@ func TestConv(t *testing.T) {
 }
 
 func TestConvTranspose(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 3, 3, 3, 5, 4}, {1, 2, 2, 1, 2, 3}, {2, 4, 4, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 3, 2, 3, 2, 4},
 		{2, 4, 3, 2, 3, 3}, {1, 1, 5, 2, 3, 3}, {2, 1, 3, 2, 2, 5}, {1, 2, 1, 2, 2, 7}, {1, 3, 2, 2, 2, 1}, {2, 6, 5, 17, 16, 3}} {
@@ -110,7 +117,7 @@ func TestConvTranspose(t *testing.T) {
 			})
 		}
 	}
-	cases = append(cases, gradcheck.Case{
+	cases = append(long.Sample(cases, 30), gradcheck.Case{
 		Name: "one pixel",
 		Inputs: []gradcheck.Input{
 			{Shape: []int{1, 1, 1, 1}, Values: []float64{2}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -147,11 +148,15 @@ func checkChoices(t *testing.T, r *Result) {
 
 // Codes like an encoder's, of true data: the paper's hierarchies, with purity and coverage near table 1.
 func TestChopsticks(t *testing.T) {
-	for _, test := range []struct {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	type chopsticks struct {
 		variant          string
 		depth, n         int
 		purity, coverage float64
-	}{{"slope", 2, 9000, 0.99, 0.95}, {"inter", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9}, {"inter", 3, 20000, 0.95, 0.95}} {
+	}
+	for _, test := range long.Sample([]chopsticks{{"slope", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9}, {"inter", 3, 20000, 0.95, 0.95}, {"inter", 2, 9000, 0.99, 0.95}}, 2) {
 		set := datasets.Chopsticks{Variant: test.variant, Depth: test.depth}
 		codes, d, path := curved(t, set, test.n)
 		o := Defaults()

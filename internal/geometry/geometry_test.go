@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 type expected struct {
@@ -200,9 +201,17 @@ func draw(r *rand.Rand, n, columns, kind int) []float64 {
 	return x
 }
 
+// cases returns how many of n drawn cases run: a quarter, and with -long all.
+func cases(n int) int {
+	if long.Enabled() {
+		return n
+	}
+	return n / 4
+}
+
 func TestDrawnSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for c := range 6000 {
+	for c := range cases(6000) {
 		columns, n := 1+r.IntN(9), 1+r.IntN(40)
 		if c%300 == 0 {
 			n = 1000

@@ -54,7 +54,7 @@ func checkJoint(t *testing.T, x []float64, columns int, y []float64, targets int
 
 func TestDrawnJointMinimax(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
-	for c := range 3000 {
+	for c := range cases(3000) {
 		columns, n, targets := 1+r.IntN(7), 1+r.IntN(60), 1+r.IntN(4)
 		if c%100 < 10 && c%1000 < 100 {
 			n = 1000
@@ -196,10 +196,10 @@ func TestJointMinimaxGradient(t *testing.T) {
 
 func TestJointMinimaxErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 1))
-	wide := draw(r, 450, 400, 0)
+	wide := draw(r, 60, 45, 0)
 	for want, run := range map[string]func() (*geometry.Regression, error){
-		"400 independent columns and 5 targets": func() (*geometry.Regression, error) {
-			return geometry.JointMinimax(wide, 400, draw(r, 450, 5, 0), 5)
+		"45 independent columns and 45 targets": func() (*geometry.Regression, error) {
+			return geometry.JointMinimax(wide, 45, draw(r, 60, 45, 0), 45)
 		},
 		"finite numbers": func() (*geometry.Regression, error) {
 			return geometry.JointMinimax([]float64{math.NaN()}, 1, []float64{1}, 1)

@@ -42,7 +42,7 @@ func checkNorms(t *testing.T, x []float64, columns int, y []float64, targets int
 
 func TestDrawnLeastNorms(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
-	for c := range 1500 {
+	for c := range cases(1500) {
 		columns, n, targets := 1+r.IntN(7), 1+r.IntN(60), 1+r.IntN(4)
 		if c%500 < 5 {
 			n = 1000

@@ -100,7 +100,7 @@ func tolerated(f *geometry.Regression, x []float64, columns, k int) float64 {
 
 func TestDrawnRegressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for c := range 5000 {
+	for c := range cases(5000) {
 		columns, n := 1+r.IntN(7), 1+r.IntN(60)
 		if c%100 < 10 && c%1000 < 100 {
 			n = 1000

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // work is a run of so many steps, each of which a process that holds the claim stores; commits are the steps that were stored, in their order.
@@ -107,9 +109,9 @@ func (w *work) commit(p *process, c *claim, generation, step int) error {
 // a folder before, make each step of a run once, and never does one write after another has begun. That holds also if they take over what they find
 // without any patience.
 func TestClaimsInterleaved(t *testing.T) {
-	rounds := 3000
-	if testing.Short() {
-		rounds = 300
+	rounds := 600
+	if long.Enabled() {
+		rounds = 3000
 	}
 	took := 0
 	for seed := range uint64(rounds) {

@@ -27,7 +27,7 @@ func load(t *testing.T, q *Quantity, b batch) *engine {
 // Where differences of two sizes disagree, there is a kink or a pole.
 func TestRandomGradients(t *testing.T) {
 	checked, kinks := 0, 0
-	for seed := range sentences {
+	for seed := range sentences() {
 		s := randomSentence(seed)
 		q := compiled(t, s)
 		e := load(t, q, batches(seed, 5)["continuous"])
@@ -110,7 +110,7 @@ func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 
 // TestRandomNodes compares nodes of both types with values.
 func TestRandomNodes(t *testing.T) {
-	for seed := range sentences {
+	for seed := range sentences() {
 		s := randomSentence(seed)
 		q, all := compiled(t, s), batches(seed, 5)
 		for _, name := range []string{"grid", "continuous"} {
@@ -206,7 +206,7 @@ func elements(v gorgonia.Value) []float64 {
 // TestGradcheck runs some random sentences through everything that an operation
 // must keep.
 func TestGradcheck(t *testing.T) {
-	for seed := 0; seed < sentences; seed += 25 {
+	for seed := 0; seed < sentences(); seed += 25 {
 		s := randomSentence(seed)
 		q, b := compiled(t, s), batches(seed, 5)["continuous"]
 		if v, err := q.ValueOf(b.of(q)); err != nil || v > 100 || !q.Differentiable() {

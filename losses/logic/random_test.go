@@ -5,15 +5,26 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
-const sentences = 1000
+// sentences is the number of random sentences: 250, and with -long 1000.
+func sentences() int {
+	if long.Enabled() {
+		return 1000
+	}
+	return 250
+}
 
 // TestRandomSentences tests Theorem 1 of the paper on random sentences and batches,
 // and their values on a computation of its own.
 func TestRandomSentences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
 	held, broke, equivalent, implied := 0, 0, 0, 0
-	for seed := range sentences {
+	for seed := range sentences() {
 		s := randomSentence(seed)
 		q, err := Compile(s, testSchema)
 		if err != nil {
@@ -71,9 +82,10 @@ func TestRandomSentences(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("of %d sentences %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d", sentences, held, broke, equivalent, implied)
-	if held < sentences*85/100 || broke < sentences*80/100 || equivalent < sentences/4 || implied-equivalent < sentences/5 || implied > sentences*98/100 {
-		t.Errorf("of %d sentences %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", sentences, held, broke, equivalent, implied)
+	n := sentences()
+	t.Logf("of %d sentences %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d", n, held, broke, equivalent, implied)
+	if held < n*85/100 || broke < n*80/100 || equivalent < n/4 || implied-equivalent < n/5 || implied > n*98/100 {
+		t.Errorf("of %d sentences %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", n, held, broke, equivalent, implied)
 	}
 }
 
@@ -96,7 +108,7 @@ func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 
 // TestRandomText prints and parses random sentences.
 func TestRandomText(t *testing.T) {
-	for seed := range sentences {
+	for seed := range sentences() {
 		s := randomSentence(seed)
 		text := s.String()
 		parsed, err := Parse(text)
