@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/weights"
@@ -49,28 +50,52 @@ var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm":
 // withDecoder are the models that have one.
 var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
 
+// setting is what a case is made from.
+type setting struct {
+	model, more string
+	h, w, c     int
+	normalised  bool // the images
+}
+
+func (s setting) String() string {
+	name := fmt.Sprintf("%s of %dx%dx%d images, %s", s.model, s.h, s.w, s.c, s.more)
+	if s.normalised {
+		name += " of normalised images"
+	}
+	return name
+}
+
+// pairs returns all pairs of two lists or, unless the complete tests run, some in which every member of either is.
+func pairs(a, b []string) (list [][2]string) {
+	for i, x := range a {
+		for j, y := range b {
+			if long.Enabled() || i%len(b) == j || j%len(a) == i {
+				list = append(list, [2]string{x, y})
+			}
+		}
+	}
+	return list
+}
+
 // cases are all models with all encoders, all decoders, and all networks with all activations, kinds of normalisation
-// and some shapes.
-func cases(t *testing.T) (list []testCase) {
-	t.Helper()
+// and some shapes; by default every model, encoder and decoder is in some case.
+func cases() (list []setting) {
 	add := func(model, more string, h, w, c int) {
-		list = append(list, newCase(t, model, more, h, w, c))
+		list = append(list, setting{model: model, more: more, h: h, w: w, c: c})
 	}
 	add("lsbd-vae", "latent: [{sphere: {dim: 2}}, {sphere: {dim: 1}}, {sphere: {dim: 2}}], factors: [a, pose, pose], orthogonal: true, encoder: {mlp: {hidden: [24, 16]}}", 16, 16, 3)
 	add("delta-vae", "latent: [{categorical: {options: 3}}, {sphere: {dim: 1}}], encoder: {mlp: {hidden: [24, 16]}}", 16, 16, 3)
-	for _, model := range models.Registry.Names() {
-		for _, encoder := range nn.Encoders.Names() {
-			more := fmt.Sprintf("encoder: {%s: {%s}}", encoder, encoderSettings[encoder])
-			if slices.Contains(withDecoder, model) && !slices.Contains(nn.Decoders.Names(), encoder) {
-				more += ", decoder: mlp" // there is no mirror image
-			}
-			add(model, more, 16, 16, 3)
+	for _, p := range pairs(models.Registry.Names(), nn.Encoders.Names()) {
+		model, encoder := p[0], p[1]
+		more := fmt.Sprintf("encoder: {%s: {%s}}", encoder, encoderSettings[encoder])
+		if slices.Contains(withDecoder, model) && !slices.Contains(nn.Decoders.Names(), encoder) {
+			more += ", decoder: {mlp: {hidden: [24, 16]}}" // there is no mirror image
 		}
+		add(model, more, 16, 16, 3)
 	}
-	for _, decoder := range nn.Decoders.Names() {
-		for _, model := range withDecoder {
-			add(model, fmt.Sprintf("encoder: mlp, decoder: %s", decoder), 32, 32, 1)
-		}
+	for _, p := range pairs(nn.Decoders.Names(), withDecoder) {
+		decoder, model := p[0], p[1]
+		add(model, fmt.Sprintf("encoder: {mlp: {hidden: [24, 16]}}, decoder: {%s: {%s}}", decoder, encoderSettings[decoder]), 32, 32, 1)
 	}
 	for _, a := range kernel.ActivationNames() {
 		add("encoder", fmt.Sprintf("encoder: {conv64: {features: 24, activation: %s}}", a), 32, 32, 3)
@@ -94,12 +119,7 @@ func cases(t *testing.T) (list []testCase) {
 			add("encoder", fmt.Sprintf("encoder: {conv64-norm: {features: 24, norm: %s, final_norm: %v}}", norm, final), 64, 64, 3)
 		}
 	}
-	normalised := newCase(t, "simsiam", "encoder: {conv64-norm: {features: 24, norm: batch}}", 16, 16, 3)
-	normalised.name += " of normalised images"
-	normalised.source.Views = &augment.Views{}
-	normalised.source.Views.SetDefaults()
-	normalised.source.Views.Pipeline = augment.Pipeline{{Name: "normalise", Value: augment.NewNormalise()}}
-	return append(list, normalised)
+	return append(list, setting{"simsiam", "encoder: {conv64-norm: {features: 24, norm: batch}}", 16, 16, 3, true})
 }
 
 // layered are networks from parts with a layer of every kind.
@@ -121,26 +141,37 @@ func registered() []string {
 
 func newCase(t *testing.T, model, more string, h, w, c int) testCase {
 	t.Helper()
-	name := fmt.Sprintf("%s of %dx%dx%d images, %s", model, h, w, c, more)
+	return setting{model: model, more: more, h: h, w: w, c: c}.build(t)
+}
+
+// build makes the model of a case.
+func (s setting) build(t *testing.T) testCase {
+	t.Helper()
 	var read struct {
 		Model models.Choice `yaml:"model"`
 	}
-	both := strings.TrimPrefix(settings[model]+", "+more, ", ")
-	if strings.HasPrefix(more, "latent:") {
-		both = more
+	both := strings.TrimPrefix(settings[s.model]+", "+s.more, ", ")
+	if strings.HasPrefix(s.more, "latent:") {
+		both = s.more
 	}
-	if err := config.Load(name, fmt.Appendf(nil, "model: {%s: {%s}}", model, both), &read); err != nil {
+	if err := config.Load(s.String(), fmt.Appendf(nil, "model: {%s: {%s}}", s.model, both), &read); err != nil {
 		t.Fatal(err)
 	}
-	data := models.Data{Height: h, Width: w, Channels: c, Hierarchy: tree, Rotations: 1, Actions: []datasets.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
+	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1, Actions: []datasets.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
 		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
 			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
 	m, err := read.Model.Value.New(data, 1)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v", s, err)
 	}
 	disturb(m.Params())
-	return testCase{name, weights.Source{Model: m, Data: data, Version: "test"}}
+	source := weights.Source{Model: m, Data: data, Version: "test"}
+	if s.normalised {
+		source.Views = &augment.Views{}
+		source.Views.SetDefaults()
+		source.Views.Pipeline = augment.Pipeline{{Name: "normalise", Value: augment.NewNormalise()}}
+	}
+	return testCase{s.String(), source}
 }
 
 // tree has options within options, and a dimension under none.

@@ -117,7 +117,8 @@ func TestONNXRuntime(t *testing.T) {
 	}
 	node := needRuntime(t)
 	var list []exported
-	for _, c := range cases(t) {
+	for _, s := range cases() {
+		c := s.build(t)
 		list = append(list, c.exports(t)...)
 	}
 	worst, at := 0.0, ""
@@ -171,7 +172,8 @@ func (c *testCase) onnx(t *testing.T, p weights.Part, l weights.Layout) []byte {
 // What is written is what the format asks for: versions, names, shapes with a free number of images, every value
 // defined once and before its use, and every weight used.
 func TestONNXStructure(t *testing.T) {
-	for _, c := range cases(t) {
+	for _, s := range cases() {
+		c := s.build(t)
 		d := c.source.Data
 		for _, p := range c.source.Parts() {
 			data := c.onnx(t, p, weights.Native)
@@ -242,8 +244,8 @@ func checkGraph(t *testing.T, name string, g *onnx.Graph) {
 // The tests know every model and every network that is registered.
 func TestCasesAreComplete(t *testing.T) {
 	var names []string
-	for _, c := range cases(t) {
-		names = append(names, c.name)
+	for _, s := range cases() {
+		names = append(names, s.String())
 	}
 	for _, want := range registered() {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, want) }) {

@@ -23,8 +23,11 @@ func played(t *testing.T) (list []testCase) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, c := range cases(t) {
-		layers := strings.Contains(c.name, "layers") || strings.HasPrefix(c.name, "ae of") && strings.Contains(c.name, "encoder: mlp, decoder:")
+	for _, s := range cases() {
+		c := s.build(t)
+		_, decoder, _ := strings.Cut(s.more, "decoder: ")
+		layers := strings.Contains(s.more, "layers") || decoder != "" && !seen[decoder]
+		seen[decoder] = true
 		for _, p := range c.source.Parts() {
 			o, err := c.source.Operations(p)
 			if err != nil {
@@ -56,6 +59,9 @@ func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 
 // A page computes what our own machine computes, with every operation that networks are exported with.
 func TestPageComputesNetworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes some hundred networks in a browser")
+	}
 	path := filepath.Join(t.TempDir(), "page.html")
 	html := `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">`
 	for _, name := range web.Scripts("explore") {
