@@ -4,10 +4,12 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +35,33 @@ type Browser struct {
 	ctx context.Context
 }
 
-// Open starts Chromium until the test ends. Without one the test is skipped, or fails if RequiredVariable says so.
+// process is a running Chromium.
+type process struct {
+	ctx context.Context
+	end func()
+}
+
+// common is the Chromium of all tests of a package whose TestMain calls Main.
+var common struct {
+	on      bool
+	start   sync.Once
+	process *process
+	err     error
+}
+
+// Main runs the tests of a package with one Chromium for all of them, and returns the exit code of the tests.
+func Main(m *testing.M) int {
+	common.on = true
+	defer func() {
+		if common.process != nil {
+			common.process.end()
+		}
+	}()
+	return m.Run()
+}
+
+// Open starts Chromium until the test ends, or opens a profile in the Chromium that Main shares between tests. Without Chromium
+// the test is skipped, or fails if RequiredVariable says so.
 func Open(t testing.TB) *Browser {
 	t.Helper()
 	path, ok := find()
@@ -44,27 +72,50 @@ func Open(t testing.TB) *Browser {
 		}
 		t.Skip(missing)
 	}
+	if !common.on {
+		p, err := start(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.end)
+		return &Browser{t: t, ctx: p.ctx}
+	}
+	common.start.Do(func() { common.process, common.err = start(path) })
+	if common.err != nil {
+		t.Fatal(common.err)
+	}
+	ctx, cancel := chromedp.NewContext(common.process.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // makes the profile
+		t.Fatalf("open a profile: %v", err)
+	}
+	return &Browser{t: t, ctx: ctx}
+}
+
+// start starts Chromium.
+func start(path string) (*process, error) {
 	profile, err := os.MkdirTemp("", "browser")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	allocated, end := chromedp.NewExecAllocator(context.Background(), options(path, profile)...)
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options(path, profile)...)
 	ctx, cancel := chromedp.NewContext(allocated)
-	t.Cleanup(func() {
+	p := &process{ctx, func() {
 		_ = chromedp.Cancel(ctx)
 		cancel()
-		end()
+		stop()
 		for range 50 { // its processes write for a moment longer
 			if os.RemoveAll(profile) == nil {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-	})
+	}}
 	if err := chromedp.Do(ctx); err != nil { // starts it
-		t.Fatalf("start %s: %v", filepath.Base(path), err)
+		p.end()
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(path), err)
 	}
-	return &Browser{t: t, ctx: ctx}
+	return p, nil
 }
 
 // find returns the path of the browser.

@@ -34,6 +34,25 @@ func write(t *testing.T, script string) string {
 	return File(path)
 }
 
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+// Tests that share a Chromium do not see what the others stored.
+func TestProfiles(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>t</title><link rel="icon" href="data:,"></html>`)
+	}))
+	defer server.Close()
+	p := Open(t).Page(server.URL)
+	p.Eval(`localStorage.setItem("key", "value")`, nil)
+	for want, b := range map[string]*Browser{"value": {t: p.t, ctx: p.ctx}, "": Open(t)} {
+		var got string
+		b.Page(server.URL).Eval(`localStorage.getItem("key") ?? ""`, &got)
+		if got != want {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
