@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -39,12 +38,7 @@ func judgedConfig(t *testing.T, overrides ...string) Config {
 func TestJudges(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	trainIn(t, whole, judgedConfig(t), false)
-	for stop, resume := 2, false; ; stop, resume = stop+3, true {
-		_, err := Run(endAfter(stop), judgedConfig(t, "train.threads=1"), Options{Dir: dir, Resume: resume})
-		if err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, judgedConfig(t, "train.threads=1"), 2, 3)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	if _, _, err := OpenExperiment(whole); err != nil {
 		t.Error(err)
@@ -90,21 +84,14 @@ var (
 // resumed, ends with the bits of one that was not, whatever the threads, and that it is not
 // the run without them.
 func TestSecondBatchResumes(t *testing.T) {
+	slow(t)
 	first := t.TempDir()
 	trainIn(t, first, judgedConfig(t), false)
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks, "tc of views": secondViews} {
 		t.Run(name, func(t *testing.T) {
 			whole, dir := t.TempDir(), t.TempDir()
 			trainIn(t, whole, judgedConfig(t, overrides...), false)
-			for stop, resume := 2, false; ; stop, resume = stop+3, true {
-				_, err := Run(endAfter(stop), judgedConfig(t, append(overrides, "train.threads=1")...), Options{Dir: dir, Resume: resume})
-				if err == nil {
-					break
-				}
-				if !errors.Is(err, ErrStopped) {
-					t.Fatal(err)
-				}
-			}
+			trainInParts(t, dir, judgedConfig(t, append(overrides, "train.threads=1")...), 2, 3)
 			got, want := bits(t, dir), bits(t, whole)
 			sameBits(t, "a resumed run", got, want)
 			if reflect.DeepEqual(want, bits(t, first)) {

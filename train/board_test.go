@@ -56,6 +56,7 @@ func stepsOf(list []*tfevents.Event, tag string) (steps []int64) {
 // A run with figures has them in TensorBoard's file, and pictures of at most ten evaluations; one that is stopped again and
 // again, and continued after its end, has the same.
 func TestBoardPictures(t *testing.T) {
+	slow(t)
 	c := load(t, "train.epochs=23", "train.epoch_steps=1", "train.figures=true", "metrics.every=2", "metrics.images=40")
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
@@ -87,23 +88,17 @@ func TestBoardPictures(t *testing.T) {
 			t.Errorf("%s: %d x %d, want %+v, %v", tag, v.Image.Width, v.Image.Height, size, err)
 		}
 	}
-	for n := 9; ; n += 4 { // looks: a few more each time, so that also evaluations end
-		_, err := Run(endAfter(n), c, Options{Dir: parts, Resume: true})
-		if err == nil {
-			break
+	trainInParts(t, parts, c, 9, 4) // more looks each time, so that also evaluations end
+	for i := range 2 {
+		if i > 0 {
+			trainIn(t, parts, c, true)
 		}
-		if !errors.Is(err, ErrStopped) {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
 		got := events(t, parts)
 		for _, tag := range []string{"reconstructions", "traversals", "figures/losses", "figures/torus", tfevents.SessionStartTag, tfevents.SessionEndTag} {
 			if a, b := stepsOf(got, tag), stepsOf(want, tag); !slices.Equal(a, b) || len(b) == 0 {
 				t.Errorf("stopped and continued: %s after steps %v, want %v", tag, a, b)
 			}
 		}
-		trainIn(t, parts, c, true)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
@@ -44,13 +45,10 @@ func sticksConfig(t testing.TB, overrides ...string) Config {
 // A run of COFHAE that is stopped anywhere and resumed ends with the bits of one that was not, on any
 // number of threads.
 func TestCOFHAE(t *testing.T) {
+	slow(t)
 	whole, dir := t.TempDir(), t.TempDir()
 	r := trainIn(t, whole, sticksConfig(t, "train.figures=true"), false)
-	for stop, resume := 2, false; ; stop, resume = stop+4, true {
-		if _, err := Run(endAfter(stop), sticksConfig(t, "train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, sticksConfig(t, "train.threads=1"), 2, 4)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	for _, name := range []string{"hierarchy", "paths", "histograms", "reconstructions", "losses"} {
 		if text, err := os.ReadFile(filepath.Join(whole, rundir.FiguresDir, name+".png")); err != nil || len(text) < 1000 {
@@ -113,19 +111,12 @@ func TestFitJudge(t *testing.T) {
 // A hierarchy that is learned first comes from a run beside the run's folder, is stored in it, and is
 // not learned twice.
 func TestLearnedHierarchy(t *testing.T) {
+	slow(t)
 	learned := []string{"supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[h-error]"}
 	c := sticksConfig(t, learned...)
 	dir := filepath.Join(t.TempDir(), "run")
-	for n, resume := 3, false; ; n, resume = n+7, true {
-		_, err := Run(endAfter(n), c, Options{Dir: dir, Resume: resume})
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, ErrStopped) {
-			t.Fatal(err)
-		}
-	}
+	trainInParts(t, dir, c, 3, 7)
 	e, _, err := OpenExperiment(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -202,8 +193,9 @@ func checkTimings(t *testing.T, dir string) {
 	}
 }
 
-// The picture of the components is part of the report, also of a run that is resumed.
+// The picture of the components is part of the report, also of a run that is resumed, which only the complete test tries.
 func TestComponentsFigure(t *testing.T) {
+	slow(t)
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[]", "train.figures=true")
 	dir := filepath.Join(t.TempDir(), "run")
@@ -220,6 +212,9 @@ func TestComponentsFigure(t *testing.T) {
 		return text
 	}
 	first := picture()
+	if !long.Enabled() {
+		return
+	}
 	c.Train.Epochs++
 	trainIn(t, dir, c, true)
 	if !bytes.Equal(picture(), first) {

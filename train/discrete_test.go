@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -23,6 +24,7 @@ losses: [reconstruction, kl, weight-decay]`,
 
 // A run with discrete codes that is stopped and continued ends with the bits of one that was not.
 func TestDiscreteResumed(t *testing.T) {
+	slow(t)
 	for name, model := range discreteModels {
 		t.Run(name, func(t *testing.T) {
 			c, err := Load("discrete.yaml", []byte(fmt.Sprintf("name: discrete\ndataset: {square: {size: 8, side: 2}}\nmodel:\n  %s\ntrain: {epochs: 3, epoch_steps: 6, batch: 8, checkpoint: 1.0e-9}\nmetrics: [mig, sap, med, r4]\n", model)))
@@ -33,7 +35,8 @@ func TestDiscreteResumed(t *testing.T) {
 			whole := filepath.Join(dir, "whole")
 			trainIn(t, whole, c, false)
 			want, wantLog := bits(t, whole), logged(t, whole)
-			for _, n := range []int{3, 8, 14, 19} {
+			c.Train.Figures = false // it has been drawn
+			for _, n := range long.Sample([]int{3, 8, 14, 19}, 2) {
 				at := filepath.Join(dir, fmt.Sprint(n))
 				if _, err := Run(endAfter(n), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
 					t.Fatalf("%d looks: %v; want a run that is stopped", n, err)
@@ -52,8 +55,8 @@ func TestDiscreteResumed(t *testing.T) {
 // all of one category.
 func TestJointVAEChooses(t *testing.T) {
 	c, err := Load("chooses.yaml", []byte(`name: chooses
-dataset: {sprites: {size: 32, positions: 1, orientations: 1, scales: 1}}
-model: {joint-vae: {latent: 1, categorical: [3], encoder: {mlp: {hidden: [64]}}}}
+dataset: {sprites: {size: 16, positions: 1, orientations: 1, scales: 1}}
+model: {joint-vae: {latent: 1, categorical: [3], encoder: {mlp: {hidden: [32]}}}}
 losses:
   - reconstruction: {likelihood: bernoulli}
   - kl: {spaces: continuous, weight: 30, capacity: {from: 0, to: 0.001, steps: 1000}}

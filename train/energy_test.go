@@ -28,11 +28,7 @@ func TestEnergyResumes(t *testing.T) {
 	}
 	whole, dir, without := t.TempDir(), t.TempDir(), t.TempDir()
 	trainIn(t, whole, load(), false)
-	for stop, resume := 2, false; ; stop, resume = stop+3, true {
-		if _, err := Run(endAfter(stop), load("train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, load("train.threads=1"), 2, 3)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	trainIn(t, without, load("model.ice-beem.conditions=[]"), false)
 	conditional, found := bits(t, whole), false

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
@@ -47,7 +48,7 @@ func TestExploreOptions(t *testing.T) {
 	}
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
 	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: metrics.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
-	p := opened(t, browser.Open(t), e)
+	p := opened(t, openBrowser(t), e)
 	tried := 0
 	for range 4 {
 		for i := range codes.Hierarchy.Categoricals() {
@@ -81,7 +82,7 @@ func TestExploreOptions(t *testing.T) {
 func TestExploreButtons(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, x.overrides...)
-	p := opened(t, browser.Open(t), e)
+	p := opened(t, openBrowser(t), e)
 	first := code(p)
 	p.Click(".explore-starts button:nth-child(2)")
 	second := code(p)
@@ -126,7 +127,7 @@ func TestExploreButtons(t *testing.T) {
 func TestExploreUpdate(t *testing.T) {
 	x := played["circles"]
 	e := playedExperiment(t, x.config, x.overrides...)
-	p := opened(t, browser.Open(t), e)
+	p := opened(t, openBrowser(t), e)
 	p.Press(`[data-control="circle1"] .dial`, kb.Home)
 	before, picture := code(p), shows(t, p, e, "the start")
 	for _, name := range e.Model.Params().Names() {
@@ -172,7 +173,7 @@ func TestExploreUpdate(t *testing.T) {
 func TestExploreSheets(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, append(x.overrides, "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}")...)
-	p := opened(t, browser.Open(t), e)
+	p := opened(t, openBrowser(t), e)
 	start := code(p)
 	p.Wait(`Array.from(document.images).every((i) => i.complete)`)
 	p.Press(`[data-control="z2"] input`, kb.Home)
@@ -198,10 +199,10 @@ func TestExploreSheets(t *testing.T) {
 
 // Sheets of spheres and of options show another picture when a control moves.
 func TestExploreSheetsOfAllKinds(t *testing.T) {
-	b := browser.Open(t)
-	for name, large := range map[string]string{"spheres": "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}", "hierarchy": "model.cofhae.encoder={mlp: {hidden: [600, 3000]}}"} {
-		x := played[name]
-		p := opened(t, b, playedExperiment(t, x.config, append(x.overrides, large)...))
+	b := openBrowser(t)
+	for _, c := range long.Sample([]struct{ name, model string }{{"hierarchy", "cofhae"}, {"spheres", "delta-vae"}}, 1) {
+		name, x := c.name, played[c.name]
+		p := opened(t, b, playedExperiment(t, x.config, append(x.overrides, "model."+c.model+".encoder={mlp: {hidden: [600, 3000]}}")...))
 		p.Wait(`Array.from(document.images).every((i) => i.complete)`)
 		var list []string
 		p.Eval(`Array.from(document.querySelectorAll("[data-control]"), (r) => r.dataset.control)`, &list)
@@ -237,7 +238,7 @@ func BenchmarkExploreFrame(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			x := played[name]
 			e := playedExperiment(b, x.config, x.overrides...)
-			p := opened(b, browser.Open(b), e)
+			p := opened(b, openBrowser(b), e)
 			p.Eval(`window.times = []; addEventListener("unravel-frame", (e) => times.push(e.detail.milliseconds))`, nil)
 			for b.Loop() {
 				p.Eval(`times.length = 0; new Promise((done) => {

@@ -2,12 +2,16 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -31,6 +35,27 @@ metrics: [dlsbd]
 
 const tinySteps = 8
 
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests keep little of what they allocate
+	debug.SetMemoryLimit(1 << 30)
+	os.Exit(browser.Main(m))
+}
+
+// slow skips a test that takes long if the tests are to be short.
+func slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+}
+
+// openBrowser opens the browser of the package's tests.
+func openBrowser(t testing.TB) *browser.Browser {
+	t.Helper()
+	slow(t)
+	return browser.Open(t)
+}
+
 // load reads the tiny config with overrides.
 func load(t testing.TB, overrides ...string) Config {
 	t.Helper()
@@ -49,6 +74,24 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// trainInParts runs an experiment in sessions. The first stops after some looks whether it is to end, each other one after
+// some more than the session before it; by default, sessions of more than ten looks also grow by half.
+func trainInParts(t testing.TB, dir string, c Config, first, more int) {
+	t.Helper()
+	for looks, resume := first, false; ; resume = true {
+		_, err := Run(endAfter(looks), c, Options{Dir: dir, Resume: resume})
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, ErrStopped) {
+			t.Fatal(err)
+		}
+		if looks += more; looks > 10 && !long.Enabled() {
+			looks += looks / 2
+		}
+	}
 }
 
 // bits returns the bytes of everything in a checkpoint but what depends on the clock.
@@ -112,6 +155,17 @@ type looks struct {
 }
 
 func (c looks) Err() error { return c.answer() }
+
+// everyOther calls a function at the first of each n calls.
+func everyOther(n int, f func() error) func() error {
+	i := -1
+	return func() error {
+		if i++; i%n > 0 {
+			return nil
+		}
+		return f()
+	}
+}
 
 // endAfter is a context that ends after so many looks.
 func endAfter(n int) context.Context {

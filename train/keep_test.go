@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -79,16 +80,21 @@ func resultOf(t *testing.T, e *Experiment, name string) float64 {
 
 // The best checkpoint of a run that is killed anywhere and continued is that of one that was not, also with an early stop.
 func TestKeepBestKilled(t *testing.T) {
+	slow(t)
 	c := load(t, "train.epochs=6", "train.optimizer.adam.lr=0.05", "metrics={final: [dlsbd], every: 1}", "train.keep.best=dlsbd",
 		"train.stop={metric: dlsbd, patience: 2}", "train.checkpoint=1e-9")
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
 	var killed []string
-	if _, err := Run(looks{context.Background(), func() error {
+	every := 16
+	if long.Enabled() {
+		every = 5
+	}
+	if _, err := Run(looks{context.Background(), everyOther(every, func() error {
 		at := filepath.Join(dir, fmt.Sprint(len(killed)))
 		killed = append(killed, at)
 		return os.CopyFS(at, os.DirFS(whole))
-	}}, c, Options{Dir: whole}); err != nil {
+	})}, c, Options{Dir: whole}); err != nil {
 		t.Fatal(err)
 	}
 	best := func(dir string) string {
@@ -103,10 +109,7 @@ func TestKeepBestKilled(t *testing.T) {
 		return text
 	}
 	want := best(whole)
-	for i, at := range killed {
-		if i%5 != 0 {
-			continue
-		}
+	for _, at := range killed {
 		trainIn(t, at, c, true)
 		if best(at) != want {
 			t.Errorf("%s: another best checkpoint", at)

@@ -40,6 +40,7 @@ const kernelResultFile = "UNRAVEL_TEST_KERNEL_RESULT"
 
 // TestInstructionSets trains small models in a process for each instruction set.
 func TestInstructionSets(t *testing.T) {
+	slow(t)
 	if file := os.Getenv(kernelResultFile); file != "" {
 		writeKernelResult(t, file)
 		return
@@ -99,11 +100,11 @@ func writeKernelResult(t *testing.T, file string) {
 	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
 	for model, overrides := range map[string][]string{
 		"LSBD-VAE":          nil,
-		"convolutions":      {"dataset.square.size=64", "dataset.square.side=16", "model.lsbd-vae.encoder=conv64", "train.batch=8"},
+		"convolutions":      {"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"},
 		"modularity":        {"supervision={labels: {fraction: 1}}", small, "losses=[reconstruction, variance, mpd, contraction, left-inverse]", "metrics=[]"},
 		"total correlation": {"supervision=none", strings.Replace(small, "ae", "vae", 1), "losses=[reconstruction, kl, tc, hsic]", "metrics=[]"},
 	} {
-		e, err := NewExperiment(load(t, append(overrides, "train.epochs=5", "train.epoch_steps=1")...))
+		e, err := NewExperiment(load(t, append(overrides, "train.epochs=4", "train.epoch_steps=1")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,7 @@ func writeKernelResult(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 		codes := func() []float64 {
-			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:64])
+			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:16])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,11 +37,7 @@ func TestRegularised(t *testing.T) {
 			if v := first.Losses["unsupervised"]["variance"]; !(v > 0) || math.IsInf(v, 0) {
 				t.Errorf("variance %v, want a positive number", v)
 			}
-			for stop, resume := 1, false; ; stop, resume = stop+2, true {
-				if _, err := Run(endAfter(stop), c, Options{Dir: dir, Resume: resume}); err == nil {
-					break
-				}
-			}
+			trainInParts(t, dir, c, 1, 2)
 			sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 		})
 	}

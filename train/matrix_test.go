@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -131,9 +132,10 @@ var impossible = map[string]map[string][]string{
 	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
 }
 
-// TestEveryLossWithEveryModel takes some steps of every loss with every model, and holds docs/objectives.md to
-// the list of what cannot be.
+// TestEveryLossWithEveryModel takes some steps of every loss with every model, by default with every other one that it can be
+// with, and holds docs/objectives.md to the list of what cannot be.
 func TestEveryLossWithEveryModel(t *testing.T) {
+	slow(t)
 	hierarchy := matrixHierarchy(t)
 	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)
@@ -151,9 +153,11 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 				name += " (" + l.label + ")"
 			}
 			fmt.Fprintf(&table, "| `%s`%s |", loss, strings.TrimPrefix(name, loss))
-			for _, model := range models.Registry.Names() {
+			for i, model := range models.Registry.Names() {
 				want := whyNot(name, model)
-				t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, "float32", want) })
+				if want != "" || (rows+i)%2 == 0 || long.Enabled() {
+					t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, "float32", want) })
+				}
 				if want == "" {
 					table.WriteString(" + |")
 				} else {

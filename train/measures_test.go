@@ -162,6 +162,7 @@ func TestMonitor(t *testing.T) {
 
 // Measuring is stopped and resumed like everything else.
 func TestResumeWithMeasures(t *testing.T) {
+	slow(t)
 	c := load(t, "metrics.during=fast", "metrics.every=2", "train.stop={metric: med, patience: 9}")
 	whole := t.TempDir()
 	trainIn(t, whole, c, false)

@@ -22,11 +22,12 @@ func needsMixed(t *testing.T) {
 }
 
 // mixedOptions make the tiny experiment one with convolutions and a discriminator, in mixed precision.
-var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64", "dataset.square={size: 64, side: 16}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
+var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64", "dataset.square={size: 32, side: 8, step: 4}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
 	"losses=[reconstruction, kl, lsbd, {tc: {estimator: adversarial, discriminator: {hidden: [8]}}}]", "metrics=[]"}
 
 // A run in mixed precision that is stopped and resumed, on other numbers of threads, ends with the bits of one that was not.
 func TestMixedResumes(t *testing.T) {
+	slow(t)
 	needsMixed(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -27,12 +28,17 @@ var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, pati
 // A run that is stopped at any of the places where it looks whether it is to
 // stop, and is then continued, ends as one that was not stopped.
 func TestStopAnywhere(t *testing.T) {
+	slow(t)
 	c := load(t, endingOptions...)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog := bits(t, whole), logged(t, whole)
-	for n := 0; ; n++ {
+	step := 7
+	if long.Enabled() {
+		step = 1
+	}
+	for n := 0; ; n += step {
 		at := filepath.Join(dir, fmt.Sprint(n))
 		_, err := Run(endAfter(n), c, Options{Dir: at})
 		if err == nil {
@@ -57,6 +63,7 @@ func TestStopAnywhere(t *testing.T) {
 
 // A run that is stopped again and again, each time after a few steps, too.
 func TestStopOften(t *testing.T) {
+	slow(t)
 	c := load(t, endingOptions...)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
@@ -91,25 +98,30 @@ func TestStopOften(t *testing.T) {
 // was not killed. The looks of the run are the moments: after every step, before
 // every epoch, and within evaluations.
 func TestKilledAnywhere(t *testing.T) {
+	slow(t)
 	for _, checkpoint := range []string{"train.checkpoint=1e-9", "train.checkpoint=0.01", "train.checkpoint=0"} {
 		t.Run(checkpoint, func(t *testing.T) {
 			c := load(t, append(endingOptions, checkpoint)...)
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")
 			var killed []string
-			snapshot := looks{context.Background(), func() error {
+			every := 6 // looks
+			if long.Enabled() {
+				every = 1
+			}
+			if checkpoint == "train.checkpoint=0" { // always from the beginning
+				every += 10
+			}
+			snapshot := looks{context.Background(), everyOther(every, func() error {
 				at := filepath.Join(dir, fmt.Sprint(len(killed)))
 				killed = append(killed, at)
 				return os.CopyFS(at, os.DirFS(whole))
-			}}
+			})}
 			if _, err := Run(snapshot, c, Options{Dir: whole}); err != nil {
 				t.Fatal(err)
 			}
 			want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
-			for i, at := range killed {
-				if checkpoint == "train.checkpoint=0" && i%10 != 9 {
-					continue // always from the beginning
-				}
+			for _, at := range killed {
 				trainIn(t, at, c, true)
 				sameBits(t, at, bits(t, at), want)
 				if got := logged(t, at); got != wantLog {
@@ -272,12 +284,13 @@ func TestFolderIsTaken(t *testing.T) {
 
 // Threads change nothing, seeds everything.
 func TestDeterminism(t *testing.T) {
+	slow(t)
 	for _, kind := range []struct {
 		name    string
 		options []string
 	}{
 		{"mlp", nil},
-		{"conv64", []string{"dataset.square={size: 64, side: 16, step: 16}", "supervision.pairs.count=4", "model.lsbd-vae.encoder=conv64", "train.epochs=2"}},
+		{"conv64", []string{"dataset.square={size: 32, side: 8, step: 8}", "supervision.pairs.count=4", "model.lsbd-vae.encoder=conv64", "train.epochs=2"}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			run := func(options ...string) map[string]string {

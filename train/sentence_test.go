@@ -33,11 +33,7 @@ func TestSentenceNetworks(t *testing.T) {
 	}
 	whole, dir := t.TempDir(), t.TempDir()
 	trainIn(t, whole, config(), false)
-	for stop, resume := 1, false; ; stop, resume = stop+2, true {
-		if _, err := Run(endAfter(stop), config("train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, config("train.threads=1"), 1, 2)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	for _, name := range []string{"judge/logic/h/dense1/w", "judge/logic/h/values/w", "judge/logic/dense1/w"} {
 		found := false

@@ -60,6 +60,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 
 // Codes are those that the run stored, to the bit, however images are split over batches.
 func TestEncoder(t *testing.T) {
+	slow(t)
 	for name, config := range served {
 		t.Run(name, func(t *testing.T) {
 			e, pixels, codes, n := openServed(t, config(t))

@@ -18,11 +18,7 @@ func TestSeveralSupervisions(t *testing.T) {
 		"losses=[reconstruction, kl, lsbd, {contraction: {weight: 5}}, variance]"}
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	trainIn(t, whole, load(t, overrides...), false)
-	for stop, resume := 3, false; ; stop, resume = stop+5, true {
-		if _, err := Run(endAfter(stop), load(t, append(overrides, "train.threads=1")...), Options{Dir: dir, Resume: resume}); err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, load(t, append(overrides, "train.threads=1")...), 3, 5)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	log := logged(t, whole)
 	for _, want := range []string{`"supervised":{`, `"contraction"`, `"variance"`} {
@@ -47,11 +43,7 @@ func TestAnswersResume(t *testing.T) {
 		"model={vae: {encoder: {mlp: {hidden: [12]}}, latent: 4}}"}
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	trainIn(t, whole, load(t, overrides...), false)
-	for stop, resume := 2, false; ; stop, resume = stop+3, true {
-		if _, err := Run(endAfter(stop), load(t, append(overrides, "train.threads=1")...), Options{Dir: dir, Resume: resume}); err == nil {
-			break
-		}
-	}
+	trainInParts(t, dir, load(t, append(overrides, "train.threads=1")...), 2, 3)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	e, err := NewExperiment(load(t, overrides...))
 	if err != nil {
@@ -64,6 +56,7 @@ func TestAnswersResume(t *testing.T) {
 
 // TestPlanesAlone checks that an encoder learns to turn from pairs alone, which leaves the other images out.
 func TestPlanesAlone(t *testing.T) {
+	slow(t)
 	c := load(t, "model={encoder: {encoder: {mlp: {hidden: [32]}}, latent: 4}}", "losses=[{lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]",
 		"supervision.pairs.count=100", "train.epochs=60", "metrics=[]")
 	loop := loopOf(t, c)
@@ -73,6 +66,7 @@ func TestPlanesAlone(t *testing.T) {
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	c.Train.Epochs, c.Train.Figures = 4, true
 	trainIn(t, whole, c, false)
+	c.Train.Figures = false
 	if _, err := Run(endAfter(9), c, Options{Dir: dir}); err == nil {
 		t.Fatal("the run was not stopped")
 	}
