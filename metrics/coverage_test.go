@@ -1,17 +1,14 @@
 package metrics_test
 
 import (
-	"flag"
 	"math"
 	"testing"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
-
-// studies asks for studies that take minutes.
-var studies = flag.Bool("study", false, "run the coverage study of intervals: ten minutes")
 
 // population draws n rows of six columns, bounded and noisy, and three factors: z0 and z1 are a circle, of which z1 is the
 // noisier, z0 tells a little of size too, z2 tells size, z3 shape and less of turn, z4 copies half of z2, and z5 tells nothing.
@@ -58,9 +55,7 @@ func studied(t testing.TB, name string) Choice {
 // TestIntervalCoverage counts how often intervals of 95 % contain the true value: that of many rows, or the mean of many
 // draws on the same rows. -study: 200 intervals of each metric, which should be right 90 to 98 times of 100.
 func TestIntervalCoverage(t *testing.T) {
-	if !*studies {
-		t.Skip("takes minutes; see -study")
-	}
+	long.Study(t)
 	const n, times = 1000, 200
 	for _, name := range []string{
 		"mig", "med", "modularity", "co-occurrence", "mutual-information", "total-correlation", "wasserstein-correlation", "code-spread",
