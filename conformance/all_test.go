@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -18,10 +19,13 @@ func TestParts(t *testing.T) {
 	}
 	if !long.Enabled() {
 		change(t, nn.Encoders, "resnet18", func(s *nn.ResNet18) { s.Width = 8 })
+		change(t, nn.Encoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })
+		change(t, nn.Decoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })
 		change(t, datasets.Registry, "spaceshapes", func(s *datasets.Spaceshapes) { s.Samples = 600 })
 		change(t, datasets.Registry, "room", func(s *datasets.Room) { s.Scales, s.Orientations = 3, 4 })
 		change(t, datasets.Registry, "cars", func(s *datasets.Cars) { s.Objects = 20 })
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much is allocated, and little kept
 	conformance.All(t)
 }
 

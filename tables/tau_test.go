@@ -142,7 +142,7 @@ func TestTauRefuses(t *testing.T) {
 	}
 	compared, tau := openTau(t, "metric: mig}", "metric: {mig: {bins: 10}}}")
 	dir := t.TempDir()
-	makeRuns(t, compared, dir, false, 0)
+	makeRuns(t, compared, dir, false, 6)
 	if c := computeFrom(t, tau, dir).Cell("Var.", "of MIG"); c.Status != Missing || !strings.Contains(c.Reason, "the runs of table compared do not measure mig with the same options") {
 		t.Errorf("%+v", c)
 	}

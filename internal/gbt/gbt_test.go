@@ -260,7 +260,7 @@ func TestThreads(t *testing.T) {
 	run := func(x *Columns, threads int) (got []any) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 		o := Defaults()
-		o.Ties = rng.New(1, "trees")
+		o.Rounds, o.Ties = 30, rng.New(1, "trees")
 		r := regress(t, x, targets, o)
 		got = append(got, r.Fitted(), r.Importance())
 		classes := make([]int, rows)
