@@ -91,6 +91,7 @@ func TestWinograd3Shared(t *testing.T) {
 // the results' root mean square.
 func TestWinograd3Accuracy(t *testing.T) {
 	s := sameShape(1, 12, 16, 512, 32, 3, 1)
+	definitions := map[bool]definition{}
 	levels(t, func(t *testing.T) {
 		for _, transposed := range []bool{false, true} {
 			shape := s
@@ -109,18 +110,18 @@ func TestWinograd3Accuracy(t *testing.T) {
 				t.Fatal(err)
 			}
 			y, dx, dw := stale(len(dy)), stale(len(x)), stale(len(w))
-			p.Forward(x, w, make([]float32, shape.OutC), y)
+			bias := make([]float32, shape.OutC)
+			p.Forward(x, w, bias, y)
 			p.Backward(x, w, y, dy, dx, dw, nil)
-			wantY, wantX, wantW := make([]float64, len(y)), make([]float64, len(x)), make([]float64, len(w))
-			(&naive{s: shape}).each(func(big, k, small int) {
-				wantY[small] += float64(x[big]) * float64(w[k])
-				wantX[big] += float64(dy[small]) * float64(w[k])
-				wantW[k] += float64(dy[small]) * float64(x[big])
-			})
+			want, ok := definitions[transposed]
+			if !ok {
+				want = define(shape, false, LinearActivation, x, w, bias, dy)
+				definitions[transposed] = want
+			}
 			for what, c := range map[string]struct {
 				got  []float32
 				want []float64
-			}{"y": {y, wantY}, "dx": {dx, wantX}, "dw": {dw, wantW}} {
+			}{"y": {y, want.y}, "dx": {dx, want.dx}, "dw": {dw, want.dw}} {
 				if e := relative(c.got, c.want); !(e < 3e-5) {
 					t.Errorf("%d-%d %s: error %.2g of the root mean square, want less than 3e-5", shape.InC, shape.OutC, what, e)
 				}
