@@ -54,11 +54,11 @@ func TestAverage(t *testing.T) {
 					}
 				}
 			}
-			if !l.SwapAverage() || fmt.Sprint(weightsOf(l)) != fmt.Sprint(got) || fmt.Sprint(averages(l)) != fmt.Sprint(last) {
+			if !l.SwapAverage() || !sameWeights(weightsOf(l), got) || !sameWeights(averages(l), last) {
 				t.Error("swapped, the parameters are not the averages")
 			}
 			l.SwapAverage()
-			if fmt.Sprint(weightsOf(l)) != fmt.Sprint(last) {
+			if !sameWeights(weightsOf(l), last) {
 				t.Error("swapped twice, the parameters are others")
 			}
 		}
@@ -79,7 +79,7 @@ func TestAverageStates(t *testing.T) {
 			}
 		}
 	}, overrides...)
-	if fmt.Sprint(weightsOf(l)) != fmt.Sprint(weightsOf(plain)) {
+	if !sameWeights(weightsOf(l), weightsOf(plain)) {
 		t.Error("the weights are others with an average")
 	}
 	got, moments := averages(l), 0
@@ -102,7 +102,7 @@ func TestAverageStates(t *testing.T) {
 	if err := again.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(averages(again)) != fmt.Sprint(got) {
+	if !sameWeights(averages(again), got) {
 		t.Error("a restored loop has other averages")
 	}
 }

@@ -90,7 +90,7 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 	if got := whole.EpochSteps(); got != steps {
 		t.Errorf("%d steps in an epoch, want %d", got, steps)
 	}
-	for stop := 1; stop < whole.Step(); stop++ {
+	for _, stop := range stops(whole.Step()) {
 		first, second := loop(), loop()
 		first.AddHook(Hook{Name: "stop", OnStep: func(l *Loop, r *StepReport) error {
 			if r.Step == stop {

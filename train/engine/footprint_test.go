@@ -3,9 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // live returns the bytes of what is reachable on the heap.
@@ -19,12 +23,14 @@ func live() float64 {
 
 // The footprint is what the heap holds after an epoch, but for what the garbage collector may take and for small things.
 func TestFootprint(t *testing.T) {
-	for name, overrides := range map[string][]string{
+	cases := map[string][]string{
 		"mlp":         {"dataset.square.size=64", "model={vae: {encoder: {mlp: {hidden: [300, 200]}}, latent: 4}}", "losses=[reconstruction, kl]", "supervision=none", "train.batch=700"},
 		"conv64":      {"dataset.square.size=32", "model={ae: {encoder: conv64, latent: 4}}", "losses=[reconstruction]", "supervision=none", "train.batch=400"},
 		"two kinds":   {"dataset.square.size=32", "model.lsbd-vae.encoder={mlp: {hidden: [400]}}", "supervision.pairs.count=300", "train.batch=500"},
 		"accumulated": {"dataset.square.size=64", "dataset.square.step=2", "model={vae: {encoder: {layers: [{conv: {channels: 8, kernel: 3, stride: 2}}, {norm: batch}, {pool: {to: 8}}, {dense: 40}]}, latent: 4}}", "losses=[reconstruction, kl]", "supervision=none", "train.batch=256", "train.optimizer=sgd"},
-	} {
+	}
+	for _, name := range long.Sample(slices.Sorted(maps.Keys(cases)), 3) {
+		overrides := cases[name]
 		t.Run(name, func(t *testing.T) {
 			task, settings := taskOf(t, tiny, overrides...)
 			before := live()

@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -164,4 +165,13 @@ func named(l *Loop, name string) *objective {
 		}
 	}
 	return nil
+}
+
+// stops are the steps before the last one after which a loop of n steps is stopped: all of them, by default some.
+func stops(n int) []int {
+	var list []int
+	for step := 1; step < n; step++ {
+		list = append(list, step)
+	}
+	return long.Sample(list, 5)
 }

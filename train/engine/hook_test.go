@@ -104,7 +104,7 @@ func TestSave(t *testing.T) {
 		if state.Step != *steps || state.Epoch != 2 || string(state.Hooks["count"]) != fmt.Sprint(*steps) {
 			t.Errorf("%d steps: state %+v", *steps, state)
 		}
-		for stop := 1; stop < *steps; stop++ {
+		for _, stop := range stops(*steps) {
 			first, second := loopOf(t, source, "train.epochs=2"), loopOf(t, source, "train.epochs=2")
 			remembering(first, stop)
 			seen := remembering(second, 0)

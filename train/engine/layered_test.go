@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // layered is an encoder that has a layer of every kind, for images of any size.
@@ -17,9 +20,10 @@ const layered = "{layers: [{conv: {channels: 8, stride: 2}}, {norm: {kind: NORM,
 // unlayered is a decoder likewise.
 const unlayered = "{layers: [{dense: 8}, {activation: ACTIVATION}, {image: 16}, {norm: {kind: NORM, groups: 2}}, {upsample: {times: 2, kind: bilinear}}, {conv: {channels: 16, activation: ACTIVATION}}, {shuffle: 2}, {norm: {kind: NORM, groups: 2}}, {conv: image}]}"
 
-// Every model trains with every norm and every activation.
+// Every model trains with every norm and every activation, by default each with some of them.
 func TestLayeredNetworks(t *testing.T) {
-	for name, source := range standardised {
+	for k, name := range slices.Sorted(maps.Keys(standardised)) {
+		source := standardised[name]
 		if strings.HasPrefix(source, "dataset") {
 			source = strings.Replace(source, "samples: 100", "samples: 20", 1)
 		} else {
@@ -28,7 +32,7 @@ func TestLayeredNetworks(t *testing.T) {
 		source += "\ntrain: {epochs: 1, batch: 60}"
 		for i, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm} {
 			for j, activation := range graph.ActivationNames() {
-				if (i+j)%5 != 0 {
+				if (i+j)%5 != 0 || j%3 != k%3 && !long.Enabled() {
 					continue
 				}
 				filled := strings.NewReplacer("ENCODER", layered, "decoder: mlp", "decoder: "+unlayered).Replace(source)

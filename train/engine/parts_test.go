@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ func weightsOf(l *Loop) map[string][]float32 {
 	}
 	return all
 }
+
+func sameWeights(a, b map[string][]float32) bool { return maps.EqualFunc(a, b, slices.Equal) }
 
 // moved returns how far every parameter moves in the first step of a task, by gradient descent.
 func moved(t *testing.T, overrides ...string) map[string][]float32 {
