@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -152,12 +152,13 @@ var given = map[string]string{
 	"trackers.md":   "var ctx context.Context\n",
 }
 
-// Every fragment of Go compiles, with what its page takes for granted; whole programs run in TestDocsPrograms.
+// Every fragment of Go compiles, with what its page takes for granted; whole programs are those of TestDocsPrograms.
+// By default only their types are checked.
 func TestDocsFragments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the fragments of the pages")
 	}
-	for at, b := range blocks(t, "go") {
+	for _, b := range blocks(t, "go") {
 		if strings.HasPrefix(b.code, "package ") || fileBlock.MatchString("```go\n"+b.code+"```") {
 			continue
 		}
@@ -166,12 +167,12 @@ func TestDocsFragments(t *testing.T) {
 			t.Errorf("%s: %v\n%s", b.page, err, b.code)
 			continue
 		}
-		file := filepath.Join(t.TempDir(), fmt.Sprintf("fragment%d.go", at))
-		clitest.WriteFile(t, file, []byte(source))
-		c := exec.Command("go", "vet", file)
-		c.Dir = filepath.Join("..", "..")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v; what it takes for granted is in given\n%s\n%s", b.page, err, out, source)
+		check := typeCheck
+		if long.Enabled() {
+			check = goVet
+		}
+		if err := check(t, source); err != nil {
+			t.Errorf("%s: %v; what it takes for granted is in given\n%s", b.page, err, source)
 		}
 	}
 }

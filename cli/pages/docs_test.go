@@ -4,9 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"go/format"
+	"io/fs"
 	"math"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,41 +18,47 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
 // Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are short ones:
-// files in the current folder go before what comes with unravel.
+// files in the current folder go before what comes with unravel. By default the lines of most pages end where their work begins.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains all that the pages train, briefly")
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
-	t.Setenv(cache.RootVariable, t.TempDir())
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sprites := clitest.ReadFile(t, filepath.Join(root, "datasets", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"))
+	list := pages(t)
+	writeShared(t, root)
+	shared, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	count := 0
-	for _, page := range pages(t) {
+	for _, page := range list {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text := string(clitest.ReadFile(t, page))
 			lines := commandLines(text)
 			if len(lines) == 0 {
 				return
 			}
-			clitest.HierarchicalFiles(t) // changes to a folder of its own
-			writeArrays(t)
-			clitest.WriteFile(t, "dsprites.npz", sprites)
-			clitest.WritePhotos(t)
-			writeShort(t, text)
+			t.Chdir(t.TempDir())
+			copyShared(t, shared, text)
+			run := begun
+			if long.Enabled() || slices.Contains(wholePages, filepath.Base(page)) {
+				run = call
+			}
+			writeSweeps(t, text)
 			writeFiles(t, root, text)
 			for _, line := range lines {
 				count++
-				runLine(t, root, line)
+				runLine(t, root, line, run)
 			}
 		})
 	}
@@ -60,7 +67,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Every Go program of the pages runs; one that goes on for ever, or is a command line, builds.
+// Every Go program of the pages runs; one that goes on for ever, or is a command line, builds. By default only their types are checked.
 func TestDocsPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs of the pages")
@@ -69,16 +76,15 @@ func TestDocsPrograms(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, block := range goBlock.FindAllStringSubmatch(string(clitest.ReadFile(t, page)), -1) {
 			count++
-			file := filepath.Join(t.TempDir(), "main.go")
-			clitest.WriteFile(t, file, []byte(block[1]))
-			command := "run"
-			if strings.Contains(block[1], "ListenAndServe") || strings.Contains(block[1], "cli.Main") {
-				command = "vet"
+			check := goRun
+			switch {
+			case !long.Enabled():
+				check = typeCheck
+			case strings.Contains(block[1], "ListenAndServe") || strings.Contains(block[1], "cli.Main"):
+				check = goVet
 			}
-			c := exec.Command("go", command, file)
-			c.Dir = filepath.Join("..", "..")
-			if out, err := c.CombinedOutput(); err != nil {
-				t.Errorf("%s: program %d: %v\n%s", page, count, err, out)
+			if err := check(t, block[1]); err != nil {
+				t.Errorf("%s: program %d: %v", page, count, err)
 			}
 			if source, err := format.Source([]byte(block[1])); err != nil || string(source) != block[1] {
 				t.Errorf("%s: program %d is not formatted, %v", page, count, err)
@@ -131,10 +137,13 @@ func shellWords(line string) (words []string) {
 	return words
 }
 
-// runLine runs a command line, which must succeed.
-func runLine(t *testing.T, root, line string) {
+// runLine runs a command line, which must succeed, by call or begun.
+func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) outcome) {
 	t.Helper()
 	words := shellWords(line)
+	if !long.Enabled() {
+		words = brief(words)
+	}
 	switch {
 	case isOwnGo(words):
 		runGo(t, words)
@@ -166,7 +175,10 @@ func runLine(t *testing.T, root, line string) {
 		t.Chdir(t.TempDir())
 		defer t.Chdir(back)
 	}
-	o := call(t, words...)
+	if needed(words) {
+		run = call
+	}
+	o := run(t, words...)
 	if o.code != 0 {
 		t.Errorf("%s: %v", line, o)
 	}
@@ -210,17 +222,24 @@ func checkGoTest(t *testing.T, root string, words []string) {
 	}
 }
 
-// writeShort writes short forms of all that comes with unravel, and the files that the commands of a page take for theirs: sweeps
-// whose block begins with their name have two seeds.
-func writeShort(t *testing.T, page string) {
+// writeShared makes a folder of its own, with the files that every page finds: arrays, pictures, and short forms of all that comes with unravel.
+func writeShared(t *testing.T, root string) {
 	t.Helper()
+	clitest.HierarchicalFiles(t)
+	writeArrays(t)
+	clitest.WriteFile(t, "dsprites.npz", clitest.ReadFile(t, filepath.Join(root, "datasets", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
+	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		clitest.WriteFile(t, name, clitest.Short(t, name))
 	}
-	if err := os.CopyFS(".", configs.Tables()); err != nil { // with the printed values
+	printed, err := fs.Sub(configs.Tables(), "reference")
+	if err == nil {
+		err = os.CopyFS("reference", printed)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
@@ -228,6 +247,49 @@ func writeShort(t *testing.T, page string) {
 	}
 	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
 	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
+}
+
+// copyShared copies the shared files to the current folder: all of them, or by default what the page names and what that names.
+func copyShared(t *testing.T, shared, page string) {
+	t.Helper()
+	files := os.DirFS(shared)
+	if long.Enabled() {
+		if err := os.CopyFS(".", files); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	page += configs.Quickstart // the config of a command that names none
+	copied := map[string]bool{}
+	copyNamed := func(name string, d fs.DirEntry, err error) error {
+		key := name
+		if folder := path.Dir(name); folder == "photos" || folder == "reference" { // a whole folder
+			key = folder
+		}
+		if err != nil || d.IsDir() || copied[name] || !strings.Contains(page, key) {
+			return err
+		}
+		copied[name] = true
+		if err := os.MkdirAll(path.Dir(name), 0o777); err != nil {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if path.Ext(name) == "" { // a config or a table
+			page += string(content)
+		}
+		clitest.WriteFile(t, name, content)
+		return err
+	}
+	for range 2 { // tables name configs
+		if err := fs.WalkDir(files, ".", copyNamed); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeSweeps writes the sweeps of a page.
+func writeSweeps(t *testing.T, page string) {
+	t.Helper()
 	shortPlan(t, page)
 	for _, plan := range regexp.MustCompile("(?ms)^```yaml\r?\n# (\\w+\\.yaml)\r?\n(.*?)^```").FindAllStringSubmatch(page, -1) {
 		root, err := config.Parse(plan[1], []byte(plan[2]))
@@ -235,7 +297,7 @@ func writeShort(t *testing.T, page string) {
 			continue // an experiment
 		}
 		if err == nil {
-			err = root.Override("seeds=[0, 1]")
+			err = root.Override("seeds=" + seeds(plan[2]))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +343,11 @@ func writeArrays(t *testing.T) {
 // shortTable writes a table that comes with unravel, its first row and one draw, as a file that goes before it.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
-	root, err := config.Parse(name, clitest.ReadFile(t, name+".yaml"))
+	source, err := fs.ReadFile(configs.Tables(), name+".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := config.Parse(name, source)
 	if err == nil {
 		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)
 	}
@@ -301,6 +367,9 @@ func shortPlan(t *testing.T, page string) {
 	root, err := config.Parse(plan[2], []byte(plan[1]))
 	if err == nil {
 		err = root.Override(`set={"train.epochs": 1}`, "seeds=[0]", "zip={}", `list.1={name: paths, supervision: {paths: {count: 2, length: 8, step: 1}}}`)
+	}
+	if err == nil && !long.Enabled() {
+		err = root.Override("product={}")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,9 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 )
 
 // asProgram makes the test binary the program itself, for the processes of sweeps.
@@ -36,5 +39,26 @@ func call(t testing.TB, args ...string) outcome {
 	t.Helper()
 	var out, log bytes.Buffer
 	code := cli.Run(context.Background(), args, &out, &log)
+	return outcome{code, out.String(), log.String()}
+}
+
+// trainingLine is what train logs before its first step.
+const trainingLine = ", into "
+
+// begun runs a command line until its work begins: training, measuring or computing a table. What it reads is read then, and a run has its first checkpoint.
+// The outcome of a command that was stopped there is success.
+func begun(t testing.TB, args ...string) outcome {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	log := &clitest.Heard{Wait: trainingLine, Call: stop}
+	if args[0] != "train" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--find-rate") {
+		stop()
+	}
+	var out bytes.Buffer
+	code := cli.Run(ctx, args, &out, log)
+	if code == 130 && strings.Contains(log.String(), "stopped") {
+		code = 0
+	}
 	return outcome{code, out.String(), log.String()}
 }

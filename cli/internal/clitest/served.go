@@ -12,26 +12,30 @@ import (
 	"testing"
 )
 
-// heard is a log that calls a function once, when a text is in it.
-type heard struct {
-	lock sync.Mutex
-	text bytes.Buffer
-	wait string
-	call func()
+// Heard is a log that calls a function once, when a text is in it.
+type Heard struct {
+	Wait string
+	Call func()
+
+	lock   sync.Mutex
+	text   bytes.Buffer
+	called bool
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+// Write writes to the log.
+func (h *Heard) Write(p []byte) (int, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	n, err := h.text.Write(p)
-	if h.call != nil && strings.Contains(h.text.String(), h.wait) {
-		go h.call()
-		h.call = nil
+	if !h.called && strings.Contains(h.text.String(), h.Wait) {
+		h.called = true
+		h.Call()
 	}
 	return n, err
 }
 
-func (h *heard) String() string {
+// String returns the log so far.
+func (h *Heard) String() string {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	return h.text.String()
@@ -52,8 +56,8 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 	if args[0] != "serve" {
 		wait = "its page stays"
 	}
-	h := &heard{wait: wait}
-	h.call = func() {
+	h := &Heard{Wait: wait}
+	read := func() {
 		defer cancel()
 		found := addressLine.FindStringSubmatch(h.String())
 		if found == nil {
@@ -71,6 +75,7 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 			t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
 		}
 	}
+	h.Call = func() { go read() }
 	var out bytes.Buffer
 	if code := run(ctx, args, &out, h); code != 0 {
 		t.Errorf("unravel %s: code %d\n%s", strings.Join(args, " "), code, h)

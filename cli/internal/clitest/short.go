@@ -1,6 +1,7 @@
 package clitest
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -52,6 +53,28 @@ func Short(t *testing.T, name string) []byte {
 	}
 	if c.Metrics.Sample > 0 {
 		overrides = append(overrides, "metrics.sample=200")
+	}
+	var narrow []string
+	switch c.Model.Name {
+	case "byol", "simsiam":
+		narrow = []string{"hidden=32", "projected=16", "predictor=32"}
+	case "barlow-twins":
+		narrow = []string{"hidden=32"}
+	case "moco", "moco-v2":
+		narrow = []string{"width=32", "queue=64"}
+	}
+	if narrow != nil && !bytes.Contains(source, []byte("features")) { // else codes have 1000 columns
+		for _, o := range append(narrow, "encoder={conv64-norm: {features: 32}}") {
+			overrides = append(overrides, "model."+c.Model.Name+"."+o)
+		}
+	}
+	if text, err := c.Encode(); err == nil && bytes.Contains(text, []byte("\n    encoder:\n      conv64:\n        features: 256\n")) {
+		overrides = append(overrides, "model."+c.Model.Name+".encoder.conv64.features=16")
+	}
+	for i, m := range c.Metrics.Final {
+		if m.Name == "dci" {
+			overrides = append(overrides, fmt.Sprintf("metrics.final.%d.dci.rounds=2", i))
+		}
 	}
 	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
 		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
