@@ -31,6 +31,11 @@ type measured struct {
 	Like     []string
 }
 
+// fewTrees makes the metrics of boosted trees quick, in a command line that measures them beside others.
+func fewTrees(args ...string) []string {
+	return append(slices.Clone(args), "--option", "dci.rounds=2", "--option", "dci-regression.rounds=2")
+}
+
 // measure runs eval and returns its numbers and its log.
 func measure(t *testing.T, args ...string) (map[string]measured, string) {
 	t.Helper()
@@ -92,7 +97,7 @@ func TestEvalLeftOut(t *testing.T) {
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
-		all, log := measure(t, args...)
+		all, log := measure(t, fewTrees(args...)...)
 		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") || !strings.Contains(log, "left out: metric dlsbd-workshop: ") {
 			t.Errorf("%v: %v, log %s", args, all, log)
 		}
@@ -163,7 +168,7 @@ func TestEvalOption(t *testing.T) {
 	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
 	}
-	if all, _ := measure(t, append(files, "--option", "downstream.sizes=[50]")...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
+	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[50]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])
 	}
 	for option, want := range map[string]string{

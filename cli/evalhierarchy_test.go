@@ -33,7 +33,7 @@ func TestEvalHierarchy(t *testing.T) {
 		t.Errorf("h-error of a flat hierarchy: %v, want 2", flat["h-error"].Value)
 	}
 
-	_, log = measure(t, files...)
+	_, log = measure(t, fewTrees(files...)...)
 	for _, line := range []string{"metric r4c: the hierarchy of the codes is not known; eval takes it with --hierarchy", "metric h-error: ",
 		"metric purity: the components of the codes are not known; eval takes them with --components", "metric coverage: "} {
 		if !strings.Contains(log, "left out: "+line) {

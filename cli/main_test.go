@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
-
-var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
 
 // asProgram makes the test binary the program itself, for the tests that need a process.
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -111,12 +112,20 @@ func busy(t testing.TB, epochs int) []string {
 		"train.schedule=cosine", "train.clip=100"}
 }
 
-// killed runs a command line again and again, killing it at ten random moments
+// kills is how often a run is killed: ten times, or four by default, one of them while it starts.
+func kills() int {
+	if long.Enabled() {
+		return 10
+	}
+	return 4
+}
+
+// killed runs a command line again and again, killing it at random moments
 // of its way through the epochs, and then lets it end. It returns where the runs continued.
 func killed(t *testing.T, dir string, epochs int, args ...string) (steps []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 10)) // the same moments in every test run
-	moments := make([]int, 10)
+	moments := make([]int, kills())
 	for i := range moments {
 		moments[i] = r.IntN(epochs * 9 / 10)
 	}
@@ -139,7 +148,7 @@ func killed(t *testing.T, dir string, epochs int, args ...string) (steps []strin
 	}
 	o := start(t, args...).end()
 	if o.code != 0 {
-		t.Fatalf("after ten kills: %v", o)
+		t.Fatalf("after all kills: %v", o)
 	}
 	return append(steps, continued.FindString(o.log))
 }
@@ -159,7 +168,7 @@ func reference(t *testing.T, args ...string) (dir string) {
 // Killed at ten random moments and continued each time, a run ends with the same
 // parameters, optimisers, log and codes, bit for bit, as one that was left alone.
 func TestKilled(t *testing.T) {
-	const epochs = 500
+	epochs := 50 * kills()
 	args := busy(t, epochs)
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
 	steps := killed(t, dir, epochs, args...)
@@ -173,7 +182,7 @@ func TestKilled(t *testing.T) {
 			within++
 		}
 	}
-	if within < 3 {
+	if within < kills()/3 {
 		t.Errorf("only %d of the runs continued from the middle of an epoch", within)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".*tmp")); err != nil || len(left) > 0 {
@@ -199,7 +208,8 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 
 // Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
 func TestSignals(t *testing.T) {
-	args := append(busy(t, 200), "train.checkpoint=0") // only when stopped
+	const epochs = 80
+	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // or else tests under nohup start processes that ignore it
@@ -210,7 +220,7 @@ func TestSignals(t *testing.T) {
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)
 			for part := range 3 {
 				p := start(t, command...)
-				if !p.logged(dir, 40*part) {
+				if !p.logged(dir, epochs*part/5) {
 					t.Fatal(p.end())
 				}
 				if part == 1 {
@@ -232,7 +242,7 @@ func TestSignals(t *testing.T) {
 				t.Fatal(o)
 			}
 			sameRun(t, "after three stops", dir, whole)
-			checkEpochs(t, dir, 200)
+			checkEpochs(t, dir, epochs)
 		})
 	}
 }
@@ -270,9 +280,7 @@ func TestInstructionSet(t *testing.T) {
 
 // The same as TestKilled, on the real thing: go test ./cli -run Long -long -timeout 30m.
 func TestLongQuickstart(t *testing.T) {
-	if !*long {
-		return
-	}
+	long.Only(t)
 	args := []string{"quickstart", "train.checkpoint=0.5"}
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
 	t.Logf("continued %q", killed(t, dir, 20, args...))

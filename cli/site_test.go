@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -11,12 +12,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/report/site"
 	"github.com/unravel-ml/unravel/rundir"
@@ -26,30 +29,44 @@ import (
 // anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	source, err := documents(madePages(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := site.Build(source)
+	files, err := builtSite()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return files
 }
 
+// builtSite builds the site once.
+var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
+	pages, err := currentPages()
+	if err != nil {
+		return nil, err
+	}
+	source, err := documents(pages)
+	if err != nil {
+		return nil, err
+	}
+	return site.Build(source)
+})
+
 // madePages are the pages made from the code.
 func madePages(t *testing.T) []referencePage {
 	t.Helper()
-	var line commands
-	parser, err := newParser(&line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := referencePages(parser.Model)
+	pages, err := currentPages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return pages
+}
+
+// currentPages makes the pages of what is registered now.
+func currentPages() ([]referencePage, error) {
+	var line commands
+	parser, err := newParser(&line)
+	if err != nil {
+		return nil, err
+	}
+	return referencePages(parser.Model)
 }
 
 var (
@@ -125,10 +142,8 @@ func TestSitePages(t *testing.T) {
 	}
 	p.Dark(false)
 	p.Resize(390, 800)
-	for name := range files {
-		if path.Ext(name) != ".html" {
-			continue
-		}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return path.Ext(name) != ".html" })
+	for _, name := range long.Sample(names, 12) {
 		p.Go(address(name))
 		if wider := p.Overflow(); wider > 0 {
 			t.Errorf("%s is %d pixels wider than a window of 390", name, wider)
@@ -199,8 +214,8 @@ func TestReferenceCommands(t *testing.T) {
 
 // Every key in the reference has a meaning, and a part that a program registers gets its section.
 func TestReferenceKeys(t *testing.T) {
-	rows := 0
-	for _, p := range madePages(t) {
+	pages, rows := madePages(t), 0
+	for _, p := range pages {
 		for line := range strings.Lines(p.text) {
 			if strings.HasPrefix(line, "| `") {
 				rows++
@@ -213,7 +228,7 @@ func TestReferenceKeys(t *testing.T) {
 	if rows < 500 {
 		t.Errorf("there are %d rows, want 500 and more", rows)
 	}
-	metrics := madePages(t)[slices.IndexFunc(madePages(t), func(p referencePage) bool { return strings.HasSuffix(p.path, "/metrics.md") })].text
+	metrics := pages[slices.IndexFunc(pages, func(p referencePage) bool { return strings.HasSuffix(p.path, "/metrics.md") })].text
 	for _, want := range []string{"## mig\n", "Range: 0 to 1. Better: higher.", "Source: Chen et al. 2018", "Range: 0 and more. Better: lower."} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics: no %q", want)

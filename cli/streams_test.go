@@ -67,7 +67,7 @@ func TestResultsLost(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table", "--help", "train --help"} {
+	for _, args := range []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table enriching-table3", "--help", "train --help"} {
 		o := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, strings.Fields(args)...).end()
 		if o.code != 1 || !strings.Contains(o.log, "no space left on device") {
 			t.Errorf("%s: %v", args, o)
@@ -101,6 +101,7 @@ func TestSignalWhileWaiting(t *testing.T) {
 		"labels":      {"train", tinyFile(t), "model={vae: {encoder: {mlp: {hidden: [8]}}}}", "losses=[{variance: {}}]", labels, "--run", filepath.Join(t.TempDir(), "run")},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait
 			for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 				p := start(t, args...)
 				time.Sleep(300 * time.Millisecond) // it waits soon; the test also holds if it does not yet

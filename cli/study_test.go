@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // TestLongObjectives trains the experiment entangled/both with every pair of a
 // modularity and an informativeness loss, and prints the table of docs/studies.md:
 // go test ./cli -run LongObjectives -long -v
 func TestLongObjectives(t *testing.T) {
-	if !*long {
-		return
-	}
+	long.Only(t)
 	modular := []string{"variance: {weight: 100}", "mad: {weight: 5}", "mpd: {weight: 5}", "radius: {weight: 1}", "diameter: {weight: 1}"}
 	informative := []string{"contraction: {weight: 10}", "contraction: {weight: 10, aggregate: max}", "left-inverse: {weight: 10}",
 		"left-inverse: {weight: 10, kind: least-absolute}", "left-inverse: {weight: 10, kind: minimax}"}

@@ -105,8 +105,8 @@ func TestTooLarge(t *testing.T) {
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
 	for _, c := range []struct{ override, words string }{
 		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images of 64 x 64 x 1 would take"},
-		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1000000, 1000000]}}}}", "model.vae"},
-		{"model={vae: {latent: 2, encoder: {layers: [{dense: 1000000}, {dense: 1000000}]}}}", "model.vae.encoder.layers.1.dense"},
+		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1, 1000000, 1000000]}}}}", "model.vae"},
+		{"model={vae: {latent: 2, encoder: {layers: [{dense: 1}, {dense: 1000000}, {dense: 1000000}]}}}", "model.vae.encoder.layers.2.dense"},
 	} {
 		args := []string{"train", tinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
 		o := call(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)
@@ -126,12 +126,12 @@ func TestTooLarge(t *testing.T) {
 	for _, args := range [][]string{{"train", "huge.yaml"}, {"sweep", "huge.yaml"}, {"table", "huge.yaml"}} {
 		checkMistake(t, call(t, args...), 2, "huge.yaml: it is too large for a config; at most 262144 bytes are read")
 	}
-	// an archive of 100 kB that would be 800 MB
+	// an archive of 20 kB that would be 160 MB
 	var small, large bytes.Buffer
 	if err := npy.Write(&small, []int{8, 1}, make([]int8, 8)); err != nil {
 		t.Fatal(err)
 	}
-	if err := npy.Write(&large, []int{100_000_000, 1}, make([]int8, 100_000_000)); err != nil {
+	if err := npy.Write(&large, []int{20_000_000, 1}, make([]int8, 20_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, "codes.npy", small.Bytes())
@@ -149,7 +149,7 @@ func TestTooLarge(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, command := range []string{"eval", "mimosa"} {
-		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1, "factors.npz: factors have shape [100000000 1], want [8, k]")
+		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1, "factors.npz: factors have shape [20000000 1], want [8, k]")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 50<<20 {
 		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -30,10 +31,15 @@ func (c *tableCommand) list(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.out).Encode(all)
+	return printTables(s.out, all, c.JSON)
+}
+
+// printTables writes the list of tables, as JSON or for people.
+func printTables(out io.Writer, all []listedTable, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(all)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tPRINTED\tCOMPUTABLE\tCOMPUTED\tREPRODUCED\tSTALE\tLEDGER\tWHAT\tSOURCE")
 	for _, t := range all {
 		what := t.Title + "\t" + t.Source
