@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()
 	}
-	code := m.Run()
+	code := browser.Main(m)
 	if finishedDir != "" {
 		_ = os.RemoveAll(filepath.Dir(finishedDir)) // what is left there harms nobody
 	}

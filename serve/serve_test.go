@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code := m.Run()
+	code := browser.Main(m)
 	if dir, err := trained(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(dir)) // what is left harms nobody
 	}
