@@ -13,7 +13,25 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 )
+
+func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
+
+// open opens an empty tab in the browser of the package's tests.
+func open(t *testing.T) *browser.Page {
+	t.Helper()
+	return openBrowser(t).Tab()
+}
+
+// openBrowser opens the browser of the package's tests.
+func openBrowser(t *testing.T) *browser.Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("opens pages in a browser")
+	}
+	return browser.Open(t)
+}
 
 // changes checks that an action changes what a section draws.
 func changes(t *testing.T, p *browser.Page, section, what string, act func()) {
@@ -35,7 +53,7 @@ func set(p *browser.Page, selector string, entry int) {
 // fits checks that the page is no wider than its window, narrow or wide, and that all controls have names.
 func fits(t *testing.T, p *browser.Page, name string) {
 	t.Helper()
-	for _, size := range [][2]int64{{390, 844}, {1280, 800}, {3840, 2160}} {
+	for _, size := range long.Sample([][2]int64{{390, 844}, {3840, 2160}, {1280, 800}}, 2) {
 		p.Resize(size[0], size[1])
 		p.Eval(`new Promise((done) => setTimeout(done, 100))`, nil) // what follows the size is drawn a frame later
 		if wider := p.Overflow(); wider > 0 {
@@ -52,7 +70,7 @@ func fits(t *testing.T, p *browser.Page, name string) {
 }
 
 func TestPageInBrowser(t *testing.T) {
-	p := browser.Open(t).Tab()
+	p := open(t)
 	p.Still()
 	p.Go(save(t, wholePage(t, 5, nil)))
 	p.Wait(`document.querySelectorAll("#heat canvas").length >= 3`)
@@ -120,8 +138,8 @@ func TestPageInBrowser(t *testing.T) {
 
 // Epochs are whole numbers, and so are the ticks of few of them.
 func TestTicksInBrowser(t *testing.T) {
-	p := browser.Open(t).Tab()
-	p.Go(save(t, wholePage(t, 4, nil)))
+	p := open(t)
+	p.Go(save(t, Page{Title: "a run", Curves: RunCurves(nil, trained(20))}))
 	for epochs := 1; epochs <= 4; epochs++ {
 		var ticks []float64
 		p.Eval(fmt.Sprintf(`(() => {
@@ -138,7 +156,7 @@ func TestTicksInBrowser(t *testing.T) {
 
 // Names that look like markup, of any length and direction, are text.
 func TestHostileNamesInBrowser(t *testing.T) {
-	p := browser.Open(t).Tab()
+	p := open(t)
 	p.Still()
 	page := wholePage(t, 4, hostile)
 	p.Go(save(t, page))
@@ -155,7 +173,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 
 // What a run does not have is left out.
 func TestPartialPagesInBrowser(t *testing.T) {
-	b := browser.Open(t)
+	b := openBrowser(t)
 	whole := wholePage(t, 4, nil)
 	one, wide, still := wholePage(t, 1, nil), wholePage(t, 1000, nil), wholePage(t, 4, nil)
 	still.Codes.Thumbnails, still.Codes.Factors = nil, nil
@@ -192,7 +210,7 @@ func TestPartialPagesInBrowser(t *testing.T) {
 
 // Every text stands out from what is behind it as WCAG's level AA wants, in both themes, also where it is hovered or pressed.
 func TestContrastInBrowser(t *testing.T) {
-	p := browser.Open(t).Tab()
+	p := open(t)
 	p.Still()
 	p.Go(save(t, wholePage(t, 4, nil)))
 	p.Wait(`document.querySelectorAll("#heat canvas").length >= 3`)
@@ -243,7 +261,7 @@ func TestWithoutScripts(t *testing.T) {
 	if err := os.WriteFile(path, scripts.ReplaceAll(b.Bytes(), nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := browser.Open(t).Page(browser.File(path))
+	p := openBrowser(t).Page(browser.File(path))
 	var sections, figures string
 	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)
 	p.Eval(`[...document.querySelectorAll("figure")].filter((s) => s.checkVisibility()).map((s) => s.textContent).join(" ")`, &figures)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -81,7 +80,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
-	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
+	p := openBrowser(t).Page(save(t, Page{Title: "x", Explore: e}))
 	low, high := controls[1].Low, controls[1].High
 	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1}, {0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
 		code := func(turn, line float64) []float64 {

@@ -51,7 +51,7 @@ func trained(epochs int) (log []rundir.Line) {
 // coded is a sample of a square that moves, with codes: two circles of the two angles, then columns of noise up to a width. Some levels are not known.
 func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datasets.Dataset, rows []int, spaces []models.Space) {
 	t.Helper()
-	d, err := (&datasets.Square{Size: 64, Side: 16, Step: 1}).Build(0)
+	d, err := (&datasets.Square{Size: 32, Side: 8, Step: 1}).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +64,12 @@ func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datase
 	levels := make([]int, 2)
 	for i, row := range rows {
 		d.FactorsAt(row, levels)
-		corner := (levels[0]/32 + levels[1]/32) % 3
+		corner := (levels[0]/16 + levels[1]/16) % 3
 		if i%10 == 0 {
 			corner = factor.Unknown
 		}
 		in.Levels = append(in.Levels, levels[0], levels[1], corner)
-		a, b := 2*math.Pi*float64(levels[0])/64, 2*math.Pi*float64(levels[1])/64
+		a, b := 2*math.Pi*float64(levels[0])/32, 2*math.Pi*float64(levels[1])/32
 		code := []float64{math.Cos(a), math.Sin(a), math.Cos(b), math.Sin(b)}
 		for c := 4; c < width; c++ {
 			code = append(code, math.Sin(float64(i*(c+1))))

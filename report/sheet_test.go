@@ -8,10 +8,22 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
+// build builds a data set; by default, one that takes long to draw is a smaller one.
 func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 	t.Helper()
+	if !long.Enabled() {
+		switch s := s.(type) {
+		case *datasets.Spaceshapes:
+			s.Samples = min(s.Samples, 500)
+		case *datasets.Room:
+			s.Scales, s.Orientations = 2, 3
+		case *datasets.Cars:
+			s.Objects = min(s.Objects, 30)
+		}
+	}
 	d, err := s.Build(0)
 	if err != nil {
 		t.Fatal(err)
