@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 	. "github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -163,14 +164,15 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := metricsOf(t, clean)
-	for _, test := range []struct {
+	type damage struct {
 		file, text string
 		made       int64
 		folders    int
-	}{
+	}
+	for _, test := range long.Sample([]damage{
 		{rundir.RecordFile, "{", 1, 4}, {rundir.RecordFile, `{"config": "other"}`, 1, 4}, {rundir.MetricsFile, "[{", 1, 4}, {rundir.MetricsFile, "[]", 1, 4}, {rundir.MetricsFile, "", 1, 4},
 		{rundir.FitFile, "x", 1, 4}, {rundir.Config, "name: [", 1, 5}, {"checkpoint.safetensors", "x", 0, 4}, {"log.jsonl", "x\n", 0, 4},
-	} {
+	}, 5) {
 		dir := filepath.Join(t.TempDir(), "sweep")
 		if err := os.CopyFS(dir, os.DirFS(clean)); err != nil {
 			t.Fatal(err)

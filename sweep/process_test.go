@@ -114,6 +114,9 @@ func TestKilledWithoutLocks(t *testing.T) {
 
 func testKilled(t *testing.T, patience time.Duration) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("kills sweeps again and again")
+	}
 	file, calm := plan(t), t.TempDir()
 	cmd, log := program(t, file, calm)
 	begun := time.Now()
