@@ -21,6 +21,7 @@ import (
 
 // A run: what it prints where, and every file of its folder.
 func TestTrain(t *testing.T) {
+	notShort(t)
 	dir := filepath.Join(t.TempDir(), "deep", "run")
 	o := succeed(t, "train", tinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
 	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " + dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
@@ -224,6 +225,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestEval(t *testing.T) {
+	notShort(t)
 	dir := finished(t)
 	table := succeed(t, "eval", "--run", dir)
 	if !strings.HasPrefix(table.out, "dlsbd ") || strings.Contains(table.out, "dlsbd-workshop") || table.log != "" {
@@ -365,6 +367,7 @@ func decodePNG(t *testing.T, path string) (width int) {
 }
 
 func TestList(t *testing.T) {
+	notShort(t)
 	all := succeed(t, "list")
 	if all.log != "" {
 		t.Errorf("standard error: %s", all.log)

@@ -55,6 +55,7 @@ func array(t *testing.T, path string) *npy.Array[float32] {
 
 // Images are what the decoder, a matrix that is known, makes of the codes; every sheet has its files, and the same ones each time.
 func TestDecodeLinear(t *testing.T) {
+	notShort(t)
 	dir := trained(t, linear)
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", weights)
@@ -174,6 +175,7 @@ func TestDecodeCodes(t *testing.T) {
 
 // What is wrong with flags, runs and models is said, and nothing is written.
 func TestDecodeMistakes(t *testing.T) {
+	notShort(t)
 	dir := finished(t)
 	plain := trained(t, strings.NewReplacer("vae:", "ae:", ", kl]", "]").Replace(linear))
 	blind := trained(t, strings.NewReplacer("vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}", "encoder: {encoder: {mlp: {hidden: [8]}}, latent: 3}",

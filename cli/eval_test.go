@@ -94,6 +94,7 @@ func TestEvalTypes(t *testing.T) {
 
 // Metrics that do not apply are left out of all, and the rest is measured.
 func TestEvalLeftOut(t *testing.T) {
+	notShort(t)
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
@@ -182,6 +183,7 @@ func TestEvalOption(t *testing.T) {
 }
 
 func TestEvalOut(t *testing.T) {
+	notShort(t)
 	mixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
 	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)

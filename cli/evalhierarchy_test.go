@@ -11,6 +11,7 @@ import (
 )
 
 func TestEvalHierarchy(t *testing.T) {
+	notShort(t)
 	clitest.HierarchicalFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }

@@ -67,6 +67,7 @@ func TestEvalPairs(t *testing.T) {
 
 // TestEvalRunPairs measures a run from pairs of its images.
 func TestEvalRunPairs(t *testing.T) {
+	notShort(t)
 	t.Chdir(t.TempDir())
 	succeed(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
 	var pairs strings.Builder

@@ -13,6 +13,7 @@ import (
 
 // Links in a run's folder are not written through.
 func TestPlantedLinks(t *testing.T) {
+	notShort(t)
 	config := tinyFile(t)
 	for _, name := range []string{".lock", "log.jsonl", "events", ".state.json.unravel-tmp", "figures", "output.txt"} {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +62,7 @@ func TestPlantedLinks(t *testing.T) {
 
 // A folder that is moved or deleted while it is trained ends the run with an error.
 func TestFolderLeaves(t *testing.T) {
+	notShort(t)
 	for name, leave := range map[string]func(dir string) error{
 		"moved":   func(dir string) error { return os.Rename(dir, dir+"-moved") },
 		"deleted": os.RemoveAll,

@@ -33,6 +33,7 @@ esac
 
 // A sweep on Kubernetes submits a job, submits again what was lost, and shows the results.
 func TestKubernetes(t *testing.T) {
+	notShort(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

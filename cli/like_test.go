@@ -37,6 +37,7 @@ func TestListDialects(t *testing.T) {
 }
 
 func TestEvalInterval(t *testing.T) {
+	notShort(t)
 	mixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal", "--metrics", "mse,radius,sap"}
 	args := append(files, "--interval", "90", "--repeats", "8")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()
 	}
+	debug.SetGCPercent(400) // runs are small, and collecting would take an eighth of the time
 	code := browser.Main(m)
 	if finishedDir != "" {
 		_ = os.RemoveAll(filepath.Dir(finishedDir)) // what is left there harms nobody
@@ -57,6 +59,14 @@ func tinyFile(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "tiny.yaml")
 	writeFile(t, path, []byte(tiny))
 	return path
+}
+
+// notShort skips a test of a few tenths of a second with -short.
+func notShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes a few tenths of a second")
+	}
 }
 
 func writeFile(t testing.TB, path string, content []byte) {

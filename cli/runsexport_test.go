@@ -16,6 +16,7 @@ import (
 
 // Runs go to a store of MLflow, again and again, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
+	notShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	succeed(t, "sweep", file, "--out", dir)
 	store := filepath.Join(t.TempDir(), "mlruns")
@@ -84,6 +85,7 @@ func TestRunsExportNothing(t *testing.T) {
 // Runs that have not ended are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The state stays where there is
 // no room.
 func TestRunStates(t *testing.T) {
+	notShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
 	succeed(t, "sweep", file, "--out", dir)
 	runs, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))

@@ -51,6 +51,7 @@ func TestServe(t *testing.T) {
 
 // Training and sweeps have a server beside them, which stays when they are done.
 func TestTrainServe(t *testing.T) {
+	notShort(t)
 	config := tinyFile(t)
 	t.Setenv(asProgram, "1") // the server is this program
 	t.Chdir(t.TempDir())

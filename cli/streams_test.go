@@ -29,6 +29,7 @@ func gone(t *testing.T) *os.File {
 
 // Text for people that cannot be written ends no run.
 func TestNobodyListens(t *testing.T) {
+	notShort(t)
 	whole := reference(t, tinyFile(t))
 	for name, stderr := range map[string]func(t *testing.T) *os.File{
 		"a pipe that was closed": gone,
@@ -91,6 +92,7 @@ func fifo(t *testing.T, name string) string {
 
 // A signal ends a program that waits for input.
 func TestSignalWhileWaiting(t *testing.T) {
+	notShort(t)
 	codes := filepath.Join(finished(t), "codes.npy")
 	labels := "supervision={labels: {file: " + fifo(t, "labels.csv") + "}}"
 	for name, args := range map[string][]string{

@@ -30,6 +30,7 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 }
 
 func TestTableList(t *testing.T) {
+	notShort(t)
 	t.Chdir(t.TempDir()) // where there are no runs
 	var list []listedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)

@@ -37,6 +37,7 @@ boxes: {title: Runs, column: c, rows: [r, s]}
 // A table that is made by two processes at once, both of which are killed at random moments, ends as
 // one that was left alone: the same files, no run made twice and none lost.
 func TestTableKilled(t *testing.T) {
+	notShort(t)
 	file, base := killedTable(t), t.TempDir()
 	command := func(name string) []string {
 		return []string{"table", file, "--runs", filepath.Join(base, name), "--out", filepath.Join(base, name+"-out"), "--jobs", "2"}
@@ -117,6 +118,7 @@ func folders(t *testing.T, dir string) (names []string) {
 
 // A table whose reference file was cut off at any byte says so before a run is made.
 func TestTableDamagedReference(t *testing.T) {
+	notShort(t)
 	file := killedTable(t)
 	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
 	whole, runs := readFile(t, reference), filepath.Join(t.TempDir(), "runs")

@@ -102,6 +102,7 @@ func TestProgressOnTerminal(t *testing.T) {
 
 // Runs of several experiments: names of what they chose, and settings that differ where they are chosen, as far as there is room.
 func TestMixedRuns(t *testing.T) {
+	notShort(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "tiny.yaml", []byte(tiny))
 	vae := "model={vae: {latent: 3, encoder: {mlp: {hidden: [8]}}}}"

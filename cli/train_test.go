@@ -14,6 +14,7 @@ import (
 
 // A run for which no folder is named has one for its settings: that of the same ones, and of no others.
 func TestDefaultFolder(t *testing.T) {
+	notShort(t)
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	train := func(overrides ...string) []string {
@@ -152,6 +153,7 @@ func TestKeptWeights(t *testing.T) {
 
 // A run that fails says so in its folder, as those of sweeps do, until it goes on; what can be done with the folder is told. It resumes bit-equal.
 func TestFailedRun(t *testing.T) {
+	notShort(t)
 	config, runs := tinyFile(t), t.TempDir()
 	dir := filepath.Join(runs, "run")
 	explode := []string{"train", config, "train.schedule={step: {every: 2, factor: 1e36}}", "--run", dir}

@@ -17,6 +17,7 @@ import (
 
 // An export, in either layout, imported again gives the same codes bit for bit, and training continues from there.
 func TestExportImport(t *testing.T) {
+	notShort(t)
 	dir, here := finished(t), t.TempDir()
 	codes := func(run string) []byte {
 		out := filepath.Join(here, "codes.npy")
