@@ -210,19 +210,19 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 // Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
 func TestSignals(t *testing.T) {
 	notShort(t)
-	const epochs = 80
+	const epochs = 500 // the signals come in the first fifth
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // or else tests under nohup start processes that ignore it
 	defer signal.Stop(hangups)
-	for _, stop := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, stop := range long.Sample([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, 2) {
 		t.Run(stop.String(), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)
 			for part := range 3 {
 				p := start(t, command...)
-				if !p.logged(dir, epochs*part/5) {
+				if !p.logged(dir, 40*part) {
 					t.Fatal(p.end())
 				}
 				if part == 1 {
@@ -280,10 +280,10 @@ func TestInstructionSet(t *testing.T) {
 	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
 }
 
-// The same as TestKilled, on the real thing: go test ./cli -run Long -long -timeout 30m.
+// The same as TestKilled, on the real thing: go test ./cli -run LongQuickstart -study -timeout 30m.
 func TestLongQuickstart(t *testing.T) {
-	long.Only(t)
-	args := []string{"quickstart", "train.checkpoint=0.5"}
+	long.Study(t)
+	args := []string{"quickstart", "train.epochs=20", "train.checkpoint=0.5"}
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
 	t.Logf("continued %q", killed(t, dir, 20, args...))
 	sameRun(t, "after ten kills", dir, whole)

@@ -13,9 +13,9 @@ import (
 
 // TestLongObjectives trains the experiment entangled/both with every pair of a
 // modularity and an informativeness loss, and prints the table of docs/studies.md:
-// go test ./cli -run LongObjectives -long -v
+// go test ./cli -run LongObjectives -study -v
 func TestLongObjectives(t *testing.T) {
-	long.Only(t)
+	long.Study(t)
 	modular := []string{"variance: {weight: 100}", "mad: {weight: 5}", "mpd: {weight: 5}", "radius: {weight: 1}", "diameter: {weight: 1}"}
 	informative := []string{"contraction: {weight: 10}", "contraction: {weight: 10, aggregate: max}", "left-inverse: {weight: 10}",
 		"left-inverse: {weight: 10, kind: least-absolute}", "left-inverse: {weight: 10, kind: minimax}"}

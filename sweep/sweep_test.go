@@ -287,7 +287,7 @@ var rehearseHere Rehearser = func() Rehearser {
 
 // Without a rehearser, times are from finished runs of equal cost, or known elsewhere, or unknown.
 func TestForecastsReadOnly(t *testing.T) {
-	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 2}, {name: c, train.epochs: 3}, {name: d, train.optimizer.adam.lr: 0.5, seeds: 1}]\n"), t.TempDir()
+	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 3}, {name: c, train.epochs: 4}, {name: d, train.optimizer.adam.lr: 0.5}]\n"), t.TempDir()
 	if _, err := Execute(t.Context(), dir, runs[:1], Options{}); err != nil {
 		t.Fatal(err)
 	}
