@@ -14,9 +14,18 @@ import (
 	"github.com/unravel-ml/unravel/rundir"
 )
 
+// chromium opens a browser, which takes too long for -short.
+func chromium(t *testing.T) *browser.Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("opens pages in a browser")
+	}
+	return browser.Open(t)
+}
+
 // The pages at three widths, light and dark.
 func TestPages(t *testing.T) {
-	b := browser.Open(t)
+	b := chromium(t)
 	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
 	for name, page := range map[string]struct{ address, ready string }{
 		"list": {"/", `document.querySelectorAll("#runs tbody tr").length === 2`},
@@ -51,7 +60,7 @@ func TestPages(t *testing.T) {
 
 // Long names and problems of runs leave room for state, progress and loss.
 func TestListFits(t *testing.T) {
-	b := browser.Open(t)
+	b := chromium(t)
 	long := strings.Repeat("long-name_", 12)
 	dir := folder(t, long, "plain")
 	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()); err != nil {
@@ -74,7 +83,7 @@ const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 
 // Names and texts of runs are texts on every page, whatever they hold.
 func TestHostileNames(t *testing.T) {
-	b := browser.Open(t)
+	b := chromium(t)
 	dir := folder(t, nasty, "plain")
 	write(t, strings.Replace(tiny, "name: tiny", `name: "</script><script>alert(1)</script>"`, 1), dir, "config", rundir.Config)
 	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()); err != nil {
@@ -111,7 +120,7 @@ fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.tit
 
 // The page of a run that trains grows: points, state and the decoder come by themselves, and the zoom stays.
 func TestLive(t *testing.T) {
-	b := browser.Open(t)
+	b := chromium(t)
 	dir := folder(t, "one")
 	path := filepath.Join(dir, "one")
 	for _, name := range []string{rundir.RecordFile, rundir.ReportFile} {
@@ -166,7 +175,7 @@ func TestLive(t *testing.T) {
 
 // The list takes filters and an order, and shows what changes.
 func TestLiveList(t *testing.T) {
-	b := browser.Open(t)
+	b := chromium(t)
 	dir, _ := everyState(t)
 	_, h := started(t, dir, Options{})
 	p := b.Page(h.URL)
