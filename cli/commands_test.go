@@ -270,9 +270,13 @@ func TestEval(t *testing.T) {
 
 // The levels of factors are the order of their values, whatever these are.
 func TestEvalFactorValues(t *testing.T) {
+	chosen := "fast"
+	if long.Enabled() {
+		chosen = "all"
+	}
 	dir := finished(t)
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
-	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", "fast")
+	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
 	a, err := npy.ReadFile[int64](factors)
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +288,7 @@ func TestEvalFactorValues(t *testing.T) {
 		}
 	}
 	writeNPY(t, factors, a.Shape, a.Data)
-	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", "fast"); digits.FindString(got.out) != digits.FindString(want.out) {
+	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen); digits.FindString(got.out) != digits.FindString(want.out) {
 		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.out, want.out)
 	}
 }

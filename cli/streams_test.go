@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // gone is a pipe that nobody reads any more.
@@ -68,7 +70,11 @@ func TestResultsLost(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table enriching-table3", "--help", "train --help"} {
+	lines := []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table enriching-table3", "--help", "train --help"}
+	if long.Enabled() {
+		lines = append(lines, "table")
+	}
+	for _, args := range lines {
 		o := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, strings.Fields(args)...).end()
 		if o.code != 1 || !strings.Contains(o.log, "no space left on device") {
 			t.Errorf("%s: %v", args, o)
