@@ -105,7 +105,7 @@ func TestKilledAnywhere(t *testing.T) {
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")
 			var killed []string
-			every := 6 // looks
+			every := 9 // looks
 			if long.Enabled() {
 				every = 1
 			}

@@ -96,6 +96,8 @@ func reduce(c *Config) {
 		d.Samples = 500
 	case *datasets.Room:
 		d.Orientations = 2
+	case *datasets.Sprites:
+		d.Positions = min(d.Positions, 8)
 	case *datasets.Turntable:
 		d.Objects = min(d.Objects, 50)
 	}
