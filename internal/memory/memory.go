@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 )
 
-// limit is the memory of the machine when the process first asks for it: every parameter of a model asks again.
-var limit = sync.OnceValue(machine)
-
 // Machine returns the memory in bytes that this process may use; +Inf if that is unknown.
-func Machine() float64 { return limit() }
+func Machine() float64 { return machine() }
 
 // Share is the usable fraction of the machine's memory; the garbage collector and the system need the
 // rest.

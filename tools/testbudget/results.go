@@ -32,7 +32,7 @@ type event struct {
 type results struct {
 	packages map[string]*packageResult
 	tests    []testResult // without subtests
-	skipped  []string     // PACKAGE TEST: REASON, for what a machine lacks
+	skipped  []string     // PACKAGE TEST: REASON, without subtests and tests left out by -short and -long
 	builds   []string     // output of builds
 }
 
@@ -93,7 +93,7 @@ func (r *results) add(e event, outputs map[[2]string][]string) {
 			}
 		case e.Action == "fail":
 			p.output = append(p.output, outputs[key]...)
-		case e.Action == "skip":
+		case e.Action == "skip" && !strings.Contains(e.Test, "/"):
 			if reason := reasonOf(outputs[key]); !strings.Contains(reason, "-long") && !strings.Contains(reason, "-short") {
 				r.skipped = append(r.skipped, fmt.Sprintf("%s %s: %s", name, e.Test, reason))
 			}
