@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()
 	}
-	debug.SetGCPercent(400) // runs are small, and collecting would take an eighth of the time
 	code := browser.Main(m)
 	if finishedDir != "" {
 		_ = os.RemoveAll(filepath.Dir(finishedDir)) // what is left there harms nobody

@@ -145,7 +145,7 @@ func TestSitePages(t *testing.T) {
 	p.Dark(false)
 	p.Resize(390, 800)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return path.Ext(name) != ".html" })
-	for _, name := range long.Sample(names, 12) {
+	for _, name := range long.Sample(names, 6) {
 		p.Go(address(name))
 		if wider := p.Overflow(); wider > 0 {
 			t.Errorf("%s is %d pixels wider than a window of 390", name, wider)

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -25,7 +24,6 @@ func TestParts(t *testing.T) {
 		change(t, datasets.Registry, "room", func(s *datasets.Room) { s.Scales, s.Orientations = 3, 4 })
 		change(t, datasets.Registry, "cars", func(s *datasets.Cars) { s.Objects = 20 })
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much is allocated, and little kept
 	conformance.All(t)
 }
 

@@ -20,13 +20,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/priority"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Length of BenchmarkBeside.
 var (
-	long   = flag.Bool("long", false, "BenchmarkBeside: two trainings on each side of about a minute; if not, one of seconds")
 	steps  = flag.Int("steps", 0, "BenchmarkBeside: steps of a training; 0: 2000 with -long, or 40")
 	rounds = flag.Int("rounds", 0, "BenchmarkBeside: trainings on each side; 0: 2 with -long, or 1")
 	rate   = flag.Int("rate", 200, "BenchmarkBeside: requests per second")
@@ -41,10 +41,10 @@ const besideVisits = "UNRAVEL_TEST_VISITS"
 func BenchmarkBeside(b *testing.B) {
 	n, pairs := *steps, *rounds
 	if n == 0 {
-		n = map[bool]int{true: 2000, false: 40}[*long]
+		n = map[bool]int{true: 2000, false: 40}[long.Enabled()]
 	}
 	if pairs == 0 {
-		pairs = map[bool]int{true: 2, false: 1}[*long]
+		pairs = map[bool]int{true: 2, false: 1}[long.Enabled()]
 	}
 	program := filepath.Join(b.TempDir(), "unravel.exe")
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/unravel-ml/unravel/cmd/unravel").CombinedOutput(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/browser"
@@ -36,8 +35,6 @@ metrics: [dlsbd]
 const tinySteps = 8
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // the tests keep little of what they allocate
-	debug.SetMemoryLimit(1 << 30)
 	os.Exit(browser.Main(m))
 }
 

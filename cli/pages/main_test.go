@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // asProgram makes the test binary the program itself, for the processes of sweeps.
@@ -22,8 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		cli.Main()
 	}
-	debug.SetGCPercent(400) // runs are small, and collecting would take an eighth of the time
-	os.Exit(m.Run())
+	os.Exit(long.Run(m))
 }
 
 // outcome is what a command line did.

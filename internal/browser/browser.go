@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // RequiredVariable names the environment variable that, set to "required", makes tests fail where there is no browser.
@@ -49,7 +51,7 @@ var common struct {
 	err     error
 }
 
-// Main runs the tests of a package with one Chromium for all of them, and returns the exit code of the tests.
+// Main is [long.Run] with one Chromium for all tests of the package.
 func Main(m *testing.M) int {
 	common.on = true
 	defer func() {
@@ -57,7 +59,7 @@ func Main(m *testing.M) int {
 			common.process.end()
 		}
 	}()
-	return m.Run()
+	return long.Run(m)
 }
 
 // Open starts Chromium until the test ends, or opens a profile in the Chromium that Main shares between tests. Without Chromium

@@ -10,6 +10,8 @@ package long
 
 import (
 	"flag"
+	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -17,6 +19,21 @@ var (
 	complete = flag.Bool("long", false, "run the complete tests: every case, and those that take long")
 	studies  = flag.Bool("study", false, "run the studies that the documents report: minutes to hours")
 )
+
+// memoryLimit bounds what garbage the tests of a package leave uncollected.
+const memoryLimit = 1 << 30
+
+// Run runs the tests of a package, for TestMain, and returns the exit code. Default tests run on one thread and collect garbage rarely, to save time on
+// cores: go test runs as many packages at once as there are processors, so more threads would only wait for each other.
+func Run(m interface{ Run() int }) int {
+	flag.Parse()
+	if !Enabled() {
+		runtime.GOMAXPROCS(1)
+	}
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(memoryLimit)
+	return m.Run()
+}
 
 // Enabled reports whether the complete tests run.
 func Enabled() bool { return *complete }

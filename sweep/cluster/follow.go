@@ -19,13 +19,15 @@ import (
 // Options say how runs are made on a cluster.
 type Options struct {
 	Retry   bool          // repeat failed runs
-	Every   time.Duration // between two looks at the job; 0: 5 seconds
+	Every   time.Duration // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
 	Say     func(format string, args ...any)
 	Observe func(sweep.Status) // if set, receives progress
 }
 
 const (
 	usualEvery = 5 * time.Second
+	// firstWait is the time to the second look at a job; from then on it doubles.
+	firstWait = 250 * time.Millisecond
 	// maxIdle bounds the jobs in a row that end without a run, or a checkpoint of one, that is new.
 	maxIdle = 3
 )
@@ -44,7 +46,7 @@ func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Opti
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{Options: o, scheduler: s, job: job, progress: progress}
+	f := &follower{Options: o, scheduler: s, job: job, progress: progress, wait: min(firstWait, o.Every)}
 	err = f.follow(ctx)
 	if ctx.Err() != nil {
 		err = train.ErrStopped
@@ -60,9 +62,10 @@ type follower struct {
 	progress  *sweep.Progress
 
 	id   string
-	idle int    // jobs in a row without anything new
-	seen string // what runs had when the job was submitted
-	said string // problem that was told last
+	wait time.Duration // to the next look
+	idle int           // jobs in a row without anything new
+	seen string        // what runs had when the job was submitted
+	said string        // problem that was told last
 }
 
 // known is what a file in [OutputDir] says of the job of a sweep.
@@ -98,7 +101,8 @@ func (f *follower) follow(ctx context.Context) error {
 				f.Say("job %s goes on; the same command follows it again, and `%s` ends it", f.id, end)
 			}
 			return ctx.Err()
-		case <-time.After(f.Every):
+		case <-time.After(f.wait):
+			f.wait = min(2*f.wait, f.Every)
 		}
 	}
 }
@@ -177,6 +181,7 @@ func (f *follower) submit(ctx context.Context) (err error) {
 		return err
 	}
 	_, show := f.scheduler.Commands(f.id)
+	f.wait = min(firstWait, f.Every)
 	f.Say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/cputime"
@@ -16,13 +18,18 @@ const (
 	perUnit = 30 // workloads
 )
 
-// calibrate returns a unit of time on cores: perUnit times the median of rounds of the workload. A unit is about a second on a server of 2025.
+// calibrate returns a unit of time on cores: perUnit times the median of rounds of the workload. All cores work at once, as they do when go test runs
+// packages. A unit is about a second on a server of 2025.
 func calibrate() time.Duration {
 	var times []time.Duration
 	for range rounds {
 		begin := cputime.Process()
-		workload()
-		times = append(times, cputime.Process()-begin)
+		var cores sync.WaitGroup
+		for range runtime.NumCPU() {
+			cores.Go(workload)
+		}
+		cores.Wait()
+		times = append(times, (cputime.Process()-begin)/time.Duration(runtime.NumCPU()))
 	}
 	slices.Sort(times)
 	return perUnit * times[rounds/2]
