@@ -210,7 +210,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 // Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
 func TestSignals(t *testing.T) {
 	notShort(t)
-	const epochs = 300 // the signals come in its first part
+	const epochs = 300                                    // the signals come in its first part
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
 	hangups := make(chan os.Signal, 1)
