@@ -21,7 +21,7 @@ import (
 
 // A run: what it prints where, and every file of its folder.
 func TestTrain(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "deep", "run")
 	o := succeed(t, "train", tinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
 	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " + dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
@@ -225,7 +225,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestEval(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := finished(t)
 	table := succeed(t, "eval", "--run", dir)
 	if !strings.HasPrefix(table.out, "dlsbd ") || strings.Contains(table.out, "dlsbd-workshop") || table.log != "" {
@@ -317,6 +317,7 @@ func TestEncode(t *testing.T) {
 }
 
 func TestDataShow(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "data", "show", "square", "size=16", "--count", "4", "side=4", "--scale=2")
 	if o.out != "square.png\n" || !strings.Contains(o.log, "square: 256 images of 16x16x1\n  row: 16 levels, circular\n  column: 16 levels, circular\n") {
@@ -371,7 +372,7 @@ func decodePNG(t *testing.T, path string) (width int) {
 }
 
 func TestList(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	all := succeed(t, "list")
 	if all.log != "" {
 		t.Errorf("standard error: %s", all.log)

@@ -55,7 +55,7 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 // A damaged checkpoint is never used: the one before it is, with a warning, and
 // training ends as if nothing had happened. If that is damaged too, it is an error.
 func TestDamagedCheckpoint(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	good := finished(t)
 	for _, d := range long.Sample(damages, 6) {
 		t.Run(d.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMissingCheckpoint(t *testing.T) {
 
 // Checkpoints that are whole, but not this run's.
 func TestOtherCheckpoint(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config := tinyFile(t)
 	for name, c := range map[string]struct {
 		overrides []string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -52,7 +53,7 @@ func serveSprites(t *testing.T) *httptest.Server {
 
 // A public set is fetched, converted, listed, checked, shown and trained on.
 func TestDataFetch(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	root, s := ownData(t), serveSprites(t)
 	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites not here") || !strings.Contains(o.out, root) {
 		t.Error(o)
@@ -193,7 +194,7 @@ func TestDataOwn(t *testing.T) {
 
 // The record of a run names the files of its data set; a run whose data set has changed since says so.
 func TestDataRecord(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	ownData(t)
 	small := smallSprites(t)
 	t.Chdir(t.TempDir())
@@ -226,7 +227,7 @@ func TestDataRecord(t *testing.T) {
 
 // Labels that were edited since a run began are a change of its data set; a run that did not note them gives no warning.
 func TestLabelsRecord(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	clitest.WritePhotos(t)
 	succeed(t, strings.Fields("train vae/folder train.epochs=1 train.figures=false metrics=[] --run run")...)

@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 // A fetch that is killed at any moment of the download or of the conversion continues, and ends with the same bytes as one that was
 // left alone; nothing half-made is ever seen.
 func TestDataKilled(t *testing.T) {
+	long.NotShort(t)
 	calm := ownData(t)
 	succeed(t, "data", "fetch", "dsprites", "--from", serveSprites(t).URL+"/")
 	root := ownData(t)
@@ -112,6 +114,7 @@ func partSize(root string) int {
 
 // Two processes at once download and convert once.
 func TestDataAtOnce(t *testing.T) {
+	long.NotShort(t)
 	root := ownData(t)
 	var pieces atomic.Int64
 	s := dribble(t, func(int) { pieces.Add(1) })

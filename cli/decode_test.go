@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
@@ -55,7 +56,7 @@ func array(t *testing.T, path string) *npy.Array[float32] {
 
 // Images are what the decoder, a matrix that is known, makes of the codes; every sheet has its files, and the same ones each time.
 func TestDecodeLinear(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := trained(t, linear)
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", weights)
@@ -126,6 +127,7 @@ func TestDecodeLinear(t *testing.T) {
 
 // Anyone's codes: those of the run itself give the same images as its sheets; points off the circle are projected, and said to be.
 func TestDecodeCodes(t *testing.T) {
+	long.NotShort(t)
 	dir, out := trained(t, cylinder), t.TempDir()
 	var sheets, own decoded
 	o := succeed(t, "decode", "--run", dir, "--json", "--no-gif", "--objects", "2,0")
@@ -175,7 +177,7 @@ func TestDecodeCodes(t *testing.T) {
 
 // What is wrong with flags, runs and models is said, and nothing is written.
 func TestDecodeMistakes(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := finished(t)
 	plain := trained(t, strings.NewReplacer("vae:", "ae:", ", kl]", "]").Replace(linear))
 	blind := trained(t, strings.NewReplacer("vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}", "encoder: {encoder: {mlp: {hidden: [8]}}, latent: 3}",

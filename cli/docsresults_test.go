@@ -16,7 +16,7 @@ import (
 // docs/results.md is what the ledger and the tables give today. By default its lines about tables and findings are compared that
 // take no training, measuring or computing, besides one small table.
 func TestResultsPage(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	got, err := os.ReadFile("../docs/results.md")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 
 // What a sweep is told by its environment is written into the job, and what this machine's processor lacks keeps no job back: a task records it for its run.
 func TestTasksOfAnotherMachine(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
 	t.Setenv("UNRAVEL_KERNEL", "go")
 	t.Setenv("UNRAVEL_DATA", "/d e")
@@ -60,7 +61,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 
 // Tasks make their own runs first, then the others, and end.
 func TestTasks(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")
 	succeed(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
 	succeed(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")

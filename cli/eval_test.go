@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -94,7 +95,7 @@ func TestEvalTypes(t *testing.T) {
 
 // Metrics that do not apply are left out of all, and the rest is measured.
 func TestEvalLeftOut(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
@@ -162,6 +163,7 @@ func TestEvalAssigns(t *testing.T) {
 
 // Options of metrics are those of a config.
 func TestEvalOption(t *testing.T) {
+	long.NotShort(t)
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
 	plain, _ := measure(t, append(files, "--metrics", "med,mig")...)
@@ -183,7 +185,7 @@ func TestEvalOption(t *testing.T) {
 }
 
 func TestEvalOut(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	mixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
 	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)

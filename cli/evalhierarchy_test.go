@@ -8,10 +8,11 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 func TestEvalHierarchy(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	clitest.HierarchicalFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }

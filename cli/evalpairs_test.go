@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestEvalPairs(t *testing.T) {
 
 // TestEvalRunPairs measures a run from pairs of its images.
 func TestEvalRunPairs(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	succeed(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
 	var pairs strings.Builder

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"github.com/unravel-ml/unravel/internal/long"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 
 // Links in a run's folder are not written through.
 func TestPlantedLinks(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config := tinyFile(t)
 	for _, name := range []string{".lock", "log.jsonl", "events", ".state.json.unravel-tmp", "figures", "output.txt"} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestPlantedLinks(t *testing.T) {
 
 // A folder that is moved or deleted while it is trained ends the run with an error.
 func TestFolderLeaves(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	for name, leave := range map[string]func(dir string) error{
 		"moved":   func(dir string) error { return os.Rename(dir, dir+"-moved") },
 		"deleted": os.RemoveAll,

@@ -13,7 +13,7 @@ import (
 // A full disk, at every file that a run writes as a whole: the device /dev/full
 // stands where the new version of the file is written.
 func TestFullDisk(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config, good, whole := tinyFile(t), finished(t), finished(t)
 	longer := func(dir string) []string {
 		return []string{"train", config, "train.epochs=4", "train.figures=true", "--resume", "--run", dir}

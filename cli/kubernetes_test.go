@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ esac
 
 // A sweep on Kubernetes submits a job, submits again what was lost, and shows the results.
 func TestKubernetes(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/unravel-ml/unravel/internal/long"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestListDialects(t *testing.T) {
 }
 
 func TestEvalInterval(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	mixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal", "--metrics", "mse,radius,sap"}
 	args := append(files, "--interval", "90", "--repeats", "8")

@@ -59,14 +59,6 @@ func tinyFile(t testing.TB) string {
 	return path
 }
 
-// notShort skips a test of a few tenths of a second with -short.
-func notShort(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes a few tenths of a second")
-	}
-}
-
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
 	clitest.WriteFile(t, path, content)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -38,6 +39,7 @@ func planeFiles(t *testing.T) {
 }
 
 func TestMimosa(t *testing.T) {
+	long.NotShort(t)
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
 	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") || !strings.Contains(o.out, "coverage  0.9") || !strings.Contains(o.out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
@@ -107,7 +109,7 @@ func TestMimosaFindsNothing(t *testing.T) {
 }
 
 func TestMimosaOfARun(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "sticks.yaml", []byte(`
 name: sticks

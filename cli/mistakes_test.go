@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Mistakes in a config or in its overrides: exit code 2, the place and what would be right.
 func TestConfigMistakes(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
 	delta := "model={delta-vae: {encoder: {mlp: {hidden: [8]}}}}"
 	labels := "supervision={labels: {fraction: 1}}"
@@ -134,7 +135,7 @@ func TestConfigFiles(t *testing.T) {
 
 // Mistakes in the command line.
 func TestUsageMistakes(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := finished(t)
 	codes := filepath.Join(dir, "codes.npy")
 	files := "eval --codes " + codes + " --factors " + filepath.Join(dir, "factors.npy")
@@ -240,7 +241,7 @@ func TestRunFolders(t *testing.T) {
 
 // What is written goes into folders: a file in the place of one, and a folder that is missing, are named as the user named them.
 func TestNoFolder(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir := finished(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "file", nil)
@@ -274,7 +275,7 @@ func unwritable(t *testing.T) string {
 
 // Codes and factors that cannot be measured, and files that are something else.
 func TestEvalFiles(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	var codes []float64
 	var factors []int64

@@ -56,7 +56,7 @@ func init() {
 
 // TestWithoutFactors trains models of all families, by default of some, on images without factors, and runs every command on the runs.
 func TestWithoutFactors(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	type family struct {
 		config    string
 		overrides []string

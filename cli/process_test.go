@@ -168,7 +168,7 @@ func reference(t *testing.T, args ...string) (dir string) {
 // Killed at ten random moments and continued each time, a run ends with the same
 // parameters, optimisers, log and codes, bit for bit, as one that was left alone.
 func TestKilled(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	epochs := 50 * kills()
 	args := busy(t, epochs)
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
@@ -209,7 +209,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 
 // Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
 func TestSignals(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	const epochs = 300                                    // the signals come in its first part
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)

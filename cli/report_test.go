@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 // The page of a run without figures is made afterwards, in its folder or elsewhere, and nothing else in the folder changes.
 func TestReport(t *testing.T) {
+	long.NotShort(t)
 	dir := trained(t, linear)
 	page := filepath.Join(dir, "report.html")
 	if _, err := os.Stat(page); err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
@@ -16,7 +17,7 @@ import (
 
 // Runs go to a store of MLflow, again and again, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	succeed(t, "sweep", file, "--out", dir)
 	store := filepath.Join(t.TempDir(), "mlruns")
@@ -85,7 +86,7 @@ func TestRunsExportNothing(t *testing.T) {
 // Runs that have not ended are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The state stays where there is
 // no room.
 func TestRunStates(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
 	succeed(t, "sweep", file, "--out", dir)
 	runs, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))

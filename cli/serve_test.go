@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -51,7 +52,7 @@ func TestServe(t *testing.T) {
 
 // Training and sweeps have a server beside them, which stays when they are done.
 func TestTrainServe(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config := tinyFile(t)
 	t.Setenv(asProgram, "1") // the server is this program
 	t.Chdir(t.TempDir())

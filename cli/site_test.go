@@ -76,7 +76,7 @@ var (
 
 // Whatever a page of the site names is there: pages, anchors, pictures and scripts in the site, other files in the repository.
 func TestSiteLinks(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	files := siteFiles(t)
 	ids := map[string][]string{}
 	for name, text := range files {
@@ -126,7 +126,7 @@ func TestSiteLinks(t *testing.T) {
 
 // The site in a browser, from files: no page is wider than its window, the search finds, colours change, and all controls have names.
 func TestSitePages(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	b := browser.Open(t)
 	dir := filepath.Join(t.TempDir(), "a site")
 	files := siteFiles(t)
@@ -240,7 +240,7 @@ func TestReferenceKeys(t *testing.T) {
 
 // unravel docs writes the site, and takes no folder that it has not made.
 func TestDocsCommand(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "docs")
 	if !strings.Contains(o.log, filepath.Join("site", "index.html")) {
@@ -301,7 +301,7 @@ func TestCitation(t *testing.T) {
 
 // Whatever a run leaves is among the files that the reference lists.
 func TestReferenceFiles(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "run.yaml", clitest.Short(t, "quickstart"))
 	succeed(t, "train", "run.yaml", "train.keep={best: dlsbd}", "metrics={final: [dlsbd], during: [dlsbd], every: 1}", "--run", "made")

@@ -31,7 +31,7 @@ func gone(t *testing.T) *os.File {
 
 // Text for people that cannot be written ends no run.
 func TestNobodyListens(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	whole := reference(t, tinyFile(t))
 	for name, stderr := range map[string]func(t *testing.T) *os.File{
 		"a pipe that was closed": gone,
@@ -65,6 +65,7 @@ func TestNobodyListens(t *testing.T) {
 
 // Results that cannot be written are an error.
 func TestResultsLost(t *testing.T) {
+	long.NotShort(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
@@ -98,7 +99,7 @@ func fifo(t *testing.T, name string) string {
 
 // A signal ends a program that waits for input.
 func TestSignalWhileWaiting(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	codes := filepath.Join(finished(t), "codes.npy")
 	labels := "supervision={labels: {file: " + fifo(t, "labels.csv") + "}}"
 	for name, args := range map[string][]string{

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -102,6 +103,7 @@ metrics: [dlsbd]
 
 // What takes more memory than the machine has is refused before it is asked for, with what it would take.
 func TestTooLarge(t *testing.T) {
+	long.NotShort(t)
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
 	for _, c := range []struct{ override, words string }{
 		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images of 64 x 64 x 1 would take"},

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
@@ -37,7 +38,7 @@ func writeSweep(t *testing.T, text string) (file, dir string) {
 }
 
 func TestSweepCommand(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
 	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
 	if !strings.Contains(o.out, "weight1_seed0  unfinished  unknown\n") || !strings.Contains(o.out, "4 of 4 runs to make, in an unknown time; --rehearse") || o.log != "" {
@@ -74,7 +75,7 @@ func TestSweepCommand(t *testing.T) {
 
 // A run that fails does not stop the others; the program says which, and ends with 1.
 func TestSweepFailure(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
 	o := call(t, "sweep", file, "--out", dir)
 	if o.code != 1 || !strings.Contains(o.out, "lr1e30   failed") || !strings.Contains(o.out, "lr0.001  finished") ||
@@ -132,7 +133,7 @@ func TestRunsOfOtherPrograms(t *testing.T) {
 }
 
 func TestRunsCommand(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
 	succeed(t, "sweep", file, "--out", dir)
 	o := succeed(t, "runs", dir)
@@ -206,7 +207,7 @@ func withFull(t *testing.T, own string) {
 
 // A table trains what it needs, once, and shows what there is where it should not.
 func TestTableTrains(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "")
 	own := writeOwnTable(t, filepath.Dir(file))
 	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || exists(dir) {
@@ -245,7 +246,7 @@ func TestTableTrains(t *testing.T) {
 
 // A table shows its ledger without training; runs of it are made again and compared, and a changed digit is found.
 func TestTableLedger(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, dir := writeSweep(t, "")
 	folder := filepath.Dir(file)
 	own, out := writeOwnTable(t, folder), filepath.Join(folder, "out.jsonl")

@@ -30,7 +30,7 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 }
 
 func TestTableList(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir()) // where there are no runs
 	var list []listedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
@@ -69,6 +69,7 @@ func TestTableList(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
+	long.NotShort(t)
 	o := succeed(t, "table", "enriching-table3")
 	for _, want := range []string{"30 of 30 printed cells reproduced (quick scale, 5 seeds)\n", "\nrotation      0.218   0.513   0.805   0.047   0.635\n", "\n  paper       0.22    0.51    0.80    0.05    0.64\n"} {
 		if !strings.Contains(o.out, want) {

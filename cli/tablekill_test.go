@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ boxes: {title: Runs, column: c, rows: [r, s]}
 // A table that is made by two processes at once, both of which are killed at random moments, ends as
 // one that was left alone: the same files, no run made twice and none lost.
 func TestTableKilled(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file, base := killedTable(t), t.TempDir()
 	command := func(name string) []string {
 		return []string{"table", file, "--runs", filepath.Join(base, name), "--out", filepath.Join(base, name+"-out"), "--jobs", "2"}
@@ -118,7 +119,7 @@ func folders(t *testing.T, dir string) (names []string) {
 
 // A table whose reference file was cut off at any byte says so before a run is made.
 func TestTableDamagedReference(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	file := killedTable(t)
 	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
 	whole, runs := readFile(t, reference), filepath.Join(t.TempDir(), "runs")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"golang.org/x/sys/unix"
 )
 
@@ -67,6 +68,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 
 // A table asks on a terminal before it trains at a large scale.
 func TestTableAsks(t *testing.T) {
+	long.NotShort(t)
 	file, dir := writeSweep(t, "")
 	own := writeOwnTable(t, filepath.Dir(file))
 	withFull(t, own)
@@ -86,6 +88,7 @@ func TestTableAsks(t *testing.T) {
 
 // After training the screen shows the last losses, and what is at work: nothing is silent but for short.
 func TestProgressOnTerminal(t *testing.T) {
+	long.NotShort(t)
 	text := onTerminal(t, 80, "train", tinyFile(t), "train.figures=true", "--run", filepath.Join(t.TempDir(), "run"))
 	for _, want := range []string{`\repoch 1/3  loss [0-9.]+ +\d+% \|`, `\repoch 3/3  supervised loss .*; unsupervised loss .* images/s\r\n`,
 		`\rencoding images +0% \|.*0/256`, `\rdecoding images +0% \|`, `\rmeasuring dlsbd +0% \|.*0/1`, `\rdrawing losses +0% \|.*0/15`, `[\r\n]finished 3 epochs`} {
@@ -102,7 +105,7 @@ func TestProgressOnTerminal(t *testing.T) {
 
 // Runs of several experiments: names of what they chose, and settings that differ where they are chosen, as far as there is room.
 func TestMixedRuns(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "tiny.yaml", []byte(tiny))
 	vae := "model={vae: {latent: 3, encoder: {mlp: {hidden: [8]}}}}"

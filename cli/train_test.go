@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
 // A run for which no folder is named has one for its settings: that of the same ones, and of no others.
 func TestDefaultFolder(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	train := func(overrides ...string) []string {
@@ -128,6 +129,7 @@ func TestFindRateFiles(t *testing.T) {
 
 // Weights of the best evaluation and averaged ones are encoded, measured and exported on request.
 func TestKeptWeights(t *testing.T) {
+	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	succeed(t, "train", tinyFile(t), "train.epochs=3", "train.optimizer.adam.lr=0.05", "metrics.every=1", "train.keep.best=dlsbd", "train.average={decay: 0.9}", "--run", dir)
 	codes := map[string]bool{}
@@ -153,7 +155,7 @@ func TestKeptWeights(t *testing.T) {
 
 // A run that fails says so in its folder, as those of sweeps do, until it goes on; what can be done with the folder is told. It resumes bit-equal.
 func TestFailedRun(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	config, runs := tinyFile(t), t.TempDir()
 	dir := filepath.Join(runs, "run")
 	explode := []string{"train", config, "train.schedule={step: {every: 2, factor: 1e36}}", "--run", dir}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/rundir"
@@ -17,7 +18,7 @@ import (
 
 // An export, in either layout, imported again gives the same codes bit for bit, and training continues from there.
 func TestExportImport(t *testing.T) {
-	notShort(t)
+	long.NotShort(t)
 	dir, here := finished(t), t.TempDir()
 	codes := func(run string) []byte {
 		out := filepath.Join(here, "codes.npy")

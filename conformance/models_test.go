@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -134,6 +135,7 @@ func (m *brokenModel) remember(p *models.Program, mean []float32) {
 }
 
 func TestModelsFindFaults(t *testing.T) {
+	long.NotShort(t)
 	for fault, want := range map[string]string{
 		"":                        "",
 		"seeds by the clock":      "differs between two models of one seed",

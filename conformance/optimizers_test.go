@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -95,6 +96,7 @@ func (o *momentumState) State() (*int, []engine.Parameter) {
 
 // A faulty optimiser is caught, and the message says what is wrong; the one without a fault is not.
 func TestOptimizerFaults(t *testing.T) {
+	long.NotShort(t)
 	for fault, want := range map[string]string{
 		"":          "",
 		"norm":      "the root of the sum of all squares",

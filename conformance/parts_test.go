@@ -10,12 +10,14 @@ import (
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/registry"
 )
 
 // TestLayers holds networks of every kind of layer to the rules of encoders and decoders: gradients at odd sides, with
 // strides, of one pixel, names, and results that follow from the seed.
 func TestLayers(t *testing.T) {
+	long.NotShort(t)
 	for _, list := range []string{
 		"[{conv: {channels: 3, stride: 2}}, {activation: elu}, {conv: {channels: 2, kernel: 4, stride: 3}}, {dense: 4}]",
 		"[{conv: {channels: 4, kernel: 1, padding: valid, bias: false}}, {norm: batch}, {activation: gelu}, {pool: {to: 1}}]",

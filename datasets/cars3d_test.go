@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // Cars3D of three cars has the pixels that SciPy reads, and those that Pillow makes of them.
 func TestCars3D(t *testing.T) {
+	long.NotShort(t)
 	files, _ := readGolden(t, "cars3d")
 	publicFiles(t, "cars3d", map[string]string{cars3DFile: filepath.Join("cars3d", cars3DFile)})
 	whole := files[cars3DFile]

@@ -66,6 +66,7 @@ func differing(a, b []int) (n int) {
 
 // TestChangesGolden compares how many factors of a pair really differ with the exact probabilities.
 func TestChangesGolden(t *testing.T) {
+	long.NotShort(t)
 	const n = 100_000
 	text, err := os.ReadFile("testdata/pairs/expected.json")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
@@ -254,6 +255,7 @@ func TestChopsticksNoise(t *testing.T) {
 
 // Data do not depend on the number of threads, but on the seed.
 func TestHierarchicalSetsAreDeterministic(t *testing.T) {
+	long.NotShort(t)
 	for _, b := range []Builder{
 		&Chopsticks{Variant: "either", Depth: 3, Samples: 1777, Noise: 0.1, Overwrite: "none"},
 		&Spaceshapes{Samples: 1230},

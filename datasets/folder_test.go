@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // newFolder returns the default settings of a folder, with a cache of the test's own.
@@ -212,6 +213,7 @@ func TestFolderLabels(t *testing.T) {
 }
 
 func TestFolderMistakes(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "s/b.png")
 	words := "file,v,w\n"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // checkGolden compares a data set with what another program read from its files.
@@ -39,6 +40,7 @@ func checkGolden(t *testing.T, name string, d Dataset, want golden) {
 
 // 3D Shapes of smaller grids has the pixels that h5py reads, and the factors of the twin.
 func TestShapes3D(t *testing.T) {
+	long.NotShort(t)
 	files, _ := readGolden(t, "3dshapes")
 	files["broken/lzf.h5"] = files["3dshapes_fletcher.h5"] // the same images
 	twin, err := (&Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0)

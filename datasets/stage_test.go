@@ -14,6 +14,7 @@ import (
 
 // Triangles that are left out because they face away would not have been seen: surfaces are closed, and their outer side is outside.
 func TestStageLeavesOutHiddenTriangles(t *testing.T) {
+	long.NotShort(t)
 	all := map[string][]render.Part{}
 	for n := range 30 {
 		all[fmt.Sprint("car ", n)] = objects.Car(uint64(n))

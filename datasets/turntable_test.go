@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // turntableWith returns the default turntable with changes.
@@ -116,6 +117,7 @@ func TestTurntableKeepsObjectsInside(t *testing.T) {
 
 // TestTurntableRound checks that the part of round solids is the wanted one, that these look the same from all sides, and that the others are as without them.
 func TestTurntableRound(t *testing.T) {
+	long.NotShort(t)
 	const objects, sides = 20, 9
 	of := func(part float64) Dataset {
 		return buildSet(t, turntableWith(func(t *Turntable) {

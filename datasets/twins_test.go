@@ -10,6 +10,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -33,6 +34,7 @@ var twinNames = []string{"cars", "norb", "arm"}
 
 // The names, kinds, sizes and order of the factors are those of the public sets.
 func TestTwinsFacts(t *testing.T) {
+	long.NotShort(t)
 	for name, want := range map[string]string{
 		"cars": "17568 of 64 x 64 x 3: elevation 4 ordinal 5 41, azimuth 24 circular 0 345, object 183 categorical 0 182",
 		"norb": "48600 of 64 x 64 x 1: category 5 categorical 0 4, elevation 9 ordinal 30 70, azimuth 18 circular 0 340, lighting 6 categorical 0 5",

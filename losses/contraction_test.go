@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -230,6 +231,7 @@ func TestContractionHardPoints(t *testing.T) {
 
 // The encoders of Zhang and Sugiyama 2024, tables 2 and 3.
 func TestContractionGolden(t *testing.T) {
+	long.NotShort(t)
 	const folder = "testdata/enriching"
 	text, err := os.ReadFile(filepath.Join(folder, "contraction.json"))
 	if err != nil {

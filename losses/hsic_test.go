@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -106,6 +107,7 @@ func centred(m [][]float64) [][]float64 {
 }
 
 func TestHSIC(t *testing.T) {
+	long.NotShort(t)
 	hsic := func(name string, kx, ky losses.Kernel, x, y gradcheck.Input, groups []float64) gradcheck.Case {
 		x.Constant, y.Constant = kx.Kind != losses.GaussianKernel, ky.Kind != losses.GaussianKernel
 		c := gradcheck.Case{Name: name, Inputs: []gradcheck.Input{x, y},

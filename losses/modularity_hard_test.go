@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -19,6 +20,7 @@ import (
 // At points without a derivative, values are right, and gradients finite, the same
 // in all runs, and in float32 as in float64.
 func TestModularityAtKinks(t *testing.T) {
+	long.NotShort(t)
 	with := func(shape []int, v ...float64) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: v} }
 	whole := []factor.Block{{Columns: []int{0, 1}}}
 	for _, c := range []modularityCase{

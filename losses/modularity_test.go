@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -165,6 +166,7 @@ func repeated(in gradcheck.Input) []float64 {
 }
 
 func TestModularity(t *testing.T) {
+	long.NotShort(t)
 	two := []factor.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
 	strided := []factor.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
 	permuted := []factor.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}

@@ -290,6 +290,7 @@ func TestDCIErrors(t *testing.T) {
 
 // With many rows, bins of equal count change the scores little.
 func TestDCIBins(t *testing.T) {
+	long.NotShort(t)
 	all := mixed()
 	in := &Input{Codes: all.Codes, Factors: all.Factors[:2]}
 	for i := range in.Codes.Rows {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -45,6 +46,7 @@ func exactInput(t testing.TB, codes, factors *npy.Array[float64]) *Input {
 }
 
 func TestR4Golden(t *testing.T) {
+	long.NotShort(t)
 	dirs, err := filepath.Glob("testdata/hierarchical/r4_*")
 	if err != nil || len(dirs) != 8 {
 		t.Fatalf("%d cases, %v; want 8", len(dirs), err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -184,6 +185,7 @@ var chance = map[string]bool{"sampled": true, "dci-regression": true, "sap": tru
 
 // Every metric that draws nothing is invariant to their order, and none changes its input.
 func TestMetricsArePure(t *testing.T) {
+	long.NotShort(t)
 	stream := rng.New(8, "codes")
 	in := gridInput(ordinals(4, 5, 6), 7, func(l []int, z []float64) {
 		for c := range z {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -98,6 +99,7 @@ func TestBootstrapAddsInformation(t *testing.T) {
 
 // Intervals follow from the seed, and not from the other metrics or from watching.
 func TestIntervalRepeats(t *testing.T) {
+	long.NotShort(t)
 	in := population(300, rng.New(5, "rows"))
 	s := Intervals{Percent: 90, Repeats: 10}
 	list := intervals(t, in, 7, s, choice("mse"), choice("sap"), choice("radius"))

@@ -40,6 +40,7 @@ func TestInterventionGolden(t *testing.T) {
 
 // The scores of table 2 of Zhang and Sugiyama 2024, and the published definitions.
 func TestInterventionEnriching(t *testing.T) {
+	long.NotShort(t)
 	var golden map[string]map[string]expectation
 	readJSON(t, "testdata/enriching/sampled.json", &golden)
 	if len(golden) != 10 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses/logic"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -55,6 +56,7 @@ func namedSentences() map[string]string {
 
 // Table 2 of Zhang and Sugiyama 2024 by sentences alone: the values are those of the named metrics.
 func TestLogicGolden(t *testing.T) {
+	long.NotShort(t)
 	var golden map[string]map[string]expectation
 	readJSON(t, "testdata/enriching/expected.json", &golden)
 	sentences := namedSentences()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
@@ -38,6 +39,7 @@ func exactRows(t testing.TB, n, k, d int, row func(s *rng.Stream, v, z []float64
 }
 
 func TestR4Oracles(t *testing.T) {
+	long.NotShort(t)
 	uniform := func(s *rng.Stream, v []float64) {
 		for j := range v {
 			v[j] = s.Float64()
@@ -170,6 +172,7 @@ func TestR4Ways(t *testing.T) {
 }
 
 func TestR4Threads(t *testing.T) {
+	long.NotShort(t)
 	in := hierarchicalRows(t, 120)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range []string{"r4", "r4c"} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -73,6 +74,7 @@ func splitOf(m Metric) *TrainTest {
 
 // A metric whose Suits accepts an input can measure it, for any codes.
 func TestSuitsIsEnough(t *testing.T) {
+	long.NotShort(t)
 	inputs := suitInputs()
 	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {

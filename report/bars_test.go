@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"io"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 )
 
 func TestBars(t *testing.T) {
+	long.NotShort(t)
 	for _, size := range [][2]int{{1, 1}, {5, 10}, {7, 24}} {
 		var labels []string
 		var panels []BarPanel

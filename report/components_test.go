@@ -5,10 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
 func TestComponents(t *testing.T) {
+	long.NotShort(t)
 	m := Manifolds{Codes: metrics.Matrix{Rows: 90, Cols: 3}}
 	for i := range 90 {
 		m.Codes.Data = append(m.Codes.Data, float64(i%9), float64(i%3*i), 0)

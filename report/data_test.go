@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
@@ -38,6 +39,7 @@ func flat(codes metrics.Matrix) *decode.Codes {
 
 // Figures are drawn from data alone, and nothing is where they do not apply.
 func TestFromData(t *testing.T) {
+	long.NotShort(t)
 	in := codesOfGrid()
 	grey := Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
 	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}}, {Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}}}

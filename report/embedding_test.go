@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -33,6 +34,7 @@ func manyCodes(n, d int) *metrics.Input {
 }
 
 func TestEmbedding(t *testing.T) {
+	long.NotShort(t)
 	for _, d := range []int{1, 2, 30} {
 		show(t, fmt.Sprintf("embedding %d", d), func(w io.Writer) error {
 			return Embedding(w, "Codes along their principal components", manyCodes(500, d))

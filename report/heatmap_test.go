@@ -30,6 +30,7 @@ func matrix(n, k int) (rows, columns []string, values [][]float64) {
 }
 
 func TestHeatmap(t *testing.T) {
+	long.NotShort(t)
 	for _, size := range [][2]int{{1, 1}, {10, 5}, {1000, 6}, {5, 300}} {
 		rows, columns, values := matrix(size[0], size[1])
 		show(t, fmt.Sprintf("heatmap %d x %d", size[0], size[1]), func(w io.Writer) error {

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // choose is a categorical dimension.
 func choose(options ...hierarchy.Hierarchy) hierarchy.Node { return hierarchy.Node{Options: options} }
 
 func TestHierarchy(t *testing.T) {
+	long.NotShort(t)
 	var c hierarchy.Node
 	var none hierarchy.Hierarchy
 	shapes := hierarchy.Hierarchy{c, c, choose(hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c, choose(none, hierarchy.Hierarchy{c})})}

@@ -65,6 +65,7 @@ func TestPageCodes(t *testing.T) {
 
 // Thumbnails stay within their bounds, whatever the images are.
 func TestThumbnails(t *testing.T) {
+	long.NotShort(t)
 	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
 		d := noise{size.h, size.w, size.c}
 		images := make([]int, 500)

@@ -16,6 +16,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -83,6 +84,7 @@ func losses() []Series {
 }
 
 func TestCurves(t *testing.T) {
+	long.NotShort(t)
 	many := make([]Series, 12)
 	for i := range many {
 		many[i] = Series{Name: fmt.Sprint("a series with a long name, number ", i), X: []float64{0, 1}, Y: []float64{float64(i), 1}}
@@ -167,6 +169,7 @@ func torus(n int) (circles, factors []Angles) {
 }
 
 func TestTorus(t *testing.T) {
+	long.NotShort(t)
 	circles, factors := torus(24)
 	show(t, "torus", func(w io.Writer) error { return Torus(w, "Latent torus", circles, factors) })
 	show(t, "torus one circle", func(w io.Writer) error { return Torus(w, "", circles[:1], factors[1:]) })

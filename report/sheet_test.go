@@ -40,6 +40,7 @@ func seq(n int) []int {
 }
 
 func TestContactSheet(t *testing.T) {
+	long.NotShort(t)
 	for _, e := range datasets.Registry.Entries {
 		if _, public := e.New().(datasets.Public); public || e.Name == "grid" || e.Name == "folder" {
 			continue
@@ -80,6 +81,7 @@ func TestContactSheet(t *testing.T) {
 
 // Of many factors, those that tell most are shown, and the others in their middle.
 func TestSheetFactors(t *testing.T) {
+	long.NotShort(t)
 	for set, want := range map[string]string{
 		"square": "row column", "flatland": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
 		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
@@ -118,6 +119,7 @@ func TestDecodedSpheres(t *testing.T) {
 
 // Perfect codes on a sphere look like the key beside them.
 func TestLatentSpheres(t *testing.T) {
+	long.NotShort(t)
 	q := rotation.Random(rng.New(3, "q"), 1)[0]
 	in := posedCodes(q, [3]float64{0, 1, 0}, [3]float64{0.8, 0.6, 0})
 	spheres := []Sphere{SphereOf(in, 2), SphereOf(in, 5)}

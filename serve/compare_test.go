@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -93,6 +94,7 @@ func answered[T any](t testing.TB, address string) (v T) {
 }
 
 func TestCompare(t *testing.T) {
+	long.NotShort(t)
 	_, h := started(t, varied(t, 3, 10, 20), Options{})
 	all := answered[comparison](t, h.URL+"/api/compare?by=-seed&colour=losses.2.lsbd.weight")
 	if all.Matched != 6 || len(all.Runs) != 6 || !slices.Equal(all.Settings, []string{"losses.2.lsbd.weight", "seed"}) || !slices.Equal(all.Colours, []string{"10.0", "20.0"}) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/report/web"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -69,6 +70,7 @@ func epochLine(epoch int) string {
 
 // Points come as the log grows, once each; half a line waits for its other half, and nonsense is left out.
 func TestEvents(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	write(t, tiny, dir, "one", rundir.Config)
 	log := filepath.Join(dir, "one", rundir.LogFile)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -101,6 +102,7 @@ func raw(t *testing.T, at, request string) (code int, text string) {
 
 // Only this server's own names, methods that read, and its own pages are answered.
 func TestRefused(t *testing.T) {
+	long.NotShort(t)
 	_, h := started(t, folder(t, "one"), Options{Hosts: []string{"lab.example"}})
 	port := h.Listener.Addr().(*net.TCPAddr).Port
 	for host, want := range map[string]int{
@@ -197,6 +199,7 @@ func TestToken(t *testing.T) {
 
 // The server bounds headers and connections, and ends cleanly with visitors that read nothing.
 func TestBounds(t *testing.T) {
+	long.NotShort(t)
 	s, err := New(t.Context(), folder(t, "one"), Options{})
 	if err != nil {
 		t.Fatal(err)

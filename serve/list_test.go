@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -81,6 +82,7 @@ func TestFigures(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
+	long.NotShort(t)
 	dir, held := everyState(t)
 	_, h := started(t, dir, Options{})
 	list := value[listing](t, h.URL+"/api/runs")
@@ -184,6 +186,7 @@ func TestSentOnce(t *testing.T) {
 
 // A folder that is a run itself shows it, and gets no index of runs; one that will be a run waits for it.
 func TestSingle(t *testing.T) {
+	long.NotShort(t)
 	dir := filepath.Join(folder(t, "one"), "one")
 	_, h := started(t, dir, Options{})
 	if _, text := ask(t, "GET", h.URL); !strings.Contains(text, `data-run="one"`) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/tables"
 )
 
@@ -14,6 +15,7 @@ const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β],
 
 // The figure has the runs of a column, a box for each row.
 func TestBoxes(t *testing.T) {
+	long.NotShort(t)
 	table, err := writeTable(t, trainedTable+someBoxes, ", part: mig_0", "")
 	if err != nil {
 		t.Fatal(err)

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/tables"
 )
 
 // Rows of a series are points of a curve; columns without any have no picture.
 func TestCurves(t *testing.T) {
+	long.NotShort(t)
 	r := quick(t, "negative-free-analytic")
 	var names []string
 	for _, f := range r.CurveFiles() {

@@ -113,6 +113,7 @@ func TestTable2Golden(t *testing.T) {
 
 // The cells that do not come out as printed are exactly those that have a note.
 func TestTable2(t *testing.T) {
+	long.NotShort(t)
 	one := quick(t, "enriching-table2")
 	checkTable2(t, one)
 	for label, n := range map[string]int{"Rad.": 1, "MIG": 1, "Beta": 5, "Factor": 5, "Dis.": 5} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )
@@ -140,6 +141,7 @@ func TestPlaceMistakes(t *testing.T) {
 
 // Tables and figures of one paper that name the same folder share the runs of what they have in common.
 func TestNegativeFreeShares(t *testing.T) {
+	long.NotShort(t)
 	hashes := map[string]map[string]bool{}
 	for _, name := range Names() {
 		table := open(t, name)

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/unravel-ml/unravel/internal/cputime"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/ledger"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/sweep"
@@ -131,6 +132,7 @@ func fromLedger(t *testing.T, table *Table) *Result {
 
 // Results in the ledger are those of the runs, to the last digit, until a row changes.
 func TestLedger(t *testing.T) {
+	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
 	own := computeFrom(t, table, dir)
@@ -324,6 +326,7 @@ func TestPlansShare(t *testing.T) {
 
 // The ledger that comes with Unravel has runs of its tables only.
 func TestLedgerOfTables(t *testing.T) {
+	long.NotShort(t)
 	folders := map[string][]*Table{}
 	for _, name := range Names() {
 		table := open(t, name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )
@@ -91,6 +92,7 @@ func wantTau(r *Result, a, b string) []float64 {
 
 // Tau is that of the values which the other table shows, of its runs and no others.
 func TestTau(t *testing.T) {
+	long.NotShort(t)
 	compared, tau := openTau(t)
 	dir := t.TempDir()
 	runs := makeRuns(t, compared, dir, false, 0)
@@ -126,6 +128,7 @@ func TestTau(t *testing.T) {
 
 // What cannot be compared is an error that says why.
 func TestTauRefuses(t *testing.T) {
+	long.NotShort(t)
 	for _, test := range []struct{ old, new, want string }{
 		{"column: Com.}", "column: Compl}", `table compared.yaml has no column "Compl" of a metric`},
 		{"table: compared.yaml, column: Com.}", "table: nothing, column: Com.}", `there is no table "nothing"`},

@@ -23,7 +23,7 @@ var walkingModels = map[string][]string{
 
 // A run on walks, drawn anew or fixed, by default one of them for each model, that is stopped and continued with other threads ends with the same bits.
 func TestWalkingModels(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for i, name := range slices.Sorted(maps.Keys(walkingModels)) {
 		options := walkingModels[name]
 		for j, walks := range []string{"supervision={walks: {episodes: 12, actions: 3}}", "supervision={walks: {episodes: 12, actions: 3, fixed: true}}"} {
@@ -70,7 +70,7 @@ func TestWalkingMistakes(t *testing.T) {
 
 // The grid world of Quessard et al. 2020 is solved with five seeds, by default with two: codes turn with both factors, and each action turns one plane.
 func TestGridWorld(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	source, err := configs.Read("quessard/grid")
 	if err != nil {
 		t.Fatal(err)

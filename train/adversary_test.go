@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -84,7 +85,7 @@ var (
 // resumed, ends with the bits of one that was not, whatever the threads, and that it is not
 // the run without them.
 func TestSecondBatchResumes(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	first := t.TempDir()
 	trainIn(t, first, judgedConfig(t), false)
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks, "tc of views": secondViews} {

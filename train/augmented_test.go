@@ -88,6 +88,7 @@ func TestViewsNormalise(t *testing.T) {
 
 // Without epochs the model is measured as it was initialised, and can be trained later.
 func TestNoEpochs(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	c := load(t, "train.epochs=0", "train.figures=true", "metrics.during=fast")
 	r := trainIn(t, dir, c, false)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -56,7 +57,7 @@ func stepsOf(list []*tfevents.Event, tag string) (steps []int64) {
 // A run with figures has them in TensorBoard's file, and pictures of at most ten evaluations; one that is stopped again and
 // again, and continued after its end, has the same.
 func TestBoardPictures(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, "train.epochs=23", "train.epoch_steps=1", "train.figures=true", "metrics.every=2", "metrics.images=40")
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
@@ -189,6 +190,7 @@ func TestBoardImage(t *testing.T) {
 
 // Pictures of evaluations change no bits of training.
 func TestBoardBits(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for at, figures := range map[string]string{a: "train.figures=true", b: "train.figures=false"} {

@@ -45,7 +45,7 @@ func sticksConfig(t testing.TB, overrides ...string) Config {
 // A run of COFHAE that is stopped anywhere and resumed ends with the bits of one that was not, on any
 // number of threads.
 func TestCOFHAE(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	whole, dir := t.TempDir(), t.TempDir()
 	r := trainIn(t, whole, sticksConfig(t, "train.figures=true"), false)
 	trainInParts(t, dir, sticksConfig(t, "train.threads=1"), 2, 4)
@@ -111,7 +111,7 @@ func TestFitJudge(t *testing.T) {
 // A hierarchy that is learned first comes from a run beside the run's folder, is stored in it, and is
 // not learned twice.
 func TestLearnedHierarchy(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	learned := []string{"supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[h-error]"}
 	c := sticksConfig(t, learned...)
@@ -195,7 +195,7 @@ func checkTimings(t *testing.T, dir string) {
 
 // The picture of the components is part of the report, also of a run that is resumed, which only the complete test tries.
 func TestComponentsFigure(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[]", "train.figures=true")
 	dir := filepath.Join(t.TempDir(), "run")

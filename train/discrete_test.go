@@ -24,7 +24,7 @@ losses: [reconstruction, kl, weight-decay]`,
 
 // A run with discrete codes that is stopped and continued ends with the bits of one that was not.
 func TestDiscreteResumed(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for name, model := range discreteModels {
 		t.Run(name, func(t *testing.T) {
 			c, err := Load("discrete.yaml", []byte(fmt.Sprintf("name: discrete\ndataset: {square: {size: 8, side: 2}}\nmodel:\n  %s\ntrain: {epochs: 3, epoch_steps: 6, batch: 8, checkpoint: 1.0e-9}\nmetrics: [mig, sap, med, r4]\n", model)))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -35,7 +36,7 @@ func drawnBy(t *testing.T, c Config) map[string][]byte {
 // An encoder without a decoder has its nearest neighbours, principal components and MED map, a model that decodes an
 // animation of its traversals that repeats for ever. Runs with the same config have the same bytes.
 func TestFigures(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for _, test := range []struct {
 		name  string
 		c     Config

@@ -38,18 +38,10 @@ func TestMain(m *testing.M) {
 	os.Exit(browser.Main(m))
 }
 
-// slow skips a test that takes long if the tests are to be short.
-func slow(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes long")
-	}
-}
-
 // openBrowser opens the browser of the package's tests.
 func openBrowser(t testing.TB) *browser.Browser {
 	t.Helper()
-	slow(t)
+	long.NotShort(t)
 	return browser.Open(t)
 }
 

@@ -225,7 +225,7 @@ func TestInitMistakes(t *testing.T) {
 // A run from a start that is stopped anywhere resumes to the same bits when its source is gone, also after no step at all; it says
 // where it began.
 func TestInitResumes(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
 	c := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]")
 	root := t.TempDir()

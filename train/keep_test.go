@@ -80,7 +80,7 @@ func resultOf(t *testing.T, e *Experiment, name string) float64 {
 
 // The best checkpoint of a run that is killed anywhere and continued is that of one that was not, also with an early stop.
 func TestKeepBestKilled(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, "train.epochs=6", "train.optimizer.adam.lr=0.05", "metrics={final: [dlsbd], every: 1}", "train.keep.best=dlsbd",
 		"train.stop={metric: dlsbd, patience: 2}", "train.checkpoint=1e-9")
 	dir := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -20,6 +21,7 @@ func unmeasured(t *testing.T, overrides ...string) Config {
 
 // What is kept of the codes: what metrics measure, and without metrics what the config says.
 func TestKept(t *testing.T) {
+	long.NotShort(t)
 	for _, test := range []struct {
 		overrides []string
 		rows      int // 0: no files
@@ -100,6 +102,7 @@ func TestKeptImages(t *testing.T) {
 
 // A run that keeps no codes leaves a report, and no codes of an earlier end.
 func TestKeepsNothing(t *testing.T) {
+	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	for i, overrides := range [][]string{{"train.epochs=1"}, {"train.epochs=2", "metrics.encode=false"}} {
 		c := unmeasured(t, append(overrides, "dataset.chopsticks.samples=300", "train.figures=true")...)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -40,7 +41,7 @@ const kernelResultFile = "UNRAVEL_TEST_KERNEL_RESULT"
 
 // TestInstructionSets trains small models in a process for each instruction set.
 func TestInstructionSets(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	if file := os.Getenv(kernelResultFile); file != "" {
 		writeKernelResult(t, file)
 		return

@@ -135,7 +135,7 @@ var impossible = map[string]map[string][]string{
 // TestEveryLossWithEveryModel takes some steps of every loss with every model, by default with every other one that it can be
 // with, and holds docs/objectives.md to the list of what cannot be.
 func TestEveryLossWithEveryModel(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	hierarchy := matrixHierarchy(t)
 	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -162,7 +163,7 @@ func TestMonitor(t *testing.T) {
 
 // Measuring is stopped and resumed like everything else.
 func TestResumeWithMeasures(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, "metrics.during=fast", "metrics.every=2", "train.stop={metric: med, patience: 9}")
 	whole := t.TempDir()
 	trainIn(t, whole, c, false)

@@ -42,6 +42,7 @@ func storedPage(t *testing.T, dir string) (report.Page, []string) {
 
 // The page that is made again is the page that training made, but for the time that its last steps took.
 func TestStoredPage(t *testing.T) {
+	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "a run")
 	c := load(t, "train.figures=true", "metrics.sample=200", "train.epochs=2")
 	trainIn(t, dir, c, false)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // needsMixed skips a test where the processor cannot train in mixed precision.
@@ -27,7 +28,7 @@ var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=con
 
 // A run in mixed precision that is stopped and resumed, on other numbers of threads, ends with the bits of one that was not.
 func TestMixedResumes(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	needsMixed(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir := t.TempDir()

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"os"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 func TestRehearse(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	one, err := Rehearse(t.Context(), loadRecorded(t), false)
 	if err != nil || one.Begin <= 0 || one.Training <= 0 || one.Step <= 0 || one.Steps < 1 || one.Encode <= 0 || one.Learn != 0 {

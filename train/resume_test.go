@@ -28,7 +28,7 @@ var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, pati
 // A run that is stopped at any of the places where it looks whether it is to
 // stop, and is then continued, ends as one that was not stopped.
 func TestStopAnywhere(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, endingOptions...)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
@@ -63,7 +63,7 @@ func TestStopAnywhere(t *testing.T) {
 
 // A run that is stopped again and again, each time after a few steps, too.
 func TestStopOften(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, endingOptions...)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
@@ -98,7 +98,7 @@ func TestStopOften(t *testing.T) {
 // was not killed. The looks of the run are the moments: after every step, before
 // every epoch, and within evaluations.
 func TestKilledAnywhere(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for _, checkpoint := range []string{"train.checkpoint=1e-9", "train.checkpoint=0.01", "train.checkpoint=0"} {
 		t.Run(checkpoint, func(t *testing.T) {
 			c := load(t, append(endingOptions, checkpoint)...)
@@ -284,7 +284,7 @@ func TestFolderIsTaken(t *testing.T) {
 
 // Threads change nothing, seeds everything.
 func TestDeterminism(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for _, kind := range []struct {
 		name    string
 		options []string

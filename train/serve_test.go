@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/rundir"
@@ -60,7 +61,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 
 // Codes are those that the run stored, to the bit, however images are split over batches.
 func TestEncoder(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for name, config := range served {
 		t.Run(name, func(t *testing.T) {
 			e, pixels, codes, n := openServed(t, config(t))

@@ -48,7 +48,7 @@ func waves(t *testing.T, h, w, c int) string {
 
 // Images of any shape are trained on, with and without views, encoded, decoded, served and drawn.
 func TestSizes(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	const layers = "{layers: [{conv: {channels: 4, kernel: 3, stride: 2}}, {norm: batch}, {activation: gelu}, {residual: {channels: 6, stride: 2}}, {pool: {kind: average, to: 1}}, {dense: 10}, {dropout: 0.1}]}"
 	shapes := [][3]int{{1, 20, 1}, {1, 33, 3}, {1, 1, 12}, {17, 31, 2}, {16, 16, 5}, {9, 40, 4}, {23, 1, 1}}
 	for i, shape := range long.Sample(shapes, 4) {
@@ -111,6 +111,7 @@ func TestSizes(t *testing.T) {
 
 // Large images are encoded fewer at a time, to the same codes.
 func TestEncodeBatches(t *testing.T) {
+	long.NotShort(t)
 	x, err := NewExperiment(load(t))
 	if err != nil {
 		t.Fatal(err)

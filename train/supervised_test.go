@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -56,7 +57,7 @@ func TestAnswersResume(t *testing.T) {
 
 // TestPlanesAlone checks that an encoder learns to turn from pairs alone, which leaves the other images out.
 func TestPlanesAlone(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	c := load(t, "model={encoder: {encoder: {mlp: {hidden: [32]}}, latent: 4}}", "losses=[{lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]",
 		"supervision.pairs.count=100", "train.epochs=60", "metrics=[]")
 	loop := loopOf(t, c)

@@ -37,7 +37,7 @@ func loopOf(t testing.TB, c Config) *engine.Loop {
 // Every embedded experiment loads, and survives being written and read. It suits its metrics, and takes a step: by default only
 // the first of each folder.
 func TestEmbedded(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	folder := ""
 	for _, name := range configs.Names() {
 		first := path.Dir(name) != folder

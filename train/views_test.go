@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
@@ -55,7 +56,7 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 // A run on two views that is stopped at any step and resumed ends with the bits of one that was not, whatever
 // the threads: networks, targets, queues and running moments. What was trained can be opened.
 func TestViews(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for name := range viewModels {
 		t.Run(name, func(t *testing.T) {
 			whole, dir := t.TempDir(), t.TempDir()
@@ -224,7 +225,7 @@ func TestRunningMoments(t *testing.T) {
 
 // The end of a run says that codes have collapsed, and the report has their spread.
 func TestCollapse(t *testing.T) {
-	slow(t)
+	long.NotShort(t)
 	for name, want := range map[string]bool{"train.batch=100": false, "train.batch=1": true} { // two equal views of one image
 		var log bytes.Buffer
 		dir := t.TempDir()

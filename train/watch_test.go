@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -128,6 +129,7 @@ func TestEarlyStopBySentence(t *testing.T) {
 // A sentence is looked at ten times at least, or after every epoch, unless the config says when. Nothing else need be measured,
 // and where the metric chooses columns for the factors the line that ends training has them.
 func TestEarlyStopBySentenceInTime(t *testing.T) {
+	long.NotShort(t)
 	const during = "metrics={during: [{logic: {name: small, sentence: 'forall[mean] i: z(i) =[squared] 0'}}]}"
 	for _, c := range []struct {
 		metric string

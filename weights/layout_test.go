@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/weights"
 )
@@ -199,6 +200,7 @@ func (c *testCase) safetensors(t *testing.T, p weights.Part, l weights.Layout) [
 
 // Every model has its parameters and states again after an export and a load, in both layouts, bit for bit.
 func TestRoundTrip(t *testing.T) {
+	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "w")
 	for _, s := range cases() {
 		c := s.build(t)

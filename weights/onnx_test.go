@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
 	"github.com/unravel-ml/unravel/weights"
@@ -172,6 +173,7 @@ func (c *testCase) onnx(t *testing.T, p weights.Part, l weights.Layout) []byte {
 // What is written is what the format asks for: versions, names, shapes with a free number of images, every value
 // defined once and before its use, and every weight used.
 func TestONNXStructure(t *testing.T) {
+	long.NotShort(t)
 	for _, s := range cases() {
 		c := s.build(t)
 		d := c.source.Data

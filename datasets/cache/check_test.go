@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ func made(t *testing.T, k Key) (hash string) {
 
 // What is wrong with a set is noticed when it is opened, without reading it; then it is made again.
 func TestBroken(t *testing.T) {
+	long.NotShort(t)
 	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {
 		return func(t *testing.T, k Key) {
 			path := filepath.Join(k.Dir(), name)

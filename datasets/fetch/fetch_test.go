@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
@@ -155,6 +156,7 @@ func TestFetch(t *testing.T) {
 
 // Servers that do not have the file end with a clear error, after a bounded number of tries.
 func TestFetchFails(t *testing.T) {
+	long.NotShort(t)
 	other := append([]byte{content[0] + 1}, content[1:]...)
 	for _, c := range []struct {
 		name, words string

@@ -106,6 +106,7 @@ var normCases = []struct {
 }
 
 func TestNorms(t *testing.T) {
+	long.NotShort(t)
 	for _, c := range normCases {
 		shape := c.x.Shape
 		channels := shape[len(shape)-1]

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -291,6 +292,7 @@ func dtOne(dt tensor.Dtype, x float64) any {
 // TestNoGrowth makes 10,000 runs of a graph with shared gradients, sums of
 // gradients, and operations of Gorgonia.
 func TestNoGrowth(t *testing.T) {
+	long.NotShort(t)
 	b := newBuilder(t)
 	x, w, bias := b.input(tensor.Float32, "x", 4, 3), b.input(tensor.Float32, "w", 3, 2), b.input(tensor.Float32, "b", 2)
 	h := b.ok(layer.Dense(x, w, bias, graph.Tanh))

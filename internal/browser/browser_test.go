@@ -38,6 +38,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 // Tests that share a Chromium do not see what the others stored.
 func TestProfiles(t *testing.T) {
+	long.NotShort(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>t</title><link rel="icon" href="data:,"></html>`)
 	}))

@@ -1,12 +1,14 @@
 package cputime
 
 import (
+	"github.com/unravel-ml/unravel/internal/long"
 	"testing"
 	"time"
 )
 
 // Work takes time of a core, and waiting takes next to none.
 func TestProcess(t *testing.T) {
+	long.NotShort(t)
 	begin := Process()
 	if begin == 0 {
 		t.Skip("the system does not tell")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // checkJoint tests by duality that no map has a smaller largest length of a row of residuals.
@@ -53,6 +54,7 @@ func checkJoint(t *testing.T, x []float64, columns int, y []float64, targets int
 }
 
 func TestDrawnJointMinimax(t *testing.T) {
+	long.NotShort(t)
 	r := rand.New(rand.NewPCG(13, 1))
 	for c := range cases(3000) {
 		columns, n, targets := 1+r.IntN(7), 1+r.IntN(60), 1+r.IntN(4)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/optimize/convex/lp"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // The senses of a fit.
@@ -99,6 +100,7 @@ func tolerated(f *geometry.Regression, x []float64, columns, k int) float64 {
 }
 
 func TestDrawnRegressions(t *testing.T) {
+	long.NotShort(t)
 	r := rand.New(rand.NewPCG(3, 1))
 	for c := range cases(5000) {
 		columns, n := 1+r.IntN(7), 1+r.IntN(60)

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -13,6 +14,7 @@ var denseCases = [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {1
 	{12, 384, 31}, {13, 385, 16}, {23, 700, 49}, {3, 1, 65}, {257, 2, 130}, {2, 641, 5}, {301, 70, 65}, {9, 1024, 100}, {21, 100, 1024}}
 
 func TestDense(t *testing.T) {
+	long.NotShort(t)
 	levels(t, func(t *testing.T) {
 		for i, s := range denseCases {
 			a := Activation(i % 6)

@@ -198,6 +198,7 @@ func value(a Activation, x float64) (y, slope float64) {
 }
 
 func TestConvolutions(t *testing.T) {
+	long.NotShort(t)
 	levels(t, func(t *testing.T) {
 		for i, s := range convCases {
 			for _, transposed := range []bool{false, true} {

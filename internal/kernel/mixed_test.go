@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -129,6 +130,7 @@ func representable(arrays ...[]float32) {
 }
 
 func TestMixedConvolutions(t *testing.T) {
+	long.NotShort(t)
 	for i, s := range convCases {
 		for _, transposed := range []bool{false, true} {
 			a := Activation(i % 2) // linear or ReLU, whose gradients bfloat16 has too

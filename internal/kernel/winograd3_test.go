@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ func sameShape(batch, h, w, in, out, kernel, stride int) ConvShape {
 
 // All kernels and strides, on odd sizes, with channels that fill panels or not.
 func TestConvolutionSizes(t *testing.T) {
+	long.NotShort(t)
 	channels := [][2]int{{1, 16}, {3, 17}, {16, 48}, {17, 16}, {48, 3}, {64, 64}, {16, 1}}
 	levels(t, func(t *testing.T) {
 		i := 0
@@ -56,6 +58,7 @@ func relative(got []float32, want []float64) float64 {
 // Threads share tiles if the filters are large. The number of tiles at a time does not change the images, and the
 // order of sums only of the filters' gradient.
 func TestWinograd3Shared(t *testing.T) {
+	long.NotShort(t)
 	s := sameShape(4, 9, 4, 256, 144, 3, 1)
 	levels(t, func(t *testing.T) {
 		checkConvolution(t, s, false, ReLUActivation, false)

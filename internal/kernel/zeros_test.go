@@ -2,12 +2,14 @@ package kernel
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math/rand/v2"
 	"testing"
 )
 
 // Forward, a pixel whose inputs are all 0 is exactly 0: rounding would decide whether a ReLU lets its gradient pass.
 func TestForwardZeros(t *testing.T) {
+	long.NotShort(t)
 	levels(t, func(t *testing.T) {
 		for _, l := range convLayers {
 			t.Run(fmt.Sprintf("%dx%dx%d", l.side, l.big, l.small), func(t *testing.T) { checkZeros(t, l.side, l.big, l.small) })

@@ -109,6 +109,7 @@ func (w *work) commit(p *process, c *claim, generation, step int) error {
 // a folder before, make each step of a run once, and never does one write after another has begun. That holds also if they take over what they find
 // without any patience.
 func TestClaimsInterleaved(t *testing.T) {
+	long.NotShort(t)
 	rounds := 600
 	if long.Enabled() {
 		rounds = 3000

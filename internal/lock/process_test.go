@@ -5,6 +5,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -77,6 +78,7 @@ func makeSteps(dir string, steps int) error {
 
 // Processes that are stopped, continued and killed at random moments make each step once, on a file system without locks.
 func TestProcessesWithoutLocks(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "made"), 0o777); err != nil {
 		t.Fatal(err)

@@ -46,6 +46,14 @@ func Only(t testing.TB) {
 	}
 }
 
+// NotShort skips a test with -short, as tests do that take tenths of a second. With -long nothing is short.
+func NotShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() && !Enabled() {
+		t.Skip("takes long: it runs without -short")
+	}
+}
+
 // Study skips a test unless the studies run.
 func Study(t testing.TB) {
 	t.Helper()

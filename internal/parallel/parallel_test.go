@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"errors"
+	"github.com/unravel-ml/unravel/internal/long"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,7 @@ func panicOf(f func()) (p any) {
 
 // A panic of any worker reaches the caller, and the next call works.
 func TestForPanics(t *testing.T) {
+	long.NotShort(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for name, body := range map[string]func(ran *atomic.Int32) func(int, int){
 		"plain": func(ran *atomic.Int32) func(int, int) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"hash/crc32"
 	"io"
 	"math"
@@ -235,6 +236,7 @@ func TestErrors(t *testing.T) {
 
 // Values that could not be read again are refused.
 func TestTooLong(t *testing.T) {
+	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "events")
 	w, err := Create(path, clock())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // functionSentences are sentences with functions of every class and method.
@@ -53,6 +54,7 @@ func functionSentences() []string {
 
 // TestFunctionGradients compares gradients of sentences with functions with differences.
 func TestFunctionGradients(t *testing.T) {
+	long.NotShort(t)
 	b := batches(3, 24)["continuous"]
 	for i := range b.y { // targets in general position
 		for k := range b.y[i] {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ func TestAccumulateObjectives(t *testing.T) {
 // A loop that is stopped after any step continues to the same bits: also in the middle of a group, with discriminators, queues and
 // two objectives.
 func TestAccumulateResume(t *testing.T) {
+	long.NotShort(t)
 	for name, c := range map[string]struct {
 		source    string
 		overrides []string

@@ -23,6 +23,7 @@ func live() float64 {
 
 // The footprint is what the heap holds after an epoch, but for what the garbage collector may take and for small things.
 func TestFootprint(t *testing.T) {
+	long.NotShort(t)
 	cases := map[string][]string{
 		"mlp":         {"dataset.square.size=64", "model={vae: {encoder: {mlp: {hidden: [300, 200]}}, latent: 4}}", "losses=[reconstruction, kl]", "supervision=none", "train.batch=700"},
 		"conv64":      {"dataset.square.size=32", "model={ae: {encoder: conv64, latent: 4}}", "losses=[reconstruction]", "supervision=none", "train.batch=400"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // followed has an EMA target and batch norms.
@@ -42,6 +43,7 @@ var freezing = map[string]struct {
 // What is frozen stays to the bit, costs no gradient and no moments, whatever the decay; all that matters else moves. A loop that is saved
 // and loaded takes the same steps.
 func TestFreeze(t *testing.T) {
+	long.NotShort(t)
 	for name, c := range freezing {
 		t.Run(name, func(t *testing.T) {
 			overrides := append(slices.Clone(c.overrides), "train.optimizer={adam: {decay: 0.1}}", "train.clip=1")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -77,6 +78,7 @@ func TestStop(t *testing.T) {
 
 // A loop that is saved at any step, with what its hooks remember, and loaded into another one ends with the same bits.
 func TestSave(t *testing.T) {
+	long.NotShort(t)
 	for _, source := range []string{tiny, judged, queued} {
 		remembering := func(l *Loop, stop int) *int {
 			seen := new(int)

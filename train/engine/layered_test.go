@@ -22,6 +22,7 @@ const unlayered = "{layers: [{dense: 8}, {activation: ACTIVATION}, {image: 16}, 
 
 // Every model trains with every norm and every activation, by default each with some of them.
 func TestLayeredNetworks(t *testing.T) {
+	long.NotShort(t)
 	for k, name := range slices.Sorted(maps.Keys(standardised)) {
 		source := standardised[name]
 		if strings.HasPrefix(source, "dataset") {

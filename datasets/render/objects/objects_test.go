@@ -48,6 +48,7 @@ func every(t *testing.T, objects []object, do func(t *testing.T, parts []render.
 // Every surface is closed: an edge that one triangle has, another one has in the other direction. Triangles run counter-clockwise around
 // normals that point out of the volume.
 func TestSurfacesAreClosed(t *testing.T) {
+	long.NotShort(t)
 	every(t, long.Sample(drawn(), 60), func(t *testing.T, parts []render.Part) {
 		for p, part := range parts {
 			m := part.Mesh
