@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -49,7 +50,7 @@ func TestInstructionSets(t *testing.T) {
 	var results []kernelResult
 	for _, set := range kernel.InstructionSets() {
 		file := filepath.Join(t.TempDir(), set)
-		command := exec.Command(os.Args[0], "-test.run=^TestInstructionSets$")
+		command := exec.Command(os.Args[0], "-test.run=^TestInstructionSets$", fmt.Sprintf("-long=%t", long.Enabled()))
 		command.Env = append(os.Environ(), kernelResultFile+"="+file, "UNRAVEL_KERNEL="+set)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", set, err, out)
@@ -99,13 +100,17 @@ func writeKernelResult(t *testing.T, file string) {
 	r := kernelResult{Models: map[string]map[string][]float64{}}
 	r.Kernel, _ = kernel.InstructionSet() // another one if the processor lacks it
 	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
+	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"}, 4, 16
+	if long.Enabled() {
+		convolutions, epochs, images = []string{"dataset.square.size=64", "dataset.square.side=16", "model.lsbd-vae.encoder=conv64", "train.batch=8"}, 5, 64
+	}
 	for model, overrides := range map[string][]string{
 		"LSBD-VAE":          nil,
-		"convolutions":      {"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"},
+		"convolutions":      convolutions,
 		"modularity":        {"supervision={labels: {fraction: 1}}", small, "losses=[reconstruction, variance, mpd, contraction, left-inverse]", "metrics=[]"},
 		"total correlation": {"supervision=none", strings.Replace(small, "ae", "vae", 1), "losses=[reconstruction, kl, tc, hsic]", "metrics=[]"},
 	} {
-		e, err := NewExperiment(load(t, append(overrides, "train.epochs=4", "train.epoch_steps=1")...))
+		e, err := NewExperiment(load(t, append(overrides, fmt.Sprint("train.epochs=", epochs), "train.epoch_steps=1")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +119,7 @@ func writeKernelResult(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 		codes := func() []float64 {
-			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:16])
+			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,9 +10,12 @@ package long
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 var (
@@ -32,6 +35,13 @@ func Run(m interface{ Run() int }) int {
 	}
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
+	if limit, ok := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration); ok && limit > 0 {
+		time.AfterFunc(limit*19/20, func() { // before the testing package prints all goroutines
+			fmt.Fprintf(os.Stderr, "the tests of this package took %v of their limit of %v; go test -timeout %v gives them more, -short leaves out the slow ones\n",
+				limit*19/20, limit, 3*limit)
+			os.Exit(1)
+		})
+	}
 	return m.Run()
 }
 
