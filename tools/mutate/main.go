@@ -3,6 +3,7 @@
 //
 //	go run ./tools/mutate -count 126 -seed 1              by the default tests
 //	go run ./tools/mutate -count 126 -seed 1 -long        by the complete tests
+//	go run ./tools/mutate -count 126 -seed 1 -near 3      by the tests of the three nearest packages: a lower bound in a fraction of the time
 //	go run ./tools/mutate -from survivors.txt -long       the changes of a list, as -out writes them
 //
 // The code on the disk stays as it is: go test sees a changed copy of the file (-overlay). Tests of the changed package run first, then those of the
@@ -39,6 +40,7 @@ func run(ctx context.Context) error {
 	seed := flag.Uint64("seed", 1, "seed of the choice")
 	long := flag.Bool("long", false, "run the complete tests")
 	limit := flag.Duration("limit", 10*time.Minute, "time limit of a package's tests")
+	near := flag.Int("near", 0, "run only the tests of so many packages, the nearest to the change: a lower bound in less time; 0: all")
 	only := flag.String("only", "", "change only packages whose path contains this text")
 	from := flag.String("from", "", "make the changes that a file lists")
 	out := flag.String("out", "", "write the changes that no test found to a file")
@@ -67,7 +69,7 @@ func run(ctx context.Context) error {
 	} else {
 		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	t := tester{graph: dependents(packages), long: *long, limit: *limit}
+	t := tester{graph: dependents(packages), long: *long, limit: *limit, near: *near}
 	var survivors []mutant
 	done := 0
 	for _, m := range all {

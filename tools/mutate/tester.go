@@ -112,6 +112,7 @@ type tester struct {
 	graph map[string][]*goPackage
 	long  bool
 	limit time.Duration
+	near  int // packages; 0: all
 }
 
 var (
@@ -142,6 +143,9 @@ func (t *tester) kill(ctx context.Context, m mutant) (string, error) {
 		return "", cmp.Or(ctx.Err(), errInvalid)
 	}
 	left := t.graph[m.pkg]
+	if t.near > 0 {
+		left = left[:min(t.near, len(left))]
+	}
 	for n := 1; len(left) > 0; n *= 4 {
 		part := left[:min(n, len(left))]
 		left = left[len(part):]
