@@ -33,6 +33,11 @@ func TestSampledCircles(t *testing.T) {
 		t.Errorf("draws %v", draws)
 	}
 	near(t, "mean over the draws", few.Value, sum/20, 1e-12)
+	for _, p := range few.Parts {
+		if p.Name == "draws" && (p.Labels[0] != "1" || p.Labels[19] != "20") {
+			t.Errorf("labels of the draws: %v", p.Labels)
+		}
+	}
 }
 
 // A sample of very many rows says what all rows say.
