@@ -54,7 +54,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	unit = (unit + calibrate()) / 2
+	unit = min(unit, calibrate())
 	r.print(os.Stdout, unit)
 	if failed := r.failed(); len(failed) > 0 {
 		return fmt.Errorf("tests failed in %s", strings.Join(failed, ", "))
