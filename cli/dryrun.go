@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -86,6 +87,19 @@ func total(list []sweep.Forecast, jobs int) (known time.Duration, unknown int) {
 		}
 	}
 	return sweep.Span(takes, jobs), unknown
+}
+
+// showForecasts prints forecasts for a folder of runs, as a table or as one JSON object.
+func showForecasts(w io.Writer, asJSON bool, dir string, list []sweep.Forecast, jobs int) error {
+	if !asJSON {
+		return printForecasts(w, list, jobs)
+	}
+	var runs []sweepRun
+	for _, f := range list {
+		runs = append(runs, sweepRun{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
+	}
+	known, unknown := total(list, jobs)
+	return json.NewEncoder(w).Encode(map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
 }
 
 // printForecasts prints forecasts as a table.

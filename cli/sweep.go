@@ -182,20 +182,7 @@ func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		known, unknown := total(list, c.Jobs)
-		return json.NewEncoder(s.out).Encode(map[string]any{"dir": c.Out, "runs": forecastRuns(list), "seconds": known.Seconds(), "unknown": unknown})
-	}
-	return printForecasts(s.out, list, c.Jobs)
-}
-
-// forecastRuns are forecasts for JSON.
-func forecastRuns(list []sweep.Forecast) []sweepRun {
-	var runs []sweepRun
-	for _, f := range list {
-		runs = append(runs, sweepRun{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
-	}
-	return runs
+	return showForecasts(s.out, c.JSON, c.Out, list, c.Jobs)
 }
 
 // rehearseCommand is a process that estimates the time of a run.

@@ -235,6 +235,15 @@ func TestTableTrains(t *testing.T) {
 	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || exists(dir+"2") {
 		t.Error(o)
 	}
+	var listed struct {
+		Dir     string
+		Runs    []sweepRun
+		Seconds float64
+		Unknown int
+	}
+	if decodeOne(t, succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run", "--json").out, &listed); listed.Unknown != 3 || len(listed.Runs) != 3 {
+		t.Errorf("a dry run: %+v", listed)
+	}
 	if o := succeed(t, "table", own, "--runs", dir, "--scale", "full", "--yes"); !strings.Contains(o.out, "3 of 3 runs not converged") {
 		t.Error(o)
 	}

@@ -93,7 +93,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 		if err != nil {
 			return nil, err
 		}
-		return nil, printForecasts(s.out, list, c.jobs())
+		return nil, showForecasts(s.out, c.JSON, c.Runs, list, c.jobs())
 	}
 	if err := c.ask(ctx, t, s, runs); err != nil {
 		return nil, err
