@@ -40,7 +40,7 @@ func TestResultsPage(t *testing.T) {
 	}
 }
 
-// findingNumber is the number of a finding, which counts those of its paper.
+// findingNumber matches the number of a finding; each paper counts its own.
 var findingNumber = regexp.MustCompile(`(?m)^\d+\. `)
 
 // checkResultsOfLedger wants the lines of the page about the tables of the ledger, and about findings from these alone.
@@ -52,7 +52,7 @@ func checkResultsOfLedger(t *testing.T, page string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name != "enriching-table3" && (!table.Trains() || name == "dialects") { // dialects measures what it trains
+		if name != "enriching-table3" && (!table.Trains() || name == "dialects") { // the table dialects takes long to measure
 			continue
 		}
 		r, err := recorded(t.Context(), table)

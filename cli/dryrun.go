@@ -41,8 +41,8 @@ type forecasting struct {
 	times     func(sweep.Run) (time.Duration, bool) // see [sweep.Forecasting]
 }
 
-// forecasts estimates the times of runs. Rehearsals run in processes of their own, and forecasts logs their progress. Runs that are made elsewhere may
-// want a precision that this processor lacks; they are rehearsed in float32.
+// forecasts estimates the times of runs. Each rehearsal is a process, and forecasts logs the progress. Runs for other machines may want a precision
+// that this processor lacks; their rehearsals use float32.
 func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, f forecasting) ([]sweep.Forecast, error) {
 	how := sweep.Forecasting{Jobs: f.jobs, Times: f.times}
 	if !f.rehearse {
@@ -77,7 +77,7 @@ func forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 	return list, err
 }
 
-// total adds up the known times of runs made several at a time, and counts the runs whose time is unknown.
+// total returns the time of all runs with a known time, several at once, and the number of runs with an unknown time.
 func total(list []sweep.Forecast, jobs int) (known time.Duration, unknown int) {
 	takes := make([]time.Duration, len(list))
 	for i, f := range list {

@@ -32,7 +32,7 @@ type measured struct {
 	Like     []string
 }
 
-// fewTrees makes the metrics of boosted trees quick, in a command line that measures them beside others.
+// fewTrees adds options that give metrics of boosted trees few rounds.
 func fewTrees(args ...string) []string {
 	return append(slices.Clone(args), "--option", "dci.rounds=2", "--option", "dci-regression.rounds=2")
 }

@@ -89,7 +89,7 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// reduce makes of an experiment one whose data set is drawn, and whose steps are taken, in less time.
+// reduce shortens an experiment: a smaller data set and cheaper steps.
 func reduce(c *Config) {
 	switch d := c.Dataset.Value.(type) {
 	case *datasets.Spaceshapes:
