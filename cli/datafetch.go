@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -114,12 +115,19 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 
 // fetch brings files, and says what their hashes are where none is known.
 func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.File, o datasets.Origin, t *transfer) error {
-	dir, need := cache.Downloads(c.Name), o.Bytes
-	for _, f := range files {
-		need += f.Size
-	}
-	if err := disk.CheckFree(dir, need); err != nil {
-		return err
+	dir := cache.Downloads(c.Name)
+	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes
+		var missing int64
+		for _, f := range files {
+			if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil || c.Again {
+				missing += f.Size
+			}
+		}
+		if missing > 0 {
+			if err := disk.CheckFree(dir, missing+o.Bytes); err != nil {
+				return err
+			}
+		}
 	}
 	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: func(format string, args ...any) {
 		t.end()
