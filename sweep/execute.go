@@ -178,7 +178,7 @@ func (e *execution) leave(i int, settled bool) {
 func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	run, dir := e.runs[i], e.dirs[i]
 	entry := Read(dir)
-	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.meter.elsewhere[i]) {
+	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.elsewhere(i)) {
 		e.settle(i, Outcome{Run: run, Entry: entry}) // another process made it
 		return true
 	}
@@ -213,6 +213,13 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	}
 	e.settle(i, Outcome{Run: run, Entry: entry})
 	return true
+}
+
+// elsewhere reports whether another process held a run when this one last asked.
+func (e *execution) elsewhere(i int) bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return e.meter.elsewhere[i]
 }
 
 // held reports whether a process holds a run.
