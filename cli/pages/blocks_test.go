@@ -152,7 +152,7 @@ var given = map[string]string{
 	"trackers.md":   "var ctx context.Context\n",
 }
 
-// Every fragment of Go compiles, with what its page takes for granted; whole programs are those of TestDocsPrograms.
+// Every fragment of Go compiles, together with the declarations in given. TestDocsPrograms has the whole programs.
 // By default only their types are checked.
 func TestDocsFragments(t *testing.T) {
 	if testing.Short() {

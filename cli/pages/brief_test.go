@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// wholePages are pages whose lines run to their end by default: they have most commands. With -long the lines of all pages do.
+// wholePages have most commands, so their lines run to the end by default. With -long the lines of all pages do.
 var wholePages = []string{"tour.md", "weights.md"}
 
-// seeds are those of a sweep of a page: two, or by default one where runs differ in other settings too.
+// seeds returns the seeds for a page's sweep: two, or by default one if the runs also differ in other settings.
 func seeds(sweep string) string {
 	if !long.Enabled() && (strings.Contains(sweep, "\nlist:") || strings.Contains(sweep, "\nproduct:")) {
 		return "[0]"
@@ -48,7 +48,7 @@ func needed(words []string) bool {
 	return false
 }
 
-// cuts are numbers of command lines, and smaller ones that take their place by default. Names of folders of runs have some of them.
+// cuts replace numbers in command lines by smaller ones by default. Names of run folders contain some of these numbers.
 var cuts = []struct {
 	number *regexp.Regexp
 	with   string

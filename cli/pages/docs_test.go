@@ -67,7 +67,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Every Go program of the pages runs; one that goes on for ever, or is a command line, builds. By default only their types are checked.
+// Every Go program of the pages runs with -long; servers and command lines are only vetted. The default test checks types.
 func TestDocsPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs of the pages")
@@ -225,7 +225,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 	}
 }
 
-// writeShared makes a folder of its own, with the files that every page finds: arrays, pictures, and short forms of all that comes with unravel.
+// writeShared makes a folder with the files for every page: arrays, pictures, and short forms of all experiments, sweeps and tables.
 func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
@@ -252,7 +252,7 @@ func writeShared(t *testing.T, root string) {
 	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 }
 
-// copyShared copies the shared files to the current folder: all of them, or by default what the page names and what that names.
+// copyShared copies shared files to the current folder: with -long all, by default the files that the page names, directly or through another file.
 func copyShared(t *testing.T, shared, page string) {
 	t.Helper()
 	files := os.DirFS(shared)
