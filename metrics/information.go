@@ -52,8 +52,8 @@ func (in *Input) rows(list []int) *Input {
 }
 
 // information holds, in nats, the mutual information of binned code columns with factors and the entropies of the
-// factors, from frequencies over the rows; of a factor with unknown levels over the rows where it is known, with the bins
-// of all rows.
+// factors, from frequencies over the rows. A factor with unknown levels counts the rows where it is known, in the bins of
+// all rows of the input; Evaluate leaves out rows without a known level before.
 type information struct {
 	mutual  [][]float64 // by column and factor
 	entropy []float64   // by factor

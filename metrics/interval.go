@@ -108,18 +108,21 @@ func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Ch
 
 // add adds the interval of one result.
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
+	x := &repeating{Intervals: s, in: in, seed: seed, choice: c, result: r}
+	some, err := inputsFor(c.Value, in)
+	if err == nil && !some.each {
+		x.in = some.list[0] // rows that the metric leaves out set no bins
+	}
 	way, why := ResampleNone, "the metric does not say how to measure it again"
 	if m, ok := c.Value.(Resampled); ok {
 		way, why = m.Resample()
 	}
-	if n := in.Codes.Rows; way != ResampleNone && way != ResampleDraws && n < fewestRows {
+	if n := x.in.Codes.Rows; way != ResampleNone && way != ResampleDraws && n < fewestRows {
 		way, why = ResampleNone, fmt.Sprintf("%d rows are too few; want at least %d", n, fewestRows)
 	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		way, why = ResampleNone, fmt.Sprintf("the value is %v", r.Value)
 	}
-	x := &repeating{Intervals: s, in: in, seed: seed, choice: c, result: r}
-	var err error
 	switch way {
 	case ResampleRows:
 		err = x.rows(ctx)

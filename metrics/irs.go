@@ -36,7 +36,7 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // are left out; if all are constant, the value is 0.
 //
 // The rows may be any: the levels of a factor weigh the same whatever their number of rows, levels without rows do not count,
-// and the largest deviation of a column is that of all rows, known or unknown.
+// and the largest deviation of a column is that of all rows with a known level.
 //
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
 // bins of equal width; Bins 0 keeps all levels apart.

@@ -83,6 +83,13 @@ func (in *Input) wantKnown() error {
 
 // restrict returns the input of some factors and of the rows where all of these are known.
 func (in *Input) restrict(factors []int) *Input {
+	return in.choose(factors, func(row []int) bool {
+		return !slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown })
+	})
+}
+
+// choose returns the input of some factors and of the rows whose levels keep accepts.
+func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	k := len(in.Factors)
 	some := *in
 	some.Factors, some.Exact, some.Levels, some.Components, some.Paths = nil, nil, nil, nil, nil
@@ -95,7 +102,7 @@ func (in *Input) restrict(factors []int) *Input {
 	var rows []int
 	for i := range in.Codes.Rows {
 		row := in.Levels[i*k : (i+1)*k]
-		if slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown }) {
+		if !keep(row) {
 			continue
 		}
 		rows = append(rows, i)
@@ -183,18 +190,13 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	return x, suits(m, x.list[0])
 }
 
-// partly keeps all rows, and the levels of some factors.
+// partly keeps the rows where at least one of some factors is known: the others would still set bins and deviations.
 func (x *inputs) partly(in *Input, factors, unknown []int) {
-	some := in
-	if k := len(in.Factors); len(factors) < k {
-		whole := *in
-		whole.Levels = slices.Repeat([]int{0}, len(in.Levels)) // so that no row is left out
-		some = whole.restrict(factors)
-		for i := range in.Codes.Rows {
-			for at, j := range factors {
-				some.Levels[i*len(factors)+at] = in.Levels[i*k+j]
-			}
-		}
+	some := in.choose(factors, func(row []int) bool {
+		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
+	})
+	if n := in.Codes.Rows - some.Codes.Rows; n > 0 {
+		x.notes = append(x.notes, fmt.Sprintf("%d of %d rows have no known level and are left out", n, in.Codes.Rows))
 	}
 	x.list = []*Input{some}
 	x.note(in, factors, unknown)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,67 @@ func TestUnknownLevels(t *testing.T) {
 				t.Errorf("notes %q do not count the rows left out", notes)
 			}
 		})
+	}
+}
+
+// withUnknownRows adds rows of large codes whose levels are all unknown.
+func withUnknownRows(in *Input) *Input {
+	more := *in
+	s := rng.New(9, "unknown rows")
+	more.Codes.Data, more.Levels = slices.Clone(in.Codes.Data), slices.Clone(in.Levels)
+	for range in.Codes.Rows {
+		for range in.Codes.Cols {
+			more.Codes.Data = append(more.Codes.Data, 100*s.NormFloat64())
+		}
+		more.Levels = append(more.Levels, slices.Repeat([]int{factor.Unknown}, len(in.Factors))...)
+	}
+	more.Codes.Rows *= 2
+	return &more
+}
+
+// TestUnknownRows checks that rows without a known level change no value of a metric of levels.
+func TestUnknownRows(t *testing.T) {
+	whole, some := gappy()
+	for name, in := range map[string]*Input{"whole": kept(whole, 0, 1, 2), "gaps": some} {
+		more := withUnknownRows(in)
+		for _, e := range entries() {
+			c := []Choice{fewRows(e.Name)}
+			if c[0].Value.(Needy).Needs() == NoLevels || Suits(in, c) != nil {
+				continue
+			}
+			if m, ok := c[0].Value.(SubCoded); ok {
+				m.SetCodes(nil, AssignBest)
+			}
+			near(t, name+" "+e.Name, evaluated(t, more, c).Value, evaluated(t, in, c).Value, 1e-14)
+			add := Intervals{Percent: 95, Repeats: 8}
+			a, b := []Result{{Name: e.Name, Value: 1}}, []Result{{Name: e.Name, Value: 1}}
+			if err := errors.Join(add.Add(ctx, in, 1, c, a), add.Add(ctx, more, 1, c, b)); err != nil {
+				t.Fatal(err)
+			}
+			if needs := c[0].Value.(Needy).Needs(); needs != EachLevel && !reflect.DeepEqual(a[0].Interval, b[0].Interval) {
+				t.Errorf("%s %s: intervals %v and %v", name, e.Name, a[0].Interval, b[0].Interval)
+			}
+		}
+	}
+}
+
+// TestAssignedColumn checks that a factor gets the column that suits it best where it is known.
+func TestAssignedColumn(t *testing.T) {
+	s := rng.New(3, "assigned")
+	in := &Input{Codes: Matrix{Rows: 200, Cols: 3}, Factors: ordinals(4, 3)}
+	for i := range in.Codes.Rows {
+		levels := []int{s.IntN(4), s.IntN(3)}
+		noise := 0.5
+		if i >= 100 {
+			noise, levels[0] = 100, factor.Unknown
+		}
+		own := 0.1*s.NormFloat64() + float64(max(levels[0], 0))
+		in.Codes.Data = append(in.Codes.Data, own, noise*s.NormFloat64(), float64(levels[1])+0.1*s.NormFloat64())
+		in.Levels = append(in.Levels, levels...)
+	}
+	r := evaluated(t, in, []Choice{choice("variance")})
+	if columns := r.Part("columns"); !slices.Equal(columns, []float64{0, 2}) {
+		t.Errorf("columns %v; want 0 and 2", columns)
 	}
 }
 

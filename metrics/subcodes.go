@@ -59,7 +59,8 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 }
 
 // assigned returns one column for each factor, with the least sum over factors of the fraction of the column's variance
-// that remains while the factor is fixed. A constant column costs 1, the most, and so does any of a factor without a known level.
+// that remains while the factor is fixed, over the rows where the factor is known. A column that is constant there costs
+// 1, the most, and so does any column of a factor without a known level.
 func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
@@ -73,9 +74,7 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 		scale := unitColumn(in.Codes, c, column)
 		for i, f := range in.Factors {
 			if cost[i][c] = 1; scale > 0 {
-				if left := varianceLeft(column, in.Levels[i:], len(in.Factors), f.Size); !math.IsNaN(left) {
-					cost[i][c] = left
-				}
+				cost[i][c] = fractionLeft(column, in.Levels[i:], len(in.Factors), f.Size)
 			}
 		}
 	}
@@ -113,27 +112,34 @@ func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	return deviation * largest
 }
 
-// varianceLeft returns the mean over the rows of known level of the squared distance from the mean of the level; levels has
-// stride k.
-func varianceLeft(x []float64, levels []int, k, size int) float64 {
+// fractionLeft returns, over the rows of known level, the sum of squared distances from the mean of the level over the sum of
+// squared distances from the mean: 1 if that is 0. levels has stride k.
+func fractionLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
-	known := len(x)
+	first, known := 0.0, false // differences of a constant are exactly 0
 	for i, v := range x {
 		if l := levels[i*k]; l >= 0 {
-			sums[l] += v
+			if !known {
+				first, known = v, true
+			}
+			sums[l] += v - first
 			counts[l]++
-		} else {
-			known--
 		}
 	}
-	var left float64
+	mean := factor.Sum.Of(sums) / factor.Sum.Of(counts)
+	var left, all float64
 	for i, v := range x {
 		if l := levels[i*k]; l >= 0 {
+			v -= first
+			all += (v - mean) * (v - mean)
 			v -= sums[l] / counts[l]
 			left += v * v
 		}
 	}
-	return left / float64(known)
+	if all == 0 {
+		return 1
+	}
+	return left / all
 }
 
 // describe formats sub-codes as a note: "columns of factors: x 0, y 1".
