@@ -32,6 +32,8 @@ type evalCommand struct {
 
 	Like string `placeholder:"SOURCE" help:"Define all metrics as a source does: disentanglement_lib, disent, or a paper (enriching, lsbd-metric, lsbd-vae, hierarchical, negative-free); see unravel list dialects. Metrics that it does not have are left out, or refused if --metrics names them. --option still changes an option."`
 
+	Chance int `default:"5" placeholder:"5" help:"Number of times to shuffle the rows of the codes against those of the factors, for the chance level of every metric: what it says of codes that know nothing of the factors. Metrics of many rows, and slow ones, shuffle fewer. 0: no chance levels."`
+
 	Interval float64 `placeholder:"95" help:"Give every metric a confidence interval of so many percent: from random halves of the rows, without the bias of finitely many rows, or from repeated draws of the metric's random numbers. A note says which metrics have none, such as extremes."`
 	Repeats  int     `placeholder:"N" help:"Values that make an interval. If absent, 200 from halves of the rows, 50 from draws, 20 of metrics that fit slow predictors."`
 
@@ -61,7 +63,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	results, err := e.results(ctx, s)
-	if stopped := errors.Is(err, train.ErrStopped) && e.intervals.Percent > 0 && len(results) > 0; stopped { // what is done is not lost
+	stopped := errors.Is(err, train.ErrStopped)
+	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // the metrics that are done are not lost
 		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
 	}
 	if err != nil {
@@ -89,6 +92,11 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 func (c *evalCommand) check() error {
 	if c.Interval == 0 && c.Repeats != 0 {
 		return usagef("--repeats needs --interval, such as --interval 95")
+	}
+	if c.Chance != 0 {
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return usagef("--chance: %w", err)
+		}
 	}
 	if c.Interval != 0 {
 		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
@@ -132,6 +140,7 @@ type evaluation struct {
 	codes  factor.SubCodes // of the metrics that have none of their own
 	assign metrics.Assign
 
+	chances   metrics.Chances   // of 0 shuffles: none
 	intervals metrics.Intervals // of 0 percent: none
 }
 
@@ -145,7 +154,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{chosen: chosen, optional: presetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
+	e := &evaluation{chosen: chosen, chances: metrics.Chances{Shuffles: c.Chance}, optional: presetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
 	if len(leftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
 	}
@@ -221,8 +230,8 @@ func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 	return used
 }
 
-// results computes the metrics. One that does not apply is an error if it was named, and else
-// left out with a line in the log.
+// results computes the metrics. A metric that does not apply, or fails, is an error if it was named, and else left out with a line in the
+// log. An error comes with the results of all other metrics.
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
@@ -231,6 +240,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 	}
 	e.remark(s)
 	var results []metrics.Result
+	var failed []error
 	var needFactors, needLevels []string // metrics that are left out
 	for i, c := range e.chosen {
 		err := e.withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
@@ -241,13 +251,18 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 			})
 			results = append(results, r...)
 		}
+		if err == nil && e.chances.Shuffles > 0 {
+			err = e.chance(ctx, i, results[len(results)-1:], s)
+		}
 		if err == nil && e.intervals.Percent > 0 {
 			err = e.interval(ctx, i, results[len(results)-1:], s)
 		}
 		switch {
 		case err == nil:
-		case !e.optional || errors.Is(err, train.ErrStopped):
+		case errors.Is(err, train.ErrStopped):
 			return results, err
+		case !e.optional:
+			failed = append(failed, err)
 		case errors.Is(err, metrics.MissingFactors):
 			needFactors = append(needFactors, c.Name)
 		case errors.Is(err, metrics.MissingLevels):
@@ -265,7 +280,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 	if e.optional && len(results) == 0 {
 		return nil, fmt.Errorf("no metric applies")
 	}
-	return results, nil
+	return results, errors.Join(failed...)
 }
 
 // remark writes the remarks to the log, once.

@@ -32,18 +32,34 @@ func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	return results, err
 }
 
+// chance adds the chance level of metric i to its result, and tells how far it is if it is slow.
+func (e *evaluation) chance(ctx context.Context, i int, results []metrics.Result, s *streams) error {
+	x := e.chances
+	x.Watch = watch(s, "chance level of %s: %d of %d shuffles\n")
+	err := x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("chance level of %s: %w", e.chosen[i].Name, train.ErrStopped)
+	}
+	return err
+}
+
+// watch returns a function that writes how far slow repeats are, at most once in the time of patience.
+func watch(s *streams, format string) func(name string, done, of int) {
+	patience, last := patienceOf(s.log), time.Now()
+	return func(name string, done, of int) {
+		if now := time.Now(); now.Sub(last) > patience {
+			fmt.Fprintf(s.log, format, name, done, of)
+			last = now
+		}
+	}
+}
+
 // interval adds the interval of metric i to its result, and tells how far it is if it is slow. It ends at once when the context
 // does, with the repeats that are done.
 func (e *evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *streams) error {
 	allow(ctx, savePatience)
-	patience, last := patienceOf(s.log), time.Now()
 	x := e.intervals
-	x.Watch = func(name string, done, of int) {
-		if now := time.Now(); now.Sub(last) > patience {
-			fmt.Fprintf(s.log, "interval of %s: %d of %d repeats\n", name, done, of)
-			last = now
-		}
-	}
+	x.Watch = watch(s, "interval of %s: %d of %d repeats\n")
 	err := x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("interval of %s: %w", e.chosen[i].Name, train.ErrStopped)

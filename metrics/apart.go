@@ -67,6 +67,7 @@ func (a Apart) rows(in *Input) (train, test []int, err error) {
 // factorScores collects a score for each factor that varies.
 type factorScores struct {
 	scores, majority Part
+	basis            Basis
 	notes            []string
 }
 
@@ -107,5 +108,5 @@ func guess(train, test []int, levels int) float64 {
 
 // result is the mean over factors.
 func (s *factorScores) result() Result {
-	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Notes: s.notes}
+	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Basis: s.basis, Notes: s.notes}
 }

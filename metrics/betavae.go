@@ -92,7 +92,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part, value := predicted(in, model, y, answers)
 	_, fitted := predicted(in, model, x, labels)
-	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
+	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
 	}

@@ -73,9 +73,9 @@ const (
 	TiesFirst  Ties = "first"
 )
 
-// NewDCI returns the metric with its defaults, those of disentanglement_lib.
+// NewDCI returns the metric with its defaults: those of disentanglement_lib, but that test rows are held out.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, TrainTest: libraryTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -168,6 +168,7 @@ func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
 		if err != nil {
 			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
 		}
+		f.basis.join(fitted.basis)
 		f.factors, f.train, f.test, f.notes = append(f.factors, j), append(f.train, fitted.train...), append(f.test, fitted.test...), append(f.notes, fitted.notes...)
 		for c, v := range fitted.importance {
 			f.importance[c] = append(f.importance[c], v...)
@@ -184,6 +185,7 @@ type fittedDCI struct {
 	factors     []int
 	importance  [][]float64 // by column and factor
 	train, test []float64   // accuracy, by factor
+	basis       Basis
 	notes       []string
 }
 
@@ -202,6 +204,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 		options.Ties = in.Stream
 	}
 	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
+	f.basis.fitted(train, test)
 	for j, factor := range in.Factors {
 		levels := levelsOf(in, j, train)
 		if !varies(levels) {
@@ -230,7 +233,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 }
 
 func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
-	r := Result{Value: factor.Mean.Of(f.test), Notes: f.notes}
+	r := Result{Value: factor.Mean.Of(f.test), Basis: f.basis, Notes: f.notes}
 	var columns, factors []string
 	for c := range f.importance {
 		columns = append(columns, columnName(c))

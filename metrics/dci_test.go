@@ -262,7 +262,6 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Train: 5}, Ties: TiesFirst}, two, "test: 0 is out of range"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Bins: 257, Ties: TiesFirst}, two, "bins: 257 is out of range"},
 		{DCI{Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, "rounds: 0 is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TrainRows: 6, TestShare: 0.5}, Ties: TiesFirst}, two, "train_rows says already"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: 1}, Ties: TiesFirst}, two, "test_share: 1 is out of range"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: math.NaN()}, Ties: TiesFirst}, two, "test_share: NaN is out of range"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 is 0"},

@@ -118,7 +118,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 }
 
 func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
-	r := Result{Value: factor.Mean.Of(f.train)}
+	r := Result{Value: factor.Mean.Of(f.train), Basis: Basis{Shared: true}}
 	var columns, factors []string
 	for c := range f.importance {
 		columns = append(columns, columnName(c))

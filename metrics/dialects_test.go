@@ -118,8 +118,12 @@ func TestDialectLibraryGolden(t *testing.T) {
 	}
 	for _, name := range []string{"mig", "modularity", "explicitness", "dci", "sap", "irs", "beta-vae", "factor-vae",
 		"mutual-information", "total-correlation", "wasserstein-correlation"} {
-		if got := like[Metric](t, source, name); !reflect.DeepEqual(got, named(name)) {
-			t.Errorf("%s is %+v; want the default %+v, which other tests compare with golden values", name, got, named(name))
+		known := named(name)
+		if s := splitOf(known); s != nil {
+			s.TestShare = 0 // the default holds rows out
+		}
+		if got := like[Metric](t, source, name); !reflect.DeepEqual(got, known) {
+			t.Errorf("%s is %+v; want the default %+v, which other tests compare with golden values", name, got, known)
 		}
 	}
 }

@@ -173,6 +173,10 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	r.Notes = append(r.Notes, d.notes...)
+	r.Basis = turningBasis(d.objects, m.Omega)
+	if n := in.Codes.Rows - r.Basis.Rows; n > 0 {
+		r.Basis.Excluded = []Exclusion{{Rows: n, Why: whyObject}}
+	}
 	if m.Bootstrap > 0 {
 		part, err := m.interval(ctx, in, chosen)
 		if err != nil {
@@ -189,6 +193,7 @@ type design struct {
 	factors []factor.Factor // that turn
 	names   []string        // of objects
 	measure func(codes Matrix, k int) (*measured, error)
+	objects []int // rows of each object
 	notes   []string
 }
 
@@ -197,6 +202,7 @@ func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 	t, err := arrange(in, true)
 	if err == nil && (m.Objects != ObjectsTogether || t.objects == 1) {
 		d.factors, d.names = t.circles, t.objectNames
+		d.objects = slices.Repeat([]int{t.cells}, t.objects)
 		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(ctx, codes, t, k) }
 		return d, nil
 	}
@@ -208,6 +214,9 @@ func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 		d.factors = append(d.factors, in.Factors[j])
 	}
 	d.names = s.names
+	for _, rows := range s.objects {
+		d.objects = append(d.objects, len(rows))
+	}
 	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(ctx, codes, s, s.moving[k]) }
 	d.notes = append(d.notes, s.notes()...)
 	return d, nil

@@ -35,9 +35,10 @@ func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64)
 }
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
-// et al. 2019, section 5.5), 0 to 1, as disentanglement_lib computes it. For every size, train and test rows are drawn
-// with replacement and a classifier of every factor is fitted to the train rows. The value is the mean over factors of
-// the accuracy on the test rows, for the largest size. Sizes above the number of rows are left out.
+// et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to as many train rows; a third of
+// the rows is held out to test on. The value is the mean over factors of the accuracy on the test rows, for the largest
+// size. Sizes above the number of train rows are left out. With TestShare 0, train and test rows are drawn with
+// replacement, as in disentanglement_lib.
 //
 // The predictor logistic-cv is multinomial logistic regression of the raw codes. Its C, one of ten from 1e-4 to 1e4
 // evenly spaced in log C, has the best mean accuracy over five folds of consecutive train rows; of equal ones it is the
@@ -50,10 +51,10 @@ func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64)
 // so that test rows have no part in it; with Choose all, all rows select once.
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
-	Sizes     []int     `yaml:"sizes" doc:"training-set sizes, drawn with replacement; sizes larger than the table are left out"`
-	Test      int       `yaml:"test" doc:"number of test rows, drawn with replacement and independently of the train rows"`
-	TrainRows int       `yaml:"train_rows" doc:"instead of drawing: train on the first rows of these, as many as each size says, and test on the rows after them (on the same if there are none); 0: draw"`
-	TestShare float64   `yaml:"test_share" doc:"instead of drawing: fraction of the rows, chosen at random, to test on; each size is taken from the others; 0: draw"`
+	Sizes     []int     `yaml:"sizes" doc:"training-set sizes; sizes larger than the number of train rows are left out"`
+	Test      int       `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`
+	TrainRows int       `yaml:"train_rows" doc:"instead of choosing rows at random: train on the first rows of these, as many as each size says, and test on the rows after them (on the same if there are none); 0: at random"`
+	TestShare float64   `yaml:"test_share" doc:"fraction of the rows, chosen at random, that is held out to test on; each size is taken from the others; 0: draw train and test rows with replacement, so that a row may be both"`
 	C         float64   `yaml:"c" doc:"logistic: inverse L2 strength (scikit-learn's C)"`
 	TopK      int       `yaml:"top" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 	Choose    Choose    `yaml:"choose" doc:"with top: rows used to choose columns: train (the training rows of each size) or all (also the test rows)"`
@@ -191,6 +192,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
 			}
 		}
+		r.Basis.fitted(train, test)
 		fit, check, err := m.predict(ctx, in, in.Codes.Columns(top.columns), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
@@ -249,7 +251,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if m.TestShare > 0 { // the train rows are ascending: shuffle them
+	if m.TestShare > 0 && m.TrainRows == 0 { // the train rows are ascending: shuffle them
 		order := in.Stream.Perm(len(train))
 		for i, at := range order {
 			order[i] = train[at]

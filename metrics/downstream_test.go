@@ -15,7 +15,7 @@ import (
 
 func downstream(p Predictor, sizes ...int) *Downstream {
 	m := named("downstream").(*Downstream)
-	m.Predictor, m.Sizes = p, sizes
+	m.Predictor, m.Sizes, m.TestShare = p, sizes, 0
 	return m
 }
 

@@ -90,6 +90,9 @@ func (m *Explicitness) Suits(in *Input) error {
 	if err := m.TrainTest.suits(in); err != nil {
 		return err
 	}
+	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
+		return fmt.Errorf("there are %d rows, of which %d tests; want two with different levels to test with, or train_rows", in.Codes.Rows, m.tested(in))
+	}
 	return m.wantVarying(in)
 }
 
@@ -103,6 +106,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
+	r.Basis.fitted(train, test)
 	x, y := standardised(in.Codes, train, test)
 	inputs, err := linear.NewInputs(x, in.Codes.Cols)
 	if err != nil {

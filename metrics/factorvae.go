@@ -134,6 +134,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	for c := range stands {
 		stands[c] = c
 	}
+	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	if !m.Direct {
 		if g.Values, err = m.votes(ctx, draw, columns, m.Train); err != nil {
 			return Result{}, err

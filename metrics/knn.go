@@ -115,12 +115,13 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, err
 		}
 		in = in.rows(rows)
-		scores.notes = append(scores.notes, fmt.Sprintf("measured on %d random rows of %d", len(rows), n))
+		scores.basis.Rows = len(rows)
 	}
 	train, test, err := m.Apart.rows(in)
 	if err != nil {
 		return Result{}, err
 	}
+	scores.basis.fitted(train, test)
 	near, err := m.neighbours(ctx, in.Codes, train, test)
 	if err != nil {
 		return Result{}, err

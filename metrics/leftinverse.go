@@ -194,7 +194,7 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 type recovery struct {
 	codes, targets   []float64
 	columns, factors int
-	notes            []string
+	rows             int // drawn; 0: all
 }
 
 func newRecovery(ctx context.Context, in *Input, samples int, u Units) (*recovery, error) {
@@ -216,7 +216,7 @@ func newRecovery(ctx context.Context, in *Input, samples int, u Units) (*recover
 			return nil, err
 		}
 		all := p.targets
-		p.notes = append(p.notes, fmt.Sprintf("measured on %d random rows of %d", samples, in.Codes.Rows))
+		p.rows = samples
 		p.codes, p.targets = nil, nil
 		for _, i := range rows {
 			p.codes = append(p.codes, in.Codes.Row(i)...)
@@ -231,6 +231,7 @@ func (p *recovery) result(in *Input, value float64, errors []float64) (Result, e
 	for _, f := range in.Factors {
 		part.Labels = append(part.Labels, f.Name)
 	}
-	r := Result{Value: value, Parts: []Part{part}, Notes: p.notes}
+	r := Result{Value: value, Parts: []Part{part}, Basis: Basis{Rows: p.rows, Shared: true}}
+	r.Basis.affine(len(p.targets)/p.factors, p.columns)
 	return r.scored()
 }

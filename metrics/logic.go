@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -216,7 +215,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if m := len(batch.Codes); m < n {
-		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m, n))
+		r.Basis.Rows = m
 	}
 	if q.NeedsValues() && l.Units == UnitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")

@@ -151,8 +151,8 @@ func TestLogicUnknownLevels(t *testing.T) {
 		got := evaluated(t, some, []Choice{{Name: "logic", Value: l}})
 		known := compute(t, l, kept(some, c.factors...))
 		near(t, c.text, got.Value, known.Value, 1e-12)
-		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, names[0]+" ") || !strings.Contains(notes, "no level of factor lost is known") {
-			t.Errorf("notes %q do not say what is unknown", got.Notes)
+		if basis := got.Basis.String(); !strings.Contains(basis, names[0]+": ") || !strings.Contains(basis, "lost: 400 without a known level") {
+			t.Errorf("basis %q does not say what is unknown", basis)
 		}
 	}
 }
@@ -259,9 +259,8 @@ func TestLogicSamples(t *testing.T) {
 		l := sentence(t, c.text)
 		l.Samples, l.Tuples = c.samples, c.tuples
 		r := evaluated(t, in, []Choice{{Name: "logic", Value: l}})
-		note := fmt.Sprintf("measured on %d random rows of 1000", c.rows)
-		if slices.Contains(r.Notes, note) != (c.rows < 1000) {
-			t.Errorf("%s: notes %q; want %q", c.text, r.Notes, note)
+		if r.Basis.Rows != c.rows || r.Basis.Of != 1000 {
+			t.Errorf("%s: basis %v; want %d rows", c.text, &r.Basis, c.rows)
 		}
 		if strings.Contains(c.text, "k: ") {
 			continue

@@ -3,7 +3,6 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -109,7 +108,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, err
 		}
 		in = in.rows(rows)
-		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m.Samples, n))
+		r.Basis.Rows = m.Samples
 	}
 	x, err := newInformation(ctx, in, m.Histogram)
 	if err != nil {

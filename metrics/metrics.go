@@ -10,6 +10,9 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -195,10 +198,12 @@ type Result struct {
 	Name   string    `json:"name"` // set by Evaluate
 	Value  float64   `json:"value"`
 	Better Direction `json:"better"` // set by Evaluate
+	Basis  Basis     `json:"basis"`  // the rows that the value rests on
 	Parts  []Part    `json:"parts,omitempty"`
 	Grids  []Grid    `json:"grids,omitempty"`
 	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
 
+	Chance   *Chance   `json:"chance,omitempty"`   // set by [Chances.Add]
 	Interval *Interval `json:"interval,omitempty"` // set by [Intervals.Add]
 
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
@@ -208,6 +213,25 @@ type Result struct {
 	// true), implied (the sentence is true) or undecided.
 	Sentence string `json:"sentence,omitempty"`
 	Truth    string `json:"truth,omitempty"`
+}
+
+// finite returns an error for the first number of a result that is not finite.
+func (r *Result) finite() error {
+	lists := map[string][]float64{"value": {r.Value}}
+	for _, p := range r.Parts {
+		lists["part "+p.Name] = p.Values
+	}
+	for _, g := range r.Grids {
+		lists["grid "+g.Name] = slices.Concat(g.Values...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		for i, v := range lists[name] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("the %s, number %d, is %v: the codes or the factors are too large or too small", name, i, v)
+			}
+		}
+	}
+	return nil
 }
 
 // Part is a list of numbers behind a result, such as one per factor or code column.
@@ -292,6 +316,9 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		r, err := x.compute(ctx, c.Value, seed, "metric/"+c.Name)
+		if err == nil {
+			err = r.finite()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}

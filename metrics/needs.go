@@ -88,6 +88,13 @@ func (in *Input) restrict(factors []int) *Input {
 	})
 }
 
+// knowing returns the input of some factors and of the rows where at least one of these is known.
+func (in *Input) knowing(factors []int) *Input {
+	return in.choose(factors, func(row []int) bool {
+		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
+	})
+}
+
 // choose returns the input of some factors and of the rows whose levels keep accepts.
 func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	k := len(in.Factors)
@@ -139,16 +146,19 @@ func chosen[T any](list []T, rows []int) []T {
 
 // inputs is what a metric measures of an input: the input itself, or what is left of it without unknown levels.
 type inputs struct {
-	list  []*Input // one, or one for each factor
-	each  bool     // the results of list are joined
-	notes []string
+	list     []*Input // one, or one for each factor
+	each     bool     // the results of list are joined
+	rows, of int      // rows that are measured, and those of the whole input
+	excluded []Exclusion
+	notes    []string
 }
 
 // inputsFor returns what a metric measures of an input, or an error if it cannot.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
 	needs, says := needsOf(m)
+	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
 	if needs == NoLevels {
-		return &inputs{list: []*Input{in}}, suits(m, in)
+		return whole, suits(m, in)
 	}
 	if err := wantsLevels(m, in); err != nil {
 		return nil, err
@@ -158,15 +168,15 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	}
 	unknown := in.unknown()
 	if unknown == nil {
-		return &inputs{list: []*Input{in}}, suits(m, in)
+		return whole, suits(m, in)
 	}
-	x := &inputs{}
+	x := &inputs{of: in.Codes.Rows}
 	var factors []int
 	for j, n := range unknown {
 		if n < in.Codes.Rows {
 			factors = append(factors, j)
 		} else {
-			x.notes = append(x.notes, fmt.Sprintf("no level of factor %s is known, and it is left out", in.Factors[j].Name))
+			x.exclude(in.Factors[j].Name, n, whyNone)
 		}
 	}
 	if len(factors) == 0 {
@@ -182,24 +192,25 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 		if some.Codes.Rows == 0 {
 			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
 		}
-		if n := in.Codes.Rows - some.Codes.Rows; n > 0 {
-			x.notes = append(x.notes, fmt.Sprintf("%d of %d rows have unknown levels and are left out", n, in.Codes.Rows))
-		}
+		x.rows = some.Codes.Rows
+		x.exclude("", in.Codes.Rows-some.Codes.Rows, whyUnknown)
 		x.list = []*Input{some}
 	}
 	return x, suits(m, x.list[0])
 }
 
+// exclude records rows that are left out, if there are any.
+func (x *inputs) exclude(factor string, rows int, why string) {
+	if rows > 0 {
+		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
+	}
+}
+
 // partly keeps the rows where at least one of some factors is known: the others would still set bins and deviations.
 func (x *inputs) partly(in *Input, factors, unknown []int) {
-	some := in.choose(factors, func(row []int) bool {
-		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
-	})
-	if n := in.Codes.Rows - some.Codes.Rows; n > 0 {
-		x.notes = append(x.notes, fmt.Sprintf("%d of %d rows have no known level and are left out", n, in.Codes.Rows))
-	}
+	some := in.knowing(factors)
 	x.list = []*Input{some}
-	x.note(in, factors, unknown)
+	x.known(in, some.Codes.Rows, factors, unknown)
 }
 
 // apart measures each factor alone, those that the metric can measure.
@@ -216,17 +227,21 @@ func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused err
 		}
 		x.list = append(x.list, one)
 	}
-	x.note(in, factors, unknown)
+	some := in.knowing(factors)
+	x.known(in, some.Codes.Rows, factors, unknown)
 	if len(x.list) > 0 {
 		return nil
 	}
 	return refused
 }
 
-// note adds how many rows of each factor are left out.
-func (x *inputs) note(in *Input, factors, unknown []int) {
-	if text := in.unknownOf(factors, unknown); text != "" {
-		x.notes = append(x.notes, "rows of unknown levels are left out: "+text)
+// known records the rows with a known level, and of each factor those without.
+func (x *inputs) known(in *Input, rows int, factors, unknown []int) {
+	x.rows = rows
+	without := in.Codes.Rows - rows
+	x.exclude("", without, whyNone)
+	for _, j := range factors {
+		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
 	}
 }
 
@@ -268,6 +283,8 @@ func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream stri
 		r = x.join(results)
 	}
 	r.Notes = append(r.Notes, x.notes...)
+	needs, _ := needsOf(m)
+	x.basis(&r, needs)
 	return r, nil
 }
 
@@ -276,6 +293,7 @@ func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream stri
 func (x *inputs) join(results []Result) Result {
 	var joined Result
 	for i, r := range results {
+		joined.Basis.join(r.Basis)
 		joined.Value += r.Value / float64(len(results))
 		for _, note := range r.Notes {
 			joined.Notes = append(joined.Notes, x.list[i].Factors[0].Name+": "+note)

@@ -101,17 +101,17 @@ func TestUnknownLevels(t *testing.T) {
 			}
 			r := evaluated(t, some, c)
 			needs := c[0].Value.(Needy).Needs()
-			notes := strings.Join(r.Notes, "\n")
-			if needs != NoLevels && !strings.Contains(notes, "no level of factor lost is known, and it is left out") {
-				t.Errorf("notes %q do not name the unknown factor", notes)
+			basis := r.Basis.String()
+			if needs != NoLevels && !strings.Contains(basis, "lost: 400 without a known level") {
+				t.Errorf("basis %q does not name the unknown factor", basis)
 			}
 			switch needs {
 			case NoLevels:
 				near(t, "value", r.Value, evaluated(t, whole, c).Value, 0)
 			case AllLevels:
 				near(t, "value", r.Value, evaluated(t, kept(some, 0, 1, 2), c).Value, 0)
-				if n := some.Codes.Rows - kept(some, 0, 1, 2).Codes.Rows; !strings.Contains(notes, fmt.Sprintf("%d of 400 rows have unknown levels and are left out", n)) {
-					t.Errorf("notes %q do not say that %d rows are left out", notes, n)
+				if n := some.Codes.Rows - kept(some, 0, 1, 2).Codes.Rows; !strings.Contains(basis, fmt.Sprintf("%d with an unknown level", n)) || r.Basis.Rows != 400-n {
+					t.Errorf("basis %q does not say that %d rows are left out", basis, n)
 				}
 			case EachLevel:
 				mean := 0.0
@@ -124,8 +124,8 @@ func TestUnknownLevels(t *testing.T) {
 				}
 				near(t, "value", r.Value, mean, 1e-15)
 			}
-			if n := 400 - kept(some, 0).Codes.Rows; needs != NoLevels && needs != AllLevels && !strings.Contains(notes, fmt.Sprintf("%s %d of 400", some.Factors[0].Name, n)) {
-				t.Errorf("notes %q do not count the rows left out", notes)
+			if n := 400 - kept(some, 0).Codes.Rows; needs != NoLevels && needs != AllLevels && !strings.Contains(basis, fmt.Sprintf("%s: %d with an unknown level", some.Factors[0].Name, n)) {
+				t.Errorf("basis %q does not count the rows left out", basis)
 			}
 		})
 	}

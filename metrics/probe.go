@@ -98,6 +98,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	fit, check := labelsOf(in, train), labelsOf(in, test)
 	scores, r2 := newFactorScores(), Part{Name: "r2"}
+	scores.basis.fitted(train, test)
 	for j, f := range in.Factors {
 		if !scores.varies(f, fit[j], check[j]) {
 			continue

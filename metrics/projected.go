@@ -130,6 +130,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}
 	r.Parts = append(r.Parts, parts...)
+	r.Basis.fittedToAll(m.Project, in)
 	return r, nil
 }
 

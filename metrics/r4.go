@@ -123,7 +123,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
-	rows, notes := p.sample(in)
+	rows := p.sample(in)
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
 		return Result{}, err
@@ -142,7 +142,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 		return Result{}, err
 	}
 	r := b.result(in, names, conditional)
-	r.Notes = append(r.Notes, notes...)
+	r.Basis = Basis{Rows: len(rows), Train: len(rows) - len(rows)/4, Test: len(rows) / 4}
 	per := Part{Name: "per_factor"}
 	for j, f := range in.Factors {
 		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, best(groups[j]))
@@ -151,17 +151,17 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	return r, nil
 }
 
-// sample returns all rows, or Samples random ones and a note.
-func (p *Predictions) sample(in *Input) (rows []int, notes []string) {
+// sample returns all rows, or Samples random ones.
+func (p *Predictions) sample(in *Input) (rows []int) {
 	n := in.Codes.Rows
 	if p.Samples == 0 || n <= p.Samples {
 		rows = make([]int, n)
 		for i := range rows {
 			rows[i] = i
 		}
-		return rows, nil
+		return rows
 	}
-	return in.Stream.Perm(n)[:p.Samples], []string{fmt.Sprintf("of %d of %d rows", p.Samples, n)}
+	return in.Stream.Perm(n)[:p.Samples]
 }
 
 // permutations returns a random order of n rows for every split; the first quarter of any subset tests.

@@ -217,12 +217,12 @@ func TestR4Samples(t *testing.T) {
 	in := hierarchicalRows(t, 500)
 	r := compute(t, &R4{Predictions{Splits: 2, Samples: 200}}, in)
 	all := compute(t, &R4{Predictions{Splits: 2}}, in)
-	if len(r.Notes) != 1 || r.Notes[0] != "of 200 of 500 rows" || len(all.Notes) != 0 {
-		t.Errorf("notes %q, %q", r.Notes, all.Notes)
+	if r.Basis.Rows != 200 || r.Basis.Train != 150 || r.Basis.Test != 50 || all.Basis.Rows != 500 {
+		t.Errorf("bases %+v, %+v", r.Basis, all.Basis)
 	}
 	near(t, "sampled", r.Value, all.Value, 0.1)
-	if exact := compute(t, &R4{Predictions{Splits: 2, Samples: 500}}, in); len(exact.Notes) != 0 {
-		t.Errorf("of all rows: notes %q", exact.Notes)
+	if exact := compute(t, &R4{Predictions{Splits: 2, Samples: 500}}, in); exact.Basis.Rows != 500 {
+		t.Errorf("of all rows: %+v", exact.Basis)
 	}
 	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}}, in)
 	if rows := r.Grids[3].Values[3][1]; rows != 200 {

@@ -159,21 +159,21 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a predictor of a factor minus that of the second best",
 		Units:  "none: a difference of accuracies, or of squared correlations",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
-			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: libraryTrainTest()}
+			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
 		},
 	},
 	{
 		Name: "explicitness", Doc: "area under the ROC curve of logistic regression of the factors' levels on the codes",
 		Units:  "none: an area under the ROC curve, 0 to 1",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
-			return &Explicitness{C: 1, Iterations: 1000, TrainTest: libraryTrainTest()}
+			return &Explicitness{C: 1, Iterations: 1000, TrainTest: apartTrainTest()}
 		},
 	},
 	{
 		Name: "downstream", Doc: "the accuracy of predicting factors from codes, with few and with many labelled rows",
 		Units:  "none: accuracy, 0 to 1",
 		Source: "Locatello et al. 2019, section 5.5", New: func() Metric {
-			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: ChooseTrain}
+			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, TestShare: heldOut, C: 1, Choose: ChooseTrain}
 		},
 	},
 	{
@@ -256,10 +256,17 @@ type Choice struct {
 
 // DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	if name, like := likeOf(n); like != nil {
+	name, like := likeOf(n)
+	if like != nil {
 		return c.decodeLike(n, name, like)
 	}
-	return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
+	if err := config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c)); err != nil {
+		return err
+	}
+	if m, ok := c.Value.(splits); ok && name != "" && drawsRows(n.Get(name)) {
+		m.draw()
+	}
+	return nil
 }
 
 // EncodeConfig writes the choice into a config.

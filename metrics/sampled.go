@@ -111,6 +111,7 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 		values = append(values, r.Value)
 	}
 	first.Value, _ = meanAndDeviation(values)
+	first.Basis.Rows = 0 // each sample may draw any row
 	if m.Draws > 1 {
 		part := Part{Name: "draws", Values: values}
 		for draw := range m.Draws {

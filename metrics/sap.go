@@ -112,6 +112,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
+	r.Basis.fitted(train, test)
 	fit, check := labelsOf(in, train), labelsOf(in, test)
 	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
 	var factors []int

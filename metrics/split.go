@@ -12,22 +12,36 @@ import (
 
 // TrainTest sets the train and the test rows of metrics that fit a predictor.
 //
-// Train and test rows are drawn independently and with replacement, as disentanglement_lib draws its points: a row may
-// be in both, and a table may have fewer rows than are drawn. TrainRows divides the table in order, without drawing.
-// TestShare divides it at random, without overlap.
+// TestShare holds rows out: it divides them at random, without overlap. With TestShare 0, train and test rows are drawn
+// independently and with replacement, as disentanglement_lib draws its points: a row may be in both, and a table may have
+// fewer rows than are drawn. TrainRows divides the table in order, whatever the others say.
 type TrainTest struct {
-	Train     int `yaml:"train" doc:"number of train rows, drawn with replacement"`
-	Test      int `yaml:"test" doc:"number of test rows, drawn with replacement and independently of the train rows"`
-	TrainRows int `yaml:"train_rows" doc:"instead of drawing: train on this many rows from the first, test on the others (on the same if there are none); 0: draw"`
+	Train     int `yaml:"train" doc:"number of train rows that are drawn with replacement; a config that sets it draws rows (test_share 0)"`
+	Test      int `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`
+	TrainRows int `yaml:"train_rows" doc:"instead of choosing rows at random: train on this many rows from the first, test on the others (on the same if there are none); 0: at random"`
 
-	TestShare float64 `yaml:"test_share" doc:"instead of drawing: fraction of the rows, chosen at random, to test on; train on the others; 0: draw"`
+	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, that is held out to test on; the others train; 0: draw train and test rows with replacement, so that a row may be both"`
 }
 
 // maxDrawn bounds the rows that are drawn.
 const maxDrawn = 1 << 24
 
-// libraryTrainTest returns the split of disentanglement_lib.
-func libraryTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000} }
+// heldOut is the share of the rows that test by default.
+const heldOut = 1.0 / 3
+
+// apartTrainTest returns the default split, which holds rows out.
+func apartTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000, TestShare: heldOut} }
+
+// splits is implemented by metrics that hold rows out unless a config sets numbers of rows to draw.
+type splits interface{ draw() }
+
+func (s *TrainTest) draw()  { s.TestShare = 0 }
+func (m *Downstream) draw() { m.TestShare = 0 }
+
+// drawsRows reports whether options set a number of rows to draw, and not the share that is held out.
+func drawsRows(options *config.Node) bool {
+	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
+}
 
 func (s TrainTest) validate() error {
 	switch {
@@ -35,9 +49,7 @@ func (s TrainTest) validate() error {
 		return config.Invalid("train_rows", "%d is negative; want 0 (draw rows) or more", s.TrainRows)
 	case !(s.TestShare >= 0 && s.TestShare < 1):
 		return config.Invalid("test_share", "%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare)
-	case s.TestShare > 0 && s.TrainRows > 0:
-		return config.Invalid("test_share", "train_rows says already which rows test; want one of the two")
-	case s.TestShare > 0:
+	case s.TestShare > 0 && s.TrainRows == 0:
 		return nil
 	case s.TrainRows == 0 && (s.Train < 1 || s.Train > maxDrawn):
 		return config.Invalid("train", "%d is out of range; want 1 to %d", s.Train, maxDrawn)
@@ -51,8 +63,8 @@ func (s TrainTest) suits(in *Input) error {
 	if s.TrainRows > in.Codes.Rows {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
-	if s.TestShare > 0 && (s.tested(in) < 1 || s.tested(in) >= in.Codes.Rows) {
-		return fmt.Errorf("there are %d rows, of which a test_share of %v is %d; want rows to test and to train with", in.Codes.Rows, s.TestShare, s.tested(in))
+	if test := s.tested(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
+		return fmt.Errorf("there are %d rows, of which a test_share of %.3g is %d; want a row to test and two to train with, or train_rows", in.Codes.Rows, s.TestShare, test)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		if rows, err = in.sample(s.Samples); err != nil {
 			return Result{}, err
 		}
-		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", s.Samples, in.Codes.Rows))
+		r.Basis.Rows = s.Samples
 	}
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
@@ -189,6 +189,7 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matri
 	if codes, blocks, r.Parts, err = s.Project.project(ctx, in); err != nil {
 		return codes, nil, r, err
 	}
+	r.Basis.fittedToAll(s.Project, in)
 	if s.Project != ProjectLinear {
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}

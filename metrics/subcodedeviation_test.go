@@ -164,8 +164,8 @@ func TestSpreadSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(r[0].Notes) != 1 || !strings.Contains(r[0].Notes[0], "400 random rows of 4000") {
-				t.Fatalf("notes %v", r[0].Notes)
+			if r[0].Basis.Rows != 400 || r[0].Basis.Of != 4000 {
+				t.Fatalf("basis %v", &r[0].Basis)
 			}
 			mean += r[0].Value / repeats
 		}

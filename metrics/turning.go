@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
@@ -89,7 +90,21 @@ func (m turning) compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(ctx, in.Codes, t, k) })
+	r, err := m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(ctx, in.Codes, t, k) })
+	r.Basis = turningBasis(slices.Repeat([]int{t.cells}, t.objects), m.omega)
+	return r, err
+}
+
+// turningBasis returns the basis of objects with so many rows. Fewer rows than 2 omega + 1 fit some number of turns by chance.
+func turningBasis(objects []int, omega int) (b Basis) {
+	b.count(objects)
+	for _, n := range objects {
+		b.Rows += n
+	}
+	if least := 2*omega + 1; b.Smallest < least {
+		b.want(least, "rows of each object")
+	}
+	return b
 }
 
 // collect measures the subgroups of all factors and joins them to a result.

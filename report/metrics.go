@@ -18,8 +18,14 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
+		if r.Chance != nil {
+			fmt.Fprintf(t, "  chance\t%s\n", Chance(&r))
+		}
 		if r.Interval != nil {
-			fmt.Fprintf(t, "  interval\t%s\n", Interval(r.Interval))
+			fmt.Fprintf(t, "  interval\t%s\n", Interval(&r))
+		}
+		if r.Basis.Remarkable() {
+			fmt.Fprintf(t, "  basis\t%s\n", &r.Basis)
 		}
 		for _, p := range r.Parts {
 			fmt.Fprintf(t, "  %s\t%s\n", p.Name, listed(p, maxPrinted))
@@ -34,13 +40,31 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	return nil
 }
 
-// Interval writes an interval and how it was found in a line.
-func Interval(i *metrics.Interval) string {
-	of := "halves of the rows"
+// Interval writes the interval of a result and how it was found in a line. Where it does not hold the value, which is biased by
+// finitely many rows, the line says that the interval is of the corrected estimate.
+func Interval(r *metrics.Result) string {
+	i, of := r.Interval, "halves of the rows"
 	if i.Way == metrics.ResampleDraws {
 		of = "draws"
 	}
+	if r.Value < i.Low || r.Value > i.High {
+		return fmt.Sprintf("of the corrected value %s: %s to %s (%v %%), of %d %s; %s is biased by the number of rows",
+			Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, of, Number(r.Value))
+	}
 	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
+}
+
+// Chance writes the chance level of a result in a line, and marks a value that is no better.
+func Chance(r *metrics.Result) string {
+	c := r.Chance
+	text := fmt.Sprintf("%s with the rows shuffled (± %s, of %d shuffles", Number(c.Mean), Number(c.Deviation), c.Shuffles)
+	if c.Rows < r.Basis.Rows {
+		text += fmt.Sprintf(" of %d rows", c.Rows)
+	}
+	if text += ")"; !c.Differs {
+		text += "; the value is no better than chance"
+	}
+	return text
 }
 
 // Number writes a value to four significant digits.

@@ -88,7 +88,7 @@ func cheap(in *metrics.Input) []shownMetric {
 	}
 	if importanceRows*in.Codes.Cols*levels <= mostImportance {
 		m := metrics.NewDCI()
-		m.Rounds, m.Bins, m.Train, m.Test = 10, 64, importanceRows, 1
+		m.Rounds, m.Bins, m.Train, m.Test, m.TestShare = 10, 64, importanceRows, 1, 0
 		list = append(list, shownMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
 	}
 	return list

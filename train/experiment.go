@@ -321,6 +321,12 @@ func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices
 	defer e.Progress.End()
 	in := e.Input(codes)
 	results, err := metrics.EvaluateWatched(ctx, in, e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	if err == nil {
+		s := metrics.Chances{Shuffles: metrics.DefaultShuffles, Watch: func(name string, done, of int) {
+			e.Progress.Step(len(choices)-1, fmt.Sprintf("chance level of %s, %d of %d", name, done, of))
+		}}
+		err = s.Add(ctx, in, e.Config.Seed, choices, results)
+	}
 	if percent := e.Config.Metrics.Interval; err == nil && percent > 0 {
 		s := metrics.Intervals{Percent: percent, Watch: func(name string, done, of int) {
 			e.Progress.Step(len(choices)-1, fmt.Sprintf("interval of %s, %d of %d", name, done, of))

@@ -1,0 +1,181 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// Basis states the rows that a [Result] rests on.
+type Basis struct {
+	Rows     int         `json:"rows"`               // rows measured
+	Of       int         `json:"of"`                 // rows given
+	Excluded []Exclusion `json:"excluded,omitempty"` // why Rows are fewer
+
+	Groups   int `json:"groups,omitempty"`   // groups of rows that share a level of a factor (D_LSBD: objects)
+	Smallest int `json:"smallest,omitempty"` // rows of the smallest group
+	Single   int `json:"single,omitempty"`   // groups of one row
+
+	Train int `json:"train,omitempty"` // rows, or drawn points, that a predictor was fitted to
+	Test  int `json:"test,omitempty"`  // rows, or drawn points, that it was tested on
+	// Shared says that test rows may be train rows, so that a predictor can know them by heart.
+	Shared bool `json:"shared,omitempty"`
+
+	// Want is the number of rows that the metric needs, and For what they are counted in ("rows of each object"), where there
+	// are fewer; 0: there are enough. A value of too few rows says little.
+	Want int    `json:"want,omitempty"`
+	For  string `json:"for,omitempty"`
+}
+
+// Exclusion is a number of rows that a metric did not measure.
+type Exclusion struct {
+	Factor string `json:"factor,omitempty"` // that these rows are left out of; empty: of all
+	Rows   int    `json:"rows"`
+	Why    string `json:"why"` // "without a known level"
+}
+
+// The reasons of exclusions.
+const (
+	whyUnknown = "with an unknown level"
+	whyNone    = "without a known level"
+	whySampled = "not in the random sample"
+	whyObject  = "of objects with too few rows"
+)
+
+// want marks a basis of too few rows.
+func (b *Basis) want(rows int, what string) {
+	if b.Want == 0 {
+		b.Want, b.For = rows, what
+	}
+}
+
+// Remarkable reports whether a reader should see the basis beside the value: rows are left out, predictors were fitted, groups
+// have one row, or there are too few rows.
+func (b *Basis) Remarkable() bool {
+	return b.Rows < b.Of || b.Train > 0 || b.Shared || b.Single > 0 || b.Want > 0
+}
+
+// String returns the basis in one line: "300 of 400 rows (100 with an unknown level), 24 groups of at least 7 rows".
+func (b *Basis) String() string {
+	text := fmt.Sprintf("%d of %d rows", b.Rows, b.Of)
+	if b.Rows == b.Of {
+		text = fmt.Sprintf("%d rows", b.Rows)
+	}
+	var left []string
+	for _, e := range b.Excluded {
+		if e.Factor != "" {
+			left = append(left, fmt.Sprintf("%s: %d %s", e.Factor, e.Rows, e.Why))
+		} else {
+			left = append(left, fmt.Sprintf("%d %s", e.Rows, e.Why))
+		}
+	}
+	if left != nil {
+		text += " (" + strings.Join(left, "; ") + ")"
+	}
+	parts := []string{text}
+	switch {
+	case b.Single > 0:
+		parts = append(parts, fmt.Sprintf("%d of %d groups have one row, and nothing varies in them", b.Single, b.Groups))
+	case b.Groups > 0:
+		parts = append(parts, fmt.Sprintf("%d groups of at least %d rows", b.Groups, b.Smallest))
+	}
+	switch {
+	case b.Train > 0 && b.Shared:
+		parts = append(parts, fmt.Sprintf("fitted to %d and tested on %d, which may be the same rows", b.Train, b.Test))
+	case b.Train > 0:
+		parts = append(parts, fmt.Sprintf("fitted to %d and tested on %d others", b.Train, b.Test))
+	case b.Shared:
+		parts = append(parts, "fitted to the rows that are measured")
+	}
+	if b.Want > 0 {
+		parts = append(parts, fmt.Sprintf("too few: want at least %d %s", b.Want, b.For))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fitted adds the train and test rows of a split.
+func (b *Basis) fitted(train, test []int) {
+	b.Train, b.Test = len(train), len(test)
+	seen := make(map[int]bool, len(train))
+	for _, i := range train {
+		seen[i] = true
+	}
+	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
+}
+
+// fittedToAll records the affine maps of a projection, which are fitted to the rows that are measured.
+func (b *Basis) fittedToAll(p Projection, in *Input) {
+	if p == ProjectLinear {
+		b.Shared = true
+		b.affine(in.Codes.Rows, in.Codes.Cols)
+	}
+}
+
+// affine marks affine maps of so many rows and columns: of fewer rows than numbers in the map every map has no error.
+func (b *Basis) affine(rows, columns int) {
+	if least := columns + 2; rows < least {
+		b.want(least, "rows, as an affine map fits fewer without error")
+	}
+}
+
+// join adds the basis of one factor: the fewest rows of a factor count.
+func (b *Basis) join(one Basis) {
+	if one.Rows > 0 && (b.Rows == 0 || one.Rows < b.Rows) {
+		b.Rows = one.Rows
+	}
+	if one.Train > 0 && (b.Train == 0 || one.Train < b.Train) {
+		b.Train, b.Test = one.Train, one.Test
+	}
+	b.Shared = b.Shared || one.Shared
+	if one.Want > 0 {
+		b.want(one.Want, one.For)
+	}
+}
+
+// basis completes the basis of a result: rows, exclusions and groups of levels, unless the metric has groups of its own.
+func (x *inputs) basis(r *Result, needs Needs) {
+	b := &r.Basis
+	b.Of, b.Excluded = x.of, slices.Concat(x.excluded, b.Excluded)
+	switch {
+	case b.Rows == 0:
+		b.Rows = x.rows
+	case b.Rows < x.rows && len(b.Excluded) == len(x.excluded):
+		b.Excluded = append(b.Excluded, Exclusion{Rows: x.rows - b.Rows, Why: whySampled})
+	}
+	if needs == NoLevels || b.Groups > 0 {
+		return
+	}
+	for _, in := range x.list {
+		for j := range in.Factors {
+			b.count(in.levelRows(j))
+		}
+	}
+}
+
+// count adds groups of so many rows.
+func (b *Basis) count(groups []int) {
+	for _, n := range groups {
+		if n == 0 {
+			continue
+		}
+		if b.Groups++; b.Smallest == 0 || n < b.Smallest {
+			b.Smallest = n
+		}
+		if n == 1 {
+			b.Single++
+		}
+	}
+}
+
+// levelRows counts the rows of each level of factor j.
+func (in *Input) levelRows(j int) []int {
+	counts := make([]int, in.Factors[j].Size)
+	for at := j; at < len(in.Levels); at += len(in.Factors) {
+		if l := in.Levels[at]; l != factor.Unknown {
+			counts[l]++
+		}
+	}
+	return counts
+}

@@ -1,0 +1,253 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Chance is the chance level of a metric: its values where the rows of the codes are shuffled against those of the factors, so
+// that codes tell nothing of the factors.
+type Chance struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"` // standard deviation between shuffles
+	Shuffles  int     `json:"shuffles"`
+	Rows      int     `json:"rows"` // that each shuffle measures; slow metrics take fewer than the value
+
+	// Differs says that the value is better than chance: beyond the mean by the quantile of Student's distribution that one of a
+	// hundred shuffles would pass, or at most a third as far from the best possible value as the best of the shuffles.
+	Differs bool `json:"differs"`
+}
+
+// DefaultShuffles is the usual number of shuffles of a chance level.
+const DefaultShuffles = 5
+
+// Chances are the settings of chance levels.
+type Chances struct {
+	Shuffles int // of every metric, 2 to 1000
+
+	Watch func(name string, done, of int) // called before every shuffle, if not nil
+}
+
+// The size of chance levels. They are a remark beside a value, and should not cost more than it.
+const (
+	chanceRows   = 2000 // of a shuffle, at least, if there are so many
+	slowRows     = 100
+	slowPart     = 25 // a shuffle of a slow metric has one of so many rows
+	cheapPart    = 5  // or of so many, where the metric is made cheaper
+	cheaperBy    = 5
+	nearer       = 1.0 / 3
+	mostShuffles = 1000
+	chanceLevel  = 0.99
+)
+
+// Validate checks the settings.
+func (s Chances) Validate() error {
+	if s.Shuffles < 2 || s.Shuffles > mostShuffles {
+		return config.Invalid("shuffles", "%d is out of range; want 2 to %d", s.Shuffles, mostShuffles)
+	}
+	return nil
+}
+
+// cheaper is implemented by metrics whose time does not depend on the number of rows alone.
+type cheaper interface {
+	cheaper(by int) Metric // the metric with fewer draws or rounds
+}
+
+// ofAllRows is implemented by metrics that some of the rows do not suit, such as metrics of grids.
+type ofAllRows interface{ ofAllRows() }
+
+// Add measures the metrics of [Evaluate] on shuffled rows and adds a chance level to each result that depends on factors, or a note
+// of why it has none. in, seed and choices are those of Evaluate. The same seed gives the same levels.
+func (s Chances) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	for i, c := range choices {
+		if err := s.add(ctx, in, seed, c, &results[i]); err != nil {
+			return fmt.Errorf("chance level of %s: %w", results[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// add adds the chance level of one result.
+func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
+	if needs, _ := needsOf(c.Value); needs == NoLevels {
+		return nil
+	}
+	x, err := inputsFor(c.Value, in)
+	if err != nil {
+		return err
+	}
+	metric, part, least := c.Value, s.Shuffles, chanceRows
+	if slow, ok := metric.(slowly); ok && slow.slow() {
+		part, least = slowPart, slowRows
+	}
+	if m, ok := metric.(cheaper); ok {
+		if metric = m.cheaper(cheaperBy); least == slowRows {
+			part = cheapPart
+		}
+	}
+	_, all := metric.(ofAllRows)
+	values := make([]float64, s.Shuffles)
+	level := &Chance{Shuffles: s.Shuffles}
+	for b := range values {
+		if s.Watch != nil {
+			s.Watch(r.Name, b, s.Shuffles)
+		}
+		stream := fmt.Sprintf("chance/%s/%d", c.Name, b)
+		mixed := *x
+		mixed.list = make([]*Input, len(x.list))
+		for i, one := range x.list {
+			rows := one.Codes.Rows
+			if !all {
+				rows = min(rows, max(least, rows/part))
+			}
+			level.Rows = max(level.Rows, rows)
+			mixed.list[i] = one.shuffled(rows, rng.New(seed, stream+"/rows"))
+		}
+		of, err := mixed.compute(ctx, metric, seed, stream)
+		if err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return err
+			}
+			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: of shuffled rows: %v", err))
+			return nil
+		}
+		values[b] = of.Value
+	}
+	level.Mean, level.Deviation = meanAndDeviation(values)
+	level.Differs = differs(c.Value, r.Value, values)
+	r.Chance = level
+	return nil
+}
+
+// differs reports whether a value is better than the values of shuffled rows: beyond their distribution, or so much nearer to the
+// best possible value that no shape of the distribution explains it.
+func differs(m Metric, value float64, shuffled []float64) bool {
+	sign := 1.0 // larger is better
+	if m.Better() == LowerIsBetter {
+		sign = -1
+	}
+	mean, deviation := meanAndDeviation(shuffled)
+	n := float64(len(shuffled))
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(chanceLevel)
+	if sign*(value-mean) > t*deviation*math.Sqrt(1+1/n)+1e-9*math.Abs(mean) {
+		return true
+	}
+	b, ok := m.(Bounded)
+	if !ok {
+		return false
+	}
+	least, most := b.Range()
+	perfect, best := most, slices.Max(shuffled)
+	if sign < 0 {
+		perfect, best = least, slices.Min(shuffled)
+	}
+	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
+}
+
+// shuffled returns so many random rows, with the levels of a random permutation of them.
+func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
+	order := s.Perm(in.Codes.Rows)
+	some := in.part(order[:rows])
+	k := len(some.Factors)
+	order = s.Perm(rows)
+	levels := make([]int, 0, rows*k)
+	for _, i := range order {
+		levels = append(levels, some.Levels[i*k:(i+1)*k]...)
+	}
+	some.Levels = levels
+	for j, values := range some.Exact {
+		some.Exact[j] = chosen(values, order)
+	}
+	some.Paths = chosen(some.Paths, order)
+	return some
+}
+
+// fewer divides a number of draws or rounds, and leaves at least one.
+func fewer(n, by int) int { return max(n/by, 1) }
+
+func (*DLSBD) ofAllRows()         {}
+func (*DLSBDWorkshop) ofAllRows() {}
+func (*Manipulated) ofAllRows()   {}
+
+func (s TrainTest) cheaper(by int) TrainTest {
+	s.Train, s.Test = fewer(s.Train, by), fewer(s.Test, by)
+	return s
+}
+
+func (m *DCI) cheaper(by int) Metric {
+	few := *m
+	few.Rounds = fewer(m.Rounds, by)
+	if m.TestShare == 0 && m.TrainRows == 0 {
+		few.TrainTest = m.TrainTest.cheaper(cheapPart)
+	}
+	return &few
+}
+
+func (m *DCIRegression) cheaper(by int) Metric {
+	few := *m
+	few.Rounds = fewer(m.Rounds, by)
+	return &few
+}
+
+func (m *SAP) cheaper(by int) Metric {
+	few := *m
+	few.TrainTest = m.TrainTest.cheaper(by)
+	return &few
+}
+
+func (m *Explicitness) cheaper(by int) Metric {
+	few := *m
+	few.TrainTest = m.TrainTest.cheaper(by)
+	return &few
+}
+
+func (m *BetaVAE) cheaper(by int) Metric {
+	few := *m
+	few.Train, few.Test = fewer(m.Train, by), fewer(m.Test, by)
+	return &few
+}
+
+func (m *FactorVAE) cheaper(by int) Metric {
+	few := *m
+	few.Train, few.Test = fewer(m.Train, by), fewer(m.Test, by)
+	return &few
+}
+
+func (m *R4) cheaper(by int) Metric  { return &R4{m.Predictions.cheaper(by)} }
+func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by)} }
+
+func (p Predictions) cheaper(by int) Predictions {
+	p.Splits = fewer(p.Splits, by)
+	return p
+}
+
+func (l *Logic) cheaper(by int) Metric {
+	few := *l
+	few.Tuples = fewer(l.Tuples, by)
+	return &few
+}
+
+func (m *Projected) cheaper(by int) Metric {
+	few := *m
+	if of, ok := m.Of.Value.(cheaper); ok {
+		few.Of.Value = of.cheaper(by)
+	}
+	return &few
+}
+
+func (m *Sampled) cheaper(by int) Metric {
+	few := *m
+	few.Draws = fewer(m.Draws, by)
+	return &few
+}

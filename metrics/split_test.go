@@ -1,0 +1,64 @@
+package metrics_test
+
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// TestHeldOut checks that metrics that fit a predictor test it on other rows, so that random codes are near chance.
+func TestHeldOut(t *testing.T) {
+	s := rng.New(7, "held out")
+	in := &Input{Codes: Matrix{Rows: 300, Cols: 10}, Factors: ordinals(5, 4)}
+	for range in.Codes.Rows {
+		in.Levels = append(in.Levels, s.IntN(5), s.IntN(4))
+		for range in.Codes.Cols {
+			in.Codes.Data = append(in.Codes.Data, s.NormFloat64())
+		}
+	}
+	for _, name := range []string{"dci", "sap", "explicitness", "downstream", "probe", "knn"} {
+		r := evaluated(t, in, []Choice{choice(name)})
+		if b := r.Basis; b.Shared || b.Train < 10 || b.Test < 75 || b.Train+b.Test > 300 {
+			t.Errorf("%s: basis %+v", name, b)
+		}
+		if v := r.Part("informativeness_test"); name == "dci" && (len(v) != 1 || v[0] > 0.35) {
+			t.Errorf("accuracy of random codes %v; chance is .225", v)
+		}
+	}
+	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {
+		c, err := Like("disentanglement_lib", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "downstream" {
+			c.Value.(*Downstream).Predictor = Logistic
+		}
+		if b := evaluated(t, in, []Choice{c}).Basis; !b.Shared {
+			t.Errorf("%s of disentanglement_lib: basis %+v", name, b)
+		}
+	}
+}
+
+// TestDrawnRows checks which keys of a config choose drawn rows in place of rows that are held out.
+func TestDrawnRows(t *testing.T) {
+	for text, want := range map[string]TrainTest{
+		"sap":                                  {Train: 10000, Test: 5000, TestShare: 1.0 / 3},
+		"{sap: {cost: 1}}":                     {Train: 10000, Test: 5000, TestShare: 1.0 / 3},
+		"{sap: {train: 100}}":                  {Train: 100, Test: 5000},
+		"{sap: {train: 100, test_share: 0.2}}": {Train: 100, Test: 5000, TestShare: 0.2},
+		"{sap: {train_rows: 100}}":             {Train: 10000, Test: 5000, TrainRows: 100, TestShare: 1.0 / 3},
+		"{sap: {like: disentanglement_lib}}":   {Train: 10000, Test: 5000},
+	} {
+		var c struct {
+			Metrics []Choice `yaml:"metrics"`
+		}
+		if err := config.Load("text", []byte("metrics: ["+text+"]"), &c); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := c.Metrics[0].Value.(*SAP).TrainTest; got != want {
+			t.Errorf("%s: %+v; want %+v", text, got, want)
+		}
+	}
+}
