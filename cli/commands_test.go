@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -46,6 +47,8 @@ func TestTrain(t *testing.T) {
 				Values []float64
 			}
 			Options map[string]any
+			Basis   metrics.Basis
+			Chance  *metrics.Chance
 		}
 	}
 	decodeOne(t, o.out, &result)
@@ -194,7 +197,7 @@ func TestTrainHere(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "name=mine")
-	if !regexp.MustCompile(`^dlsbd +0\.\d+ +\(lower is better\)\n  per_subgroup +row 0\.\d+, column 0\.\d+ *\n`).MatchString(o.out) {
+	if !regexp.MustCompile(`^dlsbd +0\.\d+ +\(lower is better\)\n  chance +[^\n]+\n  per_subgroup +row 0\.\d+, column 0\.\d+ *\n`).MatchString(o.out) {
 		t.Errorf("standard output:\n%s", o.out)
 	}
 	if !strings.Contains(o.log, "see "+filepath.Join("runs", "mine")+"\n") {
@@ -245,6 +248,8 @@ func TestEval(t *testing.T) {
 		PerFactor    []float64 `json:"per_factor"`
 		Options      map[string]any
 		Like         []string
+		Basis        metrics.Basis
+		Chance       *metrics.Chance
 	}
 	evaluate := func(args ...string) map[string]metric {
 		t.Helper()

@@ -30,6 +30,8 @@ type measured struct {
 	Interval *metrics.Interval
 	Options  map[string]any
 	Like     []string
+	Basis    metrics.Basis
+	Chance   *metrics.Chance
 }
 
 // fewTrees adds options that give metrics of boosted trees few rounds.
@@ -171,7 +173,7 @@ func TestEvalOption(t *testing.T) {
 	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
 	}
-	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[50]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
+	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])
 	}
 	for option, want := range map[string]string{

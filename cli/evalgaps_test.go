@@ -48,10 +48,10 @@ func TestEvalGaps(t *testing.T) {
 			t.Errorf("log %q lacks %q", log, want)
 		}
 	}
-	notes := strings.Join(all["sap"].Notes, "; ")
-	for _, want := range []string{"no level of factor hair is known, and it is left out", "shape 23 of 90, depth 23 of 90"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("notes %q lack %q", notes, want)
+	basis := all["sap"].Basis
+	for _, want := range []string{"hair: 90 without a known level", "shape: 23 with an unknown level", "fitted to 45 and tested on 22 others"} {
+		if !strings.Contains(basis.String(), want) {
+			t.Errorf("basis %q lacks %q", &basis, want)
 		}
 	}
 	alone, _ := measure(t, "--codes", "known.npy", "--factors", "known.csv", "--metrics", "sap", "--types", "ordinal")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
@@ -22,14 +24,17 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 //	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
 //
 // where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
-// enlarge all distances, so that codes determine factors. d(z, z') is the Euclidean distance of whole codes, and d(y,
-// y') that of whole factors: the root of the sum of squares over factors of the difference of their values, in the
+// enlarge all distances, so that codes determine factors. d(z, z') is the Euclidean distance of codes, of all columns or some, and
+// d(y, y') the distance of factors, all or some: the root of the sum of squares over factors of the difference of their values, in the
 // [Units] of the settings, of circular factors along the shorter arc in turns, of categorical ones 1 if they differ.
 // The part score is e^-value.
 type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+
+	Columns []int    `yaml:"columns,omitempty" doc:"code columns to compare; none: all"`
+	Factors []string `yaml:"factors,omitempty" doc:"names of the factors to compare; none: all"`
 
 	numbers bool // distances of factors of all kinds are differences of their values
 }
@@ -39,7 +44,9 @@ const allForRandom = 32
 
 // ofNumbers implements distant.
 func (c *Contraction) ofNumbers() Metric {
-	return &Contraction{Max: c.Max, Pairs: c.Pairs, Units: UnitsRange, numbers: true}
+	numbers := *c
+	numbers.Units, numbers.numbers = UnitsRange, true
+	return &numbers
 }
 
 // Needs returns AllLevels.
@@ -56,7 +63,42 @@ func (c *Contraction) Validate() error {
 	if c.Pairs < 0 {
 		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
 	}
+	for i, column := range c.Columns {
+		if column < 0 || slices.Contains(c.Columns[:i], column) {
+			return config.Invalid("columns", "%v; want different columns from 0 on", c.Columns)
+		}
+	}
+	for i, name := range c.Factors {
+		if slices.Contains(c.Factors[:i], name) {
+			return config.Invalid("factors", "%s is named twice", name)
+		}
+	}
 	return c.Units.validate()
+}
+
+// Suits implements Selective.
+func (c *Contraction) Suits(in *Input) error {
+	for _, column := range c.Columns {
+		if column >= in.Codes.Cols {
+			return config.Invalid("columns", "there is no column %d; codes have columns 0 to %d", column, in.Codes.Cols-1)
+		}
+	}
+	_, err := c.factors(in)
+	return err
+}
+
+// factors returns the numbers of the factors to compare; nil: all.
+func (c *Contraction) factors(in *Input) ([]int, error) {
+	names := factor.Names(in.Factors)
+	var list []int
+	for _, name := range c.Factors {
+		j := slices.Index(names, name)
+		if j < 0 {
+			return nil, config.Invalid("factors", "there is no factor %q; the factors are %s", name, strings.Join(names, ", "))
+		}
+		list = append(list, j)
+	}
+	return list, nil
 }
 
 // Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
@@ -72,6 +114,17 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
+	}
+	if err := c.Suits(in); err != nil {
+		return Result{}, err
+	}
+	if list, _ := c.factors(in); list != nil {
+		in = in.restrict(list)
+	}
+	if c.Columns != nil {
+		some := *in
+		some.Codes = in.Codes.Columns(c.Columns)
+		in = &some
 	}
 	n := in.Codes.Rows
 	var r Result

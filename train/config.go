@@ -98,7 +98,10 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 	if err := stopByText(n); err != nil {
 		return c, err
 	}
-	return c, n.Decode(&c)
+	if err := n.Decode(&c); err != nil {
+		return c, err
+	}
+	return c, c.inheritAll(n)
 }
 
 // standIns adds, after an override that replaces a twin by its public data set, overrides with the settings that it takes over.

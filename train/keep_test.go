@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -139,7 +140,7 @@ func TestAverageMeasured(t *testing.T) {
 		}
 	}
 	again := trainIn(t, dir, c, true) // a finished run, measured again
-	if fmt.Sprint(again.Metrics) != fmt.Sprint(r.Metrics) || len(measuredIn(t, dir, "dlsbd-average")) != 1 {
+	if !reflect.DeepEqual(again.Metrics, r.Metrics) || len(measuredIn(t, dir, "dlsbd-average")) != 1 {
 		t.Errorf("measured again: %v, want %v", again.Metrics, r.Metrics)
 	}
 	plain := filepath.Join(t.TempDir(), "plain")

@@ -253,7 +253,11 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	}
 	in := e.InputOf(metrics.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
 	if m.During.Fast {
-		for _, c := range metrics.Fast(in) {
+		fast, err := e.Config.Inherit(metrics.Fast(in), func(int, string) bool { return false })
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range fast {
 			if !slices.ContainsFunc(w.choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
 				w.choices = append(w.choices, c)
 			}

@@ -64,12 +64,12 @@ func TestStopAnywhere(t *testing.T) {
 // A run that is stopped again and again, each time after a few steps, too.
 func TestStopOften(t *testing.T) {
 	long.NotShort(t)
-	c := load(t, endingOptions...)
+	c := load(t, append(slices.Clone(endingOptions), "train.epochs=12")...)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
-	for n := 16; n <= 25; n += 3 { // the two evaluations of the end, which a resumed run begins anew, take fewer looks than 16
+	for n := 72; n <= 108; n += 12 { // the two evaluations of the end, which a resumed run begins anew, take fewer looks than 72
 		at := filepath.Join(dir, fmt.Sprint(n))
 		stops := 0
 		for stops < 100 {

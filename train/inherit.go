@@ -1,0 +1,198 @@
+package train
+
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// lossesOf names the loss of the property that a metric measures.
+var lossesOf = map[string]string{
+	"variance": "variance", "mad": "mad", "radius": "radius", "diameter": "diameter", "mpd": "mpd",
+	"contraction-mean": "contraction", "contraction-max": "contraction",
+	"mse": "left-inverse", "mae": "left-inverse", "me": "left-inverse",
+	"dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
+}
+
+// Inherit returns metrics with the settings of the run's losses of the same property, such as the code columns of each factor: a metric
+// measures what its loss trained. A metric keeps what was set for it: explicit reports whether key was set of metric i. If several
+// losses have its name, a metric becomes one for each, unless its columns were set.
+func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
+	var list []metrics.Choice
+	for i, choice := range choices {
+		set := func(keys ...string) bool {
+			return slices.ContainsFunc(keys, func(key string) bool { return explicit(i, key) })
+		}
+		var variants []metrics.Choice
+		for _, loss := range c.Losses {
+			if loss.Name != lossesOf[choice.Name] {
+				continue
+			}
+			own, err := copyOf(choice)
+			if err != nil {
+				return nil, err
+			}
+			if inherit(own.Value, loss.Value, set) && !has(variants, own) {
+				variants = append(variants, own)
+			}
+		}
+		if len(variants) == 0 {
+			variants = []metrics.Choice{choice}
+		}
+		for _, v := range variants {
+			if len(variants) == 1 || !has(list, v) {
+				list = append(list, v)
+			}
+		}
+	}
+	return list, nil
+}
+
+// copyOf returns a metric with settings of its own.
+func copyOf(c metrics.Choice) (metrics.Choice, error) {
+	text, err := config.Encode(struct {
+		Metric metrics.Choice `yaml:"metric"`
+	}{c})
+	if err != nil {
+		return c, err
+	}
+	var read struct {
+		Metric metrics.Choice `yaml:"metric"`
+	}
+	return read.Metric, config.Load("metric", text, &read)
+}
+
+// inherit gives a metric the settings of a loss, but those that are set, and reports whether the loss is of its property.
+func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) bool {
+	switch l := l.(type) {
+	case *losses.ModularityLoss:
+		if m, ok := m.(*metrics.SubCodeDeviation); ok {
+			if len(l.Codes) > 0 && !set("codes", "assign", "project") {
+				m.Codes, m.Assign = l.Codes, metrics.AssignAuto
+			}
+			if !set("aggregate") {
+				m.Aggregate = l.Aggregate
+			}
+			return true
+		}
+	case *losses.ContractionLoss:
+		if m, ok := m.(*metrics.Contraction); ok {
+			if !set("columns") {
+				m.Columns = l.Columns
+			}
+			if !set("factors") {
+				m.Factors = l.Factors
+			}
+			if !set("units") {
+				m.Units = metrics.Units(l.Units)
+			}
+			return true
+		}
+	case *losses.LeftInverseLoss:
+		return inheritInverse(m, l, set)
+	case *losses.LSBDLoss:
+		if m, ok := m.(*metrics.DLSBD); ok {
+			if codes := planesOf(l); codes != nil && !set("codes") {
+				m.Codes = codes
+			}
+			return true
+		}
+	case *losses.LogicLoss:
+		if m, ok := m.(*metrics.Logic); ok {
+			return inheritSentence(m, l, set)
+		}
+	}
+	return false
+}
+
+// inheritInverse gives the metric of an error of affine maps the units of the loss, and its kind of a largest error.
+func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
+	switch m := m.(type) {
+	case *metrics.LeftInverse:
+		if !set("units") {
+			m.Units = metrics.Units(l.Units)
+		}
+	case *metrics.MaxError:
+		if !set("units") {
+			m.Units = metrics.Units(l.Units)
+		}
+		if fit, ok := map[losses.Inverse]metrics.Fit{losses.Minimax: metrics.FitMinimax, losses.MinimaxByFactor: metrics.FitMinimaxByFactor}[l.Kind]; ok && !set("fit") {
+			m.Fit = fit
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// inheritSentence gives a metric without a sentence the sentence of the loss, and a metric of the same sentence its columns. Codes are
+// means of posteriors, so that a sentence about samples has no metric.
+func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...string) bool) bool {
+	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled {
+		return false
+	}
+	switch {
+	case m.Sentence == nil:
+		m.Sentence = l.Sentence
+	case m.Sentence.String() != l.Sentence.String():
+		return false
+	}
+	if !set("codes", "assign") {
+		m.Codes = l.Codes
+	}
+	return true
+}
+
+// planesOf returns the columns of each factor that turns a plane or a sphere of the loss; nil: those of the model's own spaces.
+func planesOf(l *losses.LSBDLoss) factor.SubCodes {
+	codes := factor.SubCodes{}
+	for name, columns := range l.Planes {
+		codes[name] = columns
+	}
+	for _, s := range l.Spheres {
+		if s.Factor != "" {
+			codes[s.Factor] = s.Columns
+		}
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return codes
+}
+
+// inheritAll gives the metrics of the config the settings of its losses.
+func (c *Config) inheritAll(n *config.Node) (err error) {
+	final, during := n.Get("metrics"), (*config.Node)(nil)
+	if final != nil && final.IsMap() {
+		final, during = final.Get("final"), final.Get("during")
+	}
+	if c.Metrics.Final, err = c.Inherit(c.Metrics.Final, explicitIn(final)); err != nil {
+		return err
+	}
+	if during != nil && during.IsList() {
+		c.Metrics.During.List, err = c.Inherit(c.Metrics.During.List, explicitIn(during))
+	}
+	return err
+}
+
+// explicitIn reports which keys the metrics of a list in a config set. The word fast is no metric.
+func explicitIn(list *config.Node) func(i int, key string) bool {
+	var items []*config.Node
+	if list != nil && list.IsList() {
+		for _, item := range list.Items() {
+			if !item.IsScalar() || item.Text() != fastWord {
+				items = append(items, item)
+			}
+		}
+	}
+	return func(i int, key string) bool {
+		if i >= len(items) || !items[i].IsMap() || len(items[i].Keys()) != 1 {
+			return false
+		}
+		options := items[i].Get(items[i].Keys()[0])
+		return options.IsMap() && options.Get(key) != nil
+	}
+}
