@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
@@ -159,7 +161,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
 	}
 	if c.Dir != "" {
-		err = c.openRun(ctx, e, s)
+		err = c.openRun(ctx, e, s, setKeys(names, leftOut, c.Option, c.Like))
 	} else if e.files, err = true, c.readFiles(e); err == nil && c.Pairs != "" {
 		err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
 	}
@@ -185,13 +187,25 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	return e, nil
 }
 
-func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams) error {
+// openRun reads a run's model and codes. Metrics of --metrics have the settings of the run's losses, unless set says that the user has set
+// them.
+func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, set func(i int, key string) bool) error {
 	x, err := c.weightsFlags.open(ctx, c.Dir, s)
 	if err != nil {
 		return err
 	}
 	if e.chosen == nil {
 		e.chosen = x.Final()
+	} else {
+		named := e.chosen
+		if e.chosen, err = x.Config.Inherit(named, set); err != nil {
+			return err
+		}
+		for _, c := range e.chosen {
+			if !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) }) {
+				e.remarks = append(e.remarks, c.Name+" has the columns and settings of the run's loss; --option or --blocks would change them")
+			}
+		}
 	}
 	if c.Pairs != "" {
 		return c.openPairs(ctx, e, x, s)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -19,8 +20,12 @@ var lossesOf = map[string]string{
 
 // Inherit returns metrics with the settings of the run's losses of the same property, such as the code columns of each factor: a metric
 // measures what its loss trained. A metric keeps what was set for it: explicit reports whether key was set of metric i. If several
-// losses have its name, a metric becomes one for each, unless its columns were set.
+// losses have its name, a metric becomes one for each, unless its columns were set. Losses whose labels come from a file name the factors
+// of the file, not those of the data set, and give nothing.
 func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
+	if c.ownLabels() {
+		return choices, nil
+	}
 	var list []metrics.Choice
 	for i, choice := range choices {
 		set := func(keys ...string) bool {
@@ -49,6 +54,14 @@ func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key stri
 		}
 	}
 	return list, nil
+}
+
+// ownLabels reports whether the losses see labels of a file.
+func (c *Config) ownLabels() bool {
+	return slices.ContainsFunc(c.Supervision, func(s datasets.SupervisionChoice) bool {
+		labels, ok := s.Value.(*datasets.FactorLabels)
+		return ok && labels.File != ""
+	})
 }
 
 // copyOf returns a metric with settings of its own.
