@@ -199,9 +199,14 @@ type Result struct {
 	Value  float64   `json:"value"`
 	Better Direction `json:"better"` // set by Evaluate
 	Basis  Basis     `json:"basis"`  // the rows that the value rests on
-	Parts  []Part    `json:"parts,omitempty"`
-	Grids  []Grid    `json:"grids,omitempty"`
-	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
+
+	// Scale is the root of the mean variance of the code columns, where the value depends on it: values of codes of different
+	// scale do not compare. 0: it does not, or the codes are constant.
+	Scale float64 `json:"scale,omitempty"`
+
+	Parts []Part   `json:"parts,omitempty"`
+	Grids []Grid   `json:"grids,omitempty"`
+	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
 
 	Chance   *Chance   `json:"chance,omitempty"`   // set by [Chances.Add]
 	Interval *Interval `json:"interval,omitempty"` // set by [Intervals.Add]
@@ -323,6 +328,9 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
+		if ofScale(c.Value) {
+			r.Scale = in.Codes.scale()
+		}
 		r.define(c)
 		results[i] = r
 	}

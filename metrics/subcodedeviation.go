@@ -124,7 +124,8 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the parts per_factor and score; with Assign best and Project best and blocks, columns (the first column of each
+// Compute returns the parts per_factor and score; of the mean variance also fraction, the part of each sub-code's variance
+// that is left; with Assign best and Project best and blocks, columns (the first column of each
 // factor); and with Project linear, explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
@@ -167,7 +168,39 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		r.Value += values[i]
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
+	if s.Deviation == factor.Variance && s.Aggregate == factor.Mean && rows == nil {
+		fraction, err := s.fractions(ctx, in, codes, blocks, values)
+		if err != nil {
+			return Result{}, err
+		}
+		r.Parts = append(r.Parts, fraction)
+	}
 	return r.scored()
+}
+
+// fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance, which no scale of
+// the codes changes; 0 of constant sub-codes.
+func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matrix, blocks []factor.Block, left []float64) (Part, error) {
+	part := Part{Name: "fraction"}
+	for i, b := range blocks {
+		known := Input{Codes: codes, Factors: []factor.Factor{{Name: "any", Size: 1}}, Levels: make([]int, codes.Rows)}
+		for row := range codes.Rows {
+			if in.Levels[row*len(in.Factors)+b.Factor] == factor.Unknown {
+				known.Levels[row] = factor.Unknown
+			}
+		}
+		k := len(b.Columns)
+		all, err := subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, groupRows(&known, 0, nil), newDeviation(ctx, s.Deviation, k), s.Aggregate)
+		if err != nil {
+			return part, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, err)
+		}
+		share := 0.0
+		if all > 0 {
+			share = left[i] / all
+		}
+		part.Labels, part.Values = append(part.Labels, in.Factors[b.Factor].Name), append(part.Values, share)
+	}
+	return part, nil
 }
 
 // subCodes returns the codes whose columns are measured, the columns of each factor, and a result with what was chosen.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
@@ -40,7 +41,15 @@ func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key stri
 			if err != nil {
 				return nil, err
 			}
-			if inherit(own.Value, loss.Value, set) && !has(variants, own) {
+			if !inherit(own.Value, loss.Value, set) {
+				continue
+			}
+			if same, err := sameText(own, choice); err != nil {
+				return nil, err
+			} else if same {
+				own = choice
+			}
+			if !has(variants, own) {
 				variants = append(variants, own)
 			}
 		}
@@ -64,18 +73,30 @@ func (c *Config) ownLabels() bool {
 	})
 }
 
+// oneMetric is a metric in a config.
+type oneMetric struct {
+	Metric metrics.Choice `yaml:"metric"`
+}
+
 // copyOf returns a metric with settings of its own.
 func copyOf(c metrics.Choice) (metrics.Choice, error) {
-	text, err := config.Encode(struct {
-		Metric metrics.Choice `yaml:"metric"`
-	}{c})
+	text, err := config.Encode(oneMetric{c})
 	if err != nil {
 		return c, err
 	}
-	var read struct {
-		Metric metrics.Choice `yaml:"metric"`
+	var read oneMetric
+	err = config.Load("metric", text, &read)
+	return read.Metric, err
+}
+
+// sameText reports whether two metrics have the same settings, as a config has them.
+func sameText(a, b metrics.Choice) (bool, error) {
+	x, err := config.Encode(oneMetric{a})
+	if err != nil {
+		return false, err
 	}
-	return read.Metric, config.Load("metric", text, &read)
+	y, err := config.Encode(oneMetric{b})
+	return bytes.Equal(x, y), err
 }
 
 // inherit gives a metric the settings of a loss, but those that are set, and reports whether the loss is of its property.

@@ -1,0 +1,39 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// scaled is implemented by metrics whose value changes with the scale of the codes.
+type scaled interface {
+	scaled() bool // with these settings
+}
+
+func (s *SubCodeDeviation) scaled() bool     { return !s.Standardise && s.Project != ProjectLinear }
+func (*Contraction) scaled() bool            { return true }
+func (*Logic) scaled() bool                  { return true }
+func (*WassersteinCorrelation) scaled() bool { return true }
+func (m *FactorVAE) scaled() bool            { return m.Prune > 0 }
+func (m *SAP) scaled() bool                  { return m.Score == ScoreSVM }
+func (m *BetaVAE) scaled() bool              { return !m.Standardise }
+func (m *Downstream) scaled() bool           { return m.Predictor == LogisticCV }
+func (m *Sampled) scaled() bool              { return ofScale(m.Of.Value) }
+func (m *Projected) scaled() bool            { return m.Project != ProjectLinear && ofScale(m.Of.Value) }
+
+// ofScale reports whether the value of a metric changes with the scale of the codes.
+func ofScale(m Metric) bool {
+	s, ok := m.(scaled)
+	return ok && s.scaled()
+}
+
+// scale is the root of the mean variance of the code columns; 0 of constant codes.
+func (m Matrix) scale() float64 {
+	variances, column := make([]float64, m.Cols), make([]float64, m.Rows)
+	for c := range variances {
+		deviation := unitColumn(m, c, column)
+		variances[c] = deviation * deviation
+	}
+	return math.Sqrt(factor.Mean.Of(variances))
+}
