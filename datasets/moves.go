@@ -49,7 +49,7 @@ func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 				unknown = j
 			}
 		case f.Rotations == nil:
-			row[j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
+			row[j] = float32(turnBetween(f, first[j], levels[j]))
 		case levels[j] != first[j]:
 			between := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
 			axis, angle := rotation.AxisAngle(&between)
@@ -60,6 +60,18 @@ func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 		}
 	}
 	return unknown
+}
+
+// turnBetween returns the angle from one level of a circular factor to another, from 0 up to a full turn.
+func turnBetween(f factor.Factor, from, to int) float64 {
+	if f.Angles == nil {
+		return f.Angle((to - from + f.Size) % f.Size)
+	}
+	turn := math.Mod(f.Angles[to]-f.Angles[from], 2*math.Pi)
+	if turn < 0 {
+		turn += 2 * math.Pi
+	}
+	return turn
 }
 
 // transformations returns the moves of the images of group g from its first one.

@@ -103,12 +103,16 @@ func IsRotation(g *[9]float64) bool {
 }
 
 // Scaled returns the value of a level, mapped linearly to [0, 1] by the least and the largest value of the factor;
-// level/Size (turns) for a circular factor and level/(Size-1) for a categorical one; 0 if all values are equal.
+// the angle in turns for a circular factor and level/(Size-1) for a categorical one; 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
-	case f.Size < 2:
+	case f.Size < 2 && f.Angles == nil:
 		return 0
 	case f.Kind == Circular:
+		if f.Angles != nil {
+			turns := f.Angles[level] / (2 * math.Pi)
+			return turns - math.Floor(turns)
+		}
 		return float64(level) / float64(f.Size)
 	case f.Kind == Categorical || f.Values == nil:
 		return float64(level) / float64(f.Size-1)
