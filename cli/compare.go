@@ -120,7 +120,11 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 		return &compared{name: source, results: results}, err
 	}
 	r := &compared{name: source}
-	t, err := readTable(source, "codes")
+	log := s.log
+	if c.Factors != "" { // measuring reads the file again
+		log = nil
+	}
+	t, err := readCodes(source, log)
 	if err != nil {
 		return nil, err
 	}

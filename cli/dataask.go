@@ -120,7 +120,7 @@ func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *strea
 	if c.Codes == "" {
 		return d, nil
 	}
-	t, err := readTable(c.Codes, "codes")
+	t, err := readCodes(c.Codes, s.log)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -189,7 +188,7 @@ func (d *decoding) checkImages() error {
 
 // readCodes reads the codes of a file.
 func (d *decoding) readCodes() (metrics.Matrix, error) {
-	t, err := table.Read(d.Codes, "codes")
+	t, err := readCodes(d.Codes, d.log)
 	if err != nil {
 		return metrics.Matrix{}, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 			return err
 		}
 	}
-	codes, err := readTable(c.Codes, "codes")
+	codes, err := readCodes(c.Codes, nil)
 	if err != nil {
 		return err
 	}
@@ -26,10 +27,15 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		if factors, err = readFactors(c.Factors); err != nil {
 			return err
 		}
+		if len(c.Types) != factors.Cols {
+			factors.DropCounter()
+		}
 	}
-	if factors.Rows != codes.Rows {
-		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes)
+	codes.WantRows(factors.Rows)
+	if factors.WantRows(codes.Rows); factors.Rows != codes.Rows {
+		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
+	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
 	if c.Pairs != "" && codes.Rows > 0 && codes.Cols > 0 {
 		e.in = in
@@ -56,11 +62,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	if text := describeGaps(in); text != "" {
 		e.remarks = append(e.remarks, "unknown factors: "+text)
 	}
-	for _, f := range in.Factors {
-		if f.Kind == factor.Circular && f.Angles == nil && f.Size > 1 && !metrics.Even(f) {
-			e.remarks = append(e.remarks, fmt.Sprintf("factor %s is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles", f.Name))
-		}
-	}
+	e.remarks = append(e.remarks, remarksOnColumns(factors, in, c.Types)...)
 	e.in = in
 	return nil
 }
@@ -93,9 +95,32 @@ func readTable(path, role string) (*table.Table, error) {
 	return t, nil
 }
 
-// readFactors reads a table of factors, NaN where one is not known.
+// readCodes reads a table of codes, without an index in front, and logs remarks on the file, unless log is nil.
+func readCodes(path string, log io.Writer) (*table.Table, error) {
+	t, err := readTable(path, "codes")
+	if err != nil {
+		return nil, err
+	}
+	t.DropCounter()
+	for _, note := range t.Notes {
+		if log != nil {
+			fmt.Fprintln(log, note)
+		}
+	}
+	return t, nil
+}
+
+// headed says that the first line of a file is none of its rows, where their number is wrong.
+func headed(t *table.Table, file string) string {
+	if t.Names == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the first line of %s, %s, is read as names", file, strings.Join(t.Names, ","))
+}
+
+// readFactors reads a table of factors, NaN where one is not known; words are numbers of levels.
 func readFactors(path string) (*table.Table, error) {
-	t, err := table.ReadGaps(path, "factors")
+	t, err := table.ReadFactors(path, "factors")
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)
 	}
@@ -131,9 +156,51 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 				return nil, fmt.Errorf("--types: %w", err)
 			}
 		}
+		if t.Words != nil && t.Words[j] != nil {
+			if c.Type.Found {
+				c.Type = metrics.ColumnType{Kind: factor.Categorical}
+			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are no numbers; want categorical", c.Name, t.Words[j][0])
+			}
+		}
 		columns[j] = c
 	}
 	return columns, nil
+}
+
+// remarksOnColumns says which number stands for each word, and which columns of numbers may not be what they are taken for.
+func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
+	const manyLevels = 100
+	var remarks []string
+	for j := range t.Cols {
+		f, known := in.Factors[j], 0
+		for at := j; at < len(in.Levels); at += len(in.Factors) {
+			if in.Levels[at] != factor.Unknown {
+				known++
+			}
+		}
+		switch {
+		case t.Words != nil && t.Words[j] != nil:
+			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, numberedWords(t.Words[j])))
+		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels && known < 5*f.Size:
+			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels in %d rows; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size, known))
+		}
+	}
+	return remarks
+}
+
+// numberedWords lists the words of levels.
+func numberedWords(words []string) string {
+	const most = 12
+	var parts []string
+	for l, word := range words {
+		if l == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(words)-l))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d is %s", l, word))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // addRotations adds the factor of rotations of a file to an input.

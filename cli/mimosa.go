@@ -133,7 +133,7 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 			return nil, err
 		}
 	}
-	t, err := readTable(c.Codes, "codes")
+	t, err := readCodes(c.Codes, s.log)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
@@ -33,7 +31,7 @@ func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
 		return err
 	}
 	for _, text := range append(slices.Sorted(maps.Values(k.Named)), k.List...) {
-		if _, err := parseColumnKind(text); err != nil {
+		if _, err := factor.ParseColumnKind(text); err != nil && text != "" {
 			return n.Errorf("%v", err)
 		}
 	}
@@ -72,187 +70,62 @@ func (k ColumnKinds) of(names []string) ([]string, error) {
 	return kinds, nil
 }
 
-// columnKind is a parsed kind of a column.
-type columnKind struct {
-	given, continuous bool
-	kind              factor.Kind
-	period            float64 // of angles; 0: levels are evenly spaced
-}
-
-func parseColumnKind(text string) (columnKind, error) {
-	if text == "" {
-		return columnKind{}, nil
-	}
-	name, period, periodic := strings.Cut(text, ":")
-	k := columnKind{given: true, continuous: name == "continuous", kind: factor.Ordinal}
-	if !k.continuous {
-		var err error
-		if k.kind, err = factor.ParseKind(name); err != nil {
-			return k, fmt.Errorf("unknown kind %q; want ordinal, circular, circular:PERIOD, categorical or continuous", text)
-		}
-	}
-	if periodic {
-		var err error
-		if k.period, err = strconv.ParseFloat(period, 64); err != nil || k.kind != factor.Circular || !(k.period > 0) || math.IsInf(k.period, 0) {
-			return k, fmt.Errorf("%q has the period %q; want circular and a positive number, such as circular:360", text, period)
-		}
-	}
-	return k, nil
-}
-
-// textColumn is a column of labels as text.
-type textColumn struct {
-	name   string
-	values []string
-	kind   columnKind
-	chosen bool // by the settings, so that it is a factor whatever it holds
-	comma  bool // numbers may have a decimal comma
-	bins   int  // of a continuous column
-}
-
-// Limits of columns whose kind is not given.
-const (
-	maxWholeLevels = 256 // of whole numbers; more of them are binned
-	fewWords       = 50  // different words that any column may have
-)
-
-// missingWords stand for a value that is not known, in lower case.
-var missingWords = []string{"", "na", "n/a", "nan", "null", "?"}
-
-// hasValue reports whether a field has a value.
-func hasValue(v string) bool { return !slices.Contains(missingWords, strings.ToLower(v)) }
-
-// notNumbers lists the rows with a value that is no number.
-func (c *textColumn) notNumbers() (rows []int) {
-	for i, v := range c.values {
-		if _, err := c.number(v); err != nil && hasValue(v) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
-}
-
-// nearlyNumbers says how few fields keep a column whose kind is not given from being one of numbers; "" if none do, or more than one in four.
-func (c *textColumn) nearlyNumbers() string {
-	if c.kind.given {
-		return ""
-	}
-	values := 0
-	for _, v := range c.values {
-		if hasValue(v) {
-			values++
-		}
-	}
-	switch n := len(c.notNumbers()); {
-	case n == 0 || 4*n > values:
-		return ""
-	case n == 1:
-		return fmt.Sprintf("1 of its %d fields is no number", values)
-	default:
-		return fmt.Sprintf("%d of its %d fields are no numbers", n, values)
-	}
-}
-
-// factor turns a column into a factor and a level for each value, [Unknown] where it is missing. words are the values of the levels, if they are
-// not numbers.
-func (c *textColumn) factor() (f factor.Factor, levels []int32, words []string, err error) {
-	f = factor.Factor{Name: c.name, Kind: c.kind.kind}
-	numbers, numeric, any := make([]float64, len(c.values)), true, false
-	for i, v := range c.values {
-		if !hasValue(v) {
-			continue
-		}
-		any = true
-		if numbers[i], err = c.number(v); err != nil {
-			numeric = false
-			break
-		}
-	}
-	if !any {
-		return f, nil, nil, errors.New("has no value in any row; want some, or other columns in factors")
-	}
-	if numeric {
-		levels, err = c.numbered(&f, numbers)
-		return f, levels, nil, err
-	}
-	if c.kind.continuous || c.kind.given && c.kind.kind == factor.Circular {
-		return f, nil, nil, fmt.Errorf("has words such as %q, which are not %s; want numbers, or kind categorical", c.values[c.notNumbers()[0]], map[bool]string{true: "continuous", false: "circular"}[c.kind.continuous])
-	}
-	if !c.kind.given {
-		f.Kind = factor.Categorical
-	}
-	levels, words = levelsOf(c.values)
-	if n := count(levels); !c.chosen && len(words) > fewWords && 2*len(words) > n {
-		return f, nil, nil, fmt.Errorf("has %d different words in %d rows, which are no levels; want factors to name the columns that are", len(words), n)
-	}
-	f.Size = len(words)
-	return f, levels, words, c.checkSize(f)
-}
-
-func (c *textColumn) checkSize(f factor.Factor) error {
-	if f.Size > factor.MaxSize {
-		return fmt.Errorf("has %d different values; want at most %d levels", f.Size, factor.MaxSize)
-	}
-	return nil
-}
-
-// number reads a finite number.
-func (c *textColumn) number(text string) (float64, error) {
-	if c.comma && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
-		text = strings.Replace(text, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-		err = strconv.ErrRange
-	}
-	return v, err
-}
-
-// numbered sets size, kind and values of a factor of numbers.
-func (c *textColumn) numbered(f *factor.Factor, numbers []float64) ([]int32, error) {
-	has := make([]bool, len(numbers))
-	for i, v := range c.values {
-		has[i] = hasValue(v)
-	}
-	var distinct []float64
-	for i, v := range numbers {
-		if has[i] {
-			distinct = append(distinct, v)
-		}
-	}
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
-	whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-	continuous := c.kind.continuous
-	if !c.kind.given {
-		f.Kind = factor.Ordinal
-		continuous = len(distinct) > c.bins && !(whole && len(distinct) <= maxWholeLevels)
-	}
-	at := func(v float64) int { i, _ := slices.BinarySearch(distinct, v); return i }
-	if continuous {
-		distinct, at = bins(numbers, has, distinct, c.bins)
-	}
-	levels := make([]int32, len(numbers))
-	for i, v := range numbers {
-		levels[i] = Unknown
-		if has[i] {
-			levels[i] = int32(at(v))
-		}
-	}
-	f.Size = len(distinct)
-	if err := c.checkSize(*f); err != nil {
+// kindsOf returns the parsed kind of each column; nil where none is given.
+func (k ColumnKinds) kindsOf(names []string) ([]*factor.ColumnKind, error) {
+	texts, err := k.of(names)
+	if err != nil {
 		return nil, err
 	}
-	if !identity(distinct) {
-		f.Values = distinct
-	}
-	if c.kind.period > 0 {
-		f.Angles = make([]float64, len(distinct))
-		for l, v := range distinct {
-			f.Angles[l] = 2 * math.Pi * math.Mod(v, c.kind.period) / c.kind.period
+	kinds := make([]*factor.ColumnKind, len(texts))
+	for i, text := range texts {
+		if text == "" {
+			continue
 		}
+		kind, err := factor.ParseColumnKind(text)
+		if err != nil {
+			return nil, config.Invalid("kinds", "%w", err)
+		}
+		kinds[i] = &kind
 	}
-	return levels, nil
+	return kinds, nil
+}
+
+// maxWholeLevels is the number of levels of whole numbers whose kind is not given; more of them are binned.
+const maxWholeLevels = 256
+
+// defaultBins is the number of bins of a continuous factor where no setting gives one.
+const defaultBins = 20
+
+// factorOf turns numbers into a factor and a level for each, [Unknown] where one is NaN. A kind that is not given is ordinal, and
+// continuous if there are too many levels.
+func factorOf(name string, numbers []float64, given *factor.ColumnKind, bins int) (f factor.Factor, levels []int32, err error) {
+	kind := factor.ColumnKind{Kind: factor.Ordinal}
+	if given != nil {
+		kind = *given
+	}
+	f, list, err := kind.Levels(numbers)
+	if f.Name = name; err != nil {
+		return f, nil, err
+	}
+	if f.Size == 0 {
+		return f, nil, errors.New("has no value in any row; want some, or other columns in factors")
+	}
+	whole := !slices.ContainsFunc(f.Values, func(v float64) bool { return v != math.Trunc(v) })
+	if kind.Continuous || given == nil && f.Size > bins && !(whole && f.Size <= maxWholeLevels) {
+		f.Values, list = binned(numbers, f.Values, bins)
+		f.Size = len(f.Values)
+	}
+	if f.Size > factor.MaxSize {
+		return f, nil, fmt.Errorf("has %d different values; want at most %d levels", f.Size, factor.MaxSize)
+	}
+	if identity(f.Values) {
+		f.Values = nil
+	}
+	levels = make([]int32, len(list))
+	for i, l := range list {
+		levels[i] = int32(l)
+	}
+	return f, levels, nil
 }
 
 // identity reports values that are 0, 1, 2, ...
@@ -265,8 +138,9 @@ func identity(values []float64) bool {
 	return true
 }
 
-// bins divides the range of the numbers into n bins of equal width, and returns the centres of those that are used and the level of a number.
-func bins(numbers []float64, has []bool, sorted []float64, n int) (centres []float64, at func(float64) int) {
+// binned divides the range of the numbers into n bins of equal width, and returns the centres of those that are used and the level of each
+// number, [Unknown] of NaN.
+func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
 	low, high := sorted[0], sorted[len(sorted)-1]
 	bin := func(v float64) int {
 		t := v/2 - low/2 // the range itself may overflow
@@ -276,10 +150,8 @@ func bins(numbers []float64, has []bool, sorted []float64, n int) (centres []flo
 		return min(int(t/(high/2-low/2)*float64(n)), n-1)
 	}
 	level := make([]int, n)
-	for i, v := range numbers {
-		if has[i] {
-			level[bin(v)] = 1
-		}
+	for _, v := range sorted {
+		level[bin(v)] = 1
 	}
 	for b, used := range level {
 		level[b] = len(centres)
@@ -288,36 +160,11 @@ func bins(numbers []float64, has []bool, sorted []float64, n int) (centres []flo
 			centres = append(centres, low*(1-t)+high*t)
 		}
 	}
-	return centres, func(v float64) int { return level[bin(v)] }
-}
-
-// levelsOf numbers the different texts in the order of their bytes.
-func levelsOf(values []string) (levels []int32, words []string) {
-	for _, v := range values {
-		if hasValue(v) {
-			words = append(words, v)
+	levels = make([]int, len(numbers))
+	for i, v := range numbers {
+		if levels[i] = Unknown; v == v {
+			levels[i] = level[bin(v)]
 		}
 	}
-	slices.Sort(words)
-	words = slices.Compact(words)
-	levels = make([]int32, len(values))
-	for i, v := range values {
-		levels[i] = Unknown
-		if hasValue(v) {
-			at, _ := slices.BinarySearch(words, v)
-			levels[i] = int32(at)
-		}
-	}
-	return levels, words
-}
-
-// count returns the number of known levels.
-func count(levels []int32) int {
-	n := 0
-	for _, l := range levels {
-		if l != Unknown {
-			n++
-		}
-	}
-	return n
+	return centres, levels
 }

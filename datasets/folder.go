@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/table"
 )
 
 // Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder, upright as their EXIF data say, brought to
@@ -100,7 +101,7 @@ func (f *Folder) build(ctx context.Context) (Dataset, error) {
 }
 
 // assemble puts labels and pixels together.
-func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) (*stored, error) {
+func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set) (*stored, error) {
 	d := fromCache(set)
 	if whole, err := filepath.Abs(list.path); err == nil { // "." has no name
 		d.name = filepath.Base(whole)
@@ -117,18 +118,18 @@ func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) 
 		}
 		d.notes = append(d.notes, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.files), someOf(names, 5)))
 	}
-	d.notes = append(d.notes, table.notes...)
-	for row, picture := range table.pictures {
+	d.notes = append(d.notes, labels.notes...)
+	for row, picture := range labels.pictures {
 		if set.Levels[picture] == readable {
 			d.rows = append(d.rows, int32(picture))
-			table.kept = append(table.kept, row)
+			labels.kept = append(labels.kept, row)
 		}
 	}
 	if d.n = len(d.rows); d.n == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.path)
 	}
 	d.names = &fileNames{list: list}
-	if err := f.setFactors(d, table); err != nil {
+	if err := f.setFactors(d, labels); err != nil {
 		return nil, err
 	}
 	d.files.Labels = labelsHash(d)
@@ -149,50 +150,59 @@ func labelsHash(d *stored) string {
 }
 
 // setFactors makes factors of the columns, of the rows that are kept.
-func (f *Folder) setFactors(d *stored, table *labelTable) error {
-	if len(table.columns) == 0 {
+func (f *Folder) setFactors(d *stored, labels *labelTable) error {
+	if len(labels.columns) == 0 {
 		return d.setFactors(nil, nil)
 	}
-	kinds, err := f.Kinds.of(table.names)
+	kinds, err := f.Kinds.kindsOf(labels.names)
 	if err != nil {
 		return err
 	}
-	k := len(table.columns)
+	k, text := len(labels.columns), labels.text()
 	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
-	for j, name := range table.names {
-		kind, err := parseColumnKind(kinds[j])
+	for j, name := range labels.names {
+		of, levels, words, err := f.factor(text, j, kinds[j])
 		if err != nil {
-			return config.Invalid("kinds", "%w", err)
-		}
-		c := textColumn{name: name, kind: kind, chosen: len(f.Factors) > 0, comma: table.comma, bins: f.Bins, values: make([]string, d.n)}
-		for i, row := range table.kept {
-			c.values[i] = table.columns[j][row]
-		}
-		of, levels, words, err := c.factor()
-		if err != nil {
-			return fmt.Errorf("%s: column %q %w", table.source, name, err)
+			return err
 		}
 		d.factors[j] = of
 		for i, l := range levels {
 			d.levels[i*k+j] = l
-		}
-		if text := c.nearlyNumbers(); text != "" && table.lines != nil {
-			first := c.notNumbers()[0]
-			d.notes = append(d.notes, fmt.Sprintf("%s: column %q is read as names: %s, such as line %d, %q; want numbers (empty where one is not known), or dataset.folder.kinds={%s: categorical}",
-				table.source, name, text, table.lines[table.kept[first]], c.values[first], name))
 		}
 		if len(words) > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("factor %s: %s", name, numberedWords(words)))
 		}
 	}
 	if err := factor.Validate(d.factors); err != nil {
-		return fmt.Errorf("%s: %w", table.source, err)
+		return fmt.Errorf("%s: %w", labels.source, err)
 	}
 	if err := countable(d.factors); err != nil {
-		return fmt.Errorf("%s: its %w", table.source, err)
+		return fmt.Errorf("%s: its %w", labels.source, err)
 	}
 	d.missing = countMissing(d.levels, k)
 	return nil
+}
+
+// factor turns a column into a factor and a level for each row. words are the values of the levels, if they are not numbers.
+func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
+	categorical := kind != nil && kind.Kind == factor.Categorical
+	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
+	if err != nil {
+		return of, nil, nil, err
+	}
+	name := text.Names[column]
+	switch {
+	case c.Words == nil:
+	case kind == nil:
+		kind = &factor.ColumnKind{Kind: factor.Categorical}
+	case kind.Continuous || kind.Kind == factor.Circular:
+		return of, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
+	}
+	of, levels, err = factorOf(name, c.Values, kind, f.Bins)
+	if err != nil {
+		err = text.Errorf(column, "%w", err)
+	}
+	return of, levels, c.Words, err
 }
 
 // numberedWords lists the levels of a factor of words.

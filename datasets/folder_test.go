@@ -182,7 +182,7 @@ func TestFolderLabels(t *testing.T) {
 			func(f *Folder) {
 				f.Factors = []string{"v"}
 				f.Kinds = ColumnKinds{Named: map[string]string{"v": "circular:360"}}
-			}, "v 4 circular [0 90 180 450]", []int{0, 1, 2, 3}, []int{1, 2, 4, 3}},
+			}, "v 3 circular [0 90 180]", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
 		{"bins", "file,v\na/x.png,0.5\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 2 }, "v 2 ordinal [3 8]", []int{0, 0, 1, 0}, []int{1, 2, 4, 3}},
 		{"unlabelled are kept", "file,v\nb/z.png,4\n", func(f *Folder) { f.Unlabelled = "keep" }, "v 1 ordinal [4]", []int{0, -1, -1, -1}, []int{3, 1, 2, 4}},
 		{"unlabelled are skipped", "file,v\nb/z.png,4\nc/z.png,5\na/x.png,6\n", func(f *Folder) { f.Unlabelled = "skip" }, "v 2 ordinal [4 6]", []int{0, 1}, []int{3, 1}},
@@ -233,8 +233,8 @@ func TestFolderMistakes(t *testing.T) {
 		{"kinds of what", "file,v\na.png,1\n", func(f *Folder) { f.Kinds.Named = map[string]string{"u": "ordinal"} }, "kinds: "},
 		{"circular words", "file,v\na.png,x\n", func(f *Folder) { f.Kinds.List = []string{"circular"} }, `"x"`},
 		{"no values", "file,v\na.png,\n", nil, "no value"},
-		{"words that are no levels", words, nil, `column "v" has 120 different words`},
-		{"UTF-16", "\xff\xfef\x00", nil, "UTF-16"},
+		{"words that are no levels", words, nil, "line 2, column v: the column has 120 different words"},
+		{"UTF-16 without a mark", "f\x00,\x00", nil, "UTF-16"},
 		{"no table", "", func(f *Folder) { f.Labels = "nowhere.csv" }, "labels: there is neither nowhere.csv nor "},
 		{"a folder for a table", "", func(f *Folder) { f.Labels = dir }, "is no file"},
 		{"no folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "none") }, "none"},
@@ -395,13 +395,15 @@ func FuzzFolderTable(f *testing.F) {
 		if err != nil {
 			return
 		}
-		parsed, err := parseColumnKind(kind)
+		parsed, err := factor.ParseColumnKind(kind)
 		if err != nil {
 			return
 		}
-		for j, values := range table.columns {
-			c := textColumn{name: table.names[j], values: values, kind: parsed, comma: table.comma, bins: settings.Bins}
-			of, levels, _, err := c.factor()
+		for i := range table.pictures {
+			table.kept = append(table.kept, i)
+		}
+		for j := range table.columns {
+			of, levels, _, err := settings.factor(table.text(), j, &parsed)
 			if err != nil {
 				continue
 			}

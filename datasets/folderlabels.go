@@ -44,22 +44,27 @@ func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
 		return f.folderLabels(list)
 	}
 	name := f.Labels
-	text, err := table.ReadTextFile(name)
+	text, err := table.ReadTextFile(name, true)
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
 		name = filepath.Join(list.path, f.Labels)
 		if _, missing := os.Stat(name); missing != nil {
 			return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, name)
 		}
-		text, err = table.ReadTextFile(name)
+		text, err = table.ReadTextFile(name, true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := &labelTable{source: name, comma: text.Comma == ';'}
 	file, err := f.fileColumn(text, name)
 	if err != nil {
 		return nil, err
 	}
+	named := text.Names[file]
+	if err := text.DropUnnamed(file); err != nil {
+		return nil, err
+	}
+	file = slices.Index(text.Names, named)
+	t := &labelTable{source: name, comma: text.Comma, notes: text.Notes}
 	if err := f.chooseColumns(t, text, file); err != nil {
 		return nil, err
 	}
@@ -90,7 +95,7 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
 	if len(f.Factors) == 0 {
 		for i, name := range text.Names {
-			if i == file || name == "" { // an index that pandas writes has no name
+			if i == file {
 				continue
 			}
 			t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
@@ -105,6 +110,20 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 		t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
 	}
 	return nil
+}
+
+// text returns the rows that are kept as a table of text.
+func (t *labelTable) text() *table.Text {
+	rows, lines := make([][]string, len(t.kept)), make([]int, len(t.kept))
+	for i, row := range t.kept {
+		for _, column := range t.columns {
+			rows[i] = append(rows[i], column[row])
+		}
+		if t.lines != nil {
+			lines[i] = t.lines[row]
+		}
+	}
+	return table.NewText(t.source, t.names, rows, lines, t.comma)
 }
 
 // match finds the picture of each row, and pictures and rows that have none.

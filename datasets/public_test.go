@@ -142,8 +142,8 @@ func TestFolderChanged(t *testing.T) {
 	}
 }
 
-// A column of numbers but for few fields is read as names, with a note that says which.
-func TestFolderNearlyNumbers(t *testing.T) {
+// A column of words and numbers is no factor unless its kind says so: the error names both.
+func TestFolderMixed(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "c.png", "d.png", "e.png", "f.png")
 	for _, c := range []struct {
@@ -153,10 +153,11 @@ func TestFolderNearlyNumbers(t *testing.T) {
 	}{
 		{"numbers", "1 2 3 1 2 3", nil, ""},
 		{"an unknown one", "1 2 NA 1 2 ?", nil, ""},
-		{"one word", "1 2 3 1 zzz 3", nil, `column "size" is read as names: 1 of its 6 fields is no number, such as line 6, "zzz"; want numbers (empty where one is not known), or dataset.folder.kinds={size: categorical}`},
-		{"one word of four", "1 2 NA 1 zzz ?", nil, `1 of its 4 fields is no number, such as line 6, "zzz"`},
-		{"words", "1 2 x 1 zzz 3", nil, ""},
+		{"words", "one two x one zzz ?", nil, ""},
+		{"one word", "1 2 3 1 zzz 3", nil, `line 6, column size: "zzz" is a word, and 1 in line 2 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical`},
+		{"a date", "1 2 3 1 2024-01-31 3", nil, `line 6, column size: "2024-01-31" looks like a date`},
 		{"names by choice", "1 2 3 1 zzz 3", map[string]string{"size": "categorical"}, ""},
+		{"a gap in a circle", "0 15 45 60 0 0", map[string]string{"size": "circular"}, `column "size" the circular values 0, 15, 45, 60 are not evenly spaced; want their period`},
 	} {
 		table := "file,size\n"
 		for i, size := range strings.Fields(c.sizes) {
@@ -165,13 +166,8 @@ func TestFolderNearlyNumbers(t *testing.T) {
 		placed(t, dir, "labels.csv", table)
 		f := newFolder(t, dir)
 		f.Labels, f.Kinds.Named = "labels.csv", c.kinds
-		d, err := f.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		notes := strings.Join(d.(Noted).Notes(), "\n")
-		if c.want == "" && strings.Contains(notes, "is read as names") || !strings.Contains(notes, c.want) {
-			t.Errorf("%s: notes %q, want %q", c.name, notes, c.want)
+		if _, err := f.Build(0); err == nil != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
 }

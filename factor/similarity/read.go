@@ -1,8 +1,6 @@
 package similarity
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/table"
 )
 
 // Rows are the rows that a file of answers may speak of.
@@ -37,23 +37,21 @@ func ReadFile(path string, rows Rows) (*Answers, error) {
 // Read reads answers from a table in text: in each line a row, another row, the name of a factor, and same or different.
 // Rows count from 0, or are names that rows.Find knows. The first line may be a header whose last name is answer. A line whose last
 // field is empty or ? is a question without an answer. Fields are separated by commas, semicolons or tabs, as in the first
-// line, and may be quoted.
+// line, and may be quoted; the text is read as [table.NewLines] does. An index in front, a column without a name, is left out.
 //
 // Errors begin with the place, name:line:column.
 func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
 	if rows.Count < 1 || rows.Count > maxRows {
 		return nil, fmt.Errorf("%s: answers are about %d rows; want 1 to %d", name, rows.Count, maxRows)
 	}
-	in := bufio.NewReaderSize(r, 1<<16)
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
-		in.Discard(3)
+	lines, err := table.NewLines(r, name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; want row,row,factor,answer", err)
 	}
-	x := reader{name: name, rows: rows, csv: csv.NewReader(in), factors: map[string]int32{}}
+	x := reader{name: name, rows: rows, lines: lines, factors: map[string]int32{}}
 	x.answers = &Answers{Rows: rows.Count, Name: name}
-	x.csv.Comma = separator(in)
-	x.csv.FieldsPerRecord, x.csv.ReuseRecord = -1, true
 	for first := true; ; first = false {
-		fields, err := x.csv.Read()
+		fields, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			return x.answers, nil
 		}
@@ -68,23 +66,11 @@ func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
 	}
 }
 
-// separator returns the most frequent separator of the first line.
-func separator(in *bufio.Reader) rune {
-	start, _ := in.Peek(1 << 12)
-	line, _, _ := bytes.Cut(start, []byte("\n"))
-	best := ','
-	for _, mark := range ";\t" {
-		if bytes.Count(line, []byte(string(mark))) > bytes.Count(line, []byte(string(best))) {
-			best = mark
-		}
-	}
-	return best
-}
-
 type reader struct {
 	name    string
 	rows    Rows
-	csv     *csv.Reader
+	lines   *table.Lines
+	skip    int // fields of an index in front
 	answers *Answers
 	factors map[string]int32
 }
@@ -95,22 +81,26 @@ func (x *reader) broken(err error) error {
 	if errors.As(err, &broken) {
 		return fmt.Errorf("%s:%d:%d: %w; want row,row,factor,answer", x.name, broken.Line, broken.Column, broken.Err)
 	}
-	return fmt.Errorf("%s: %w", x.name, err)
+	return err
 }
 
 // errorf is an error of a field.
 func (x *reader) errorf(field int, format string, args ...any) error {
-	line, column := x.csv.FieldPos(field)
+	line, column := x.lines.Pos(field + x.skip)
 	return fmt.Errorf("%s:%d:%d: %s", x.name, line, column, fmt.Sprintf(format, args...))
 }
 
 // line reads the fields of a line.
 func (x *reader) line(fields []string, first bool) error {
-	if len(fields) != 4 {
-		return x.errorf(0, "there are %d fields; want four, row,row,factor,answer", len(fields))
+	if first && len(fields) == 5 && table.Unnamed(fields[0]) {
+		x.skip = 1 // an index of the lines
 	}
+	if len(fields) != 4+x.skip {
+		return x.errorf(-x.skip, "there are %d fields; want four, row,row,factor,answer", len(fields))
+	}
+	fields = fields[x.skip:]
 	a := Answer{}
-	said := strings.TrimSpace(fields[3])
+	said := fields[3]
 	open := said == "" || said == "?"
 	switch {
 	case open:
@@ -129,7 +119,7 @@ func (x *reader) line(fields []string, first bool) error {
 	if a.B, err = x.row(fields[1], 1); err != nil {
 		return err
 	}
-	factor := strings.TrimSpace(fields[2])
+	factor := fields[2]
 	if factor == "" {
 		return x.errorf(2, "the factor has no name; want one such as colour")
 	}
@@ -143,7 +133,7 @@ func (x *reader) line(fields []string, first bool) error {
 		x.factors[factor], x.answers.Factors = k, append(x.answers.Factors, factor)
 	}
 	a.Factor = k
-	at, _ := x.csv.FieldPos(0)
+	at, _ := x.lines.Pos(0)
 	a.Line = int32(at)
 	if open {
 		x.answers.Open = append(x.answers.Open, a)
@@ -158,7 +148,6 @@ func (x *reader) line(fields []string, first bool) error {
 
 // row reads a row.
 func (x *reader) row(field string, at int) (int32, error) {
-	field = strings.TrimSpace(field)
 	n, err := strconv.Atoi(field)
 	switch {
 	case err == nil && n >= 0 && n < x.rows.Count:

@@ -24,6 +24,7 @@ func TestRead(t *testing.T) {
 		{"semicolons, quotes, empty lines", "0;1;\"a, b\";same\n\n\n1;1;x;same", Rows{Count: 2}, []Answer{{0, 1, 0, true, 1}, {1, 1, 1, true, 4}}, nil},
 		{"tabs, open questions", "0\t1\tx\t\n0\t1\tx\t?\n1\t0\tx\tdifferent", Rows{Count: 2}, []Answer{{1, 0, 0, false, 3}}, []Answer{{0, 1, 0, false, 1}, {0, 1, 0, false, 2}}},
 		{"names", "a.png,3,x,same\nd.png,b.png,x,different\n", names, []Answer{{0, 3, 0, true, 1}, {3, 1, 0, false, 2}}, nil},
+		{"index, UTF-16", "\xff\xfe,\x00r\x00,\x00r\x00,\x00f\x00,\x00a\x00n\x00s\x00w\x00e\x00r\x00\n\x000\x00,\x001\x00,\x000\x00,\x00x\x00,\x00s\x00a\x00m\x00e\x00", Rows{Count: 2}, []Answer{{1, 0, 0, true, 2}}, nil},
 		{"nothing", "", Rows{Count: 1}, nil, nil},
 	}
 	for _, test := range tests {

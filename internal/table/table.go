@@ -1,4 +1,5 @@
-// Package table reads tables of numbers from NumPy's .npy and .npz files, and from .csv files.
+// Package table reads tables of numbers from NumPy's .npy and .npz files, and of numbers and words from
+// tables of text, such as .csv files. All commands read codes, factors, labels, pairs and answers with it.
 package table
 
 import (
@@ -15,27 +16,41 @@ import (
 // Table is a matrix of numbers.
 type Table struct {
 	Rows, Cols int
-	Names      []string  // column names from the first line of a .csv file; nil: none
-	Data       []float64 // Rows*Cols, row by row
-	Ints       []int64   // the same numbers exactly if all are integers, 0 for NaN of ReadGaps; else nil
-	Lines      []int     // of a .csv file: the line of each row, from 1; nil of others
+	Names      []string   // column names from the first line of a .csv file; nil: none
+	Data       []float64  // Rows*Cols, row by row
+	Ints       []int64    // the same numbers exactly if all are integers, 0 for NaN of ReadFactors; else nil
+	Lines      []int      // of a .csv file: the line of each row, from 1; nil of others
+	Words      [][]string // by column: the words of levels 0, 1, ...; nil, of one column or of all: it has numbers
+	Notes      []string   // remarks on how the file is read
+
+	file    string
+	counted bool // the first row is 0, 1, 2, ..., and may number the columns
 }
 
-// Read reads a file by its ending: .csv (see [ReadCSV]), .npz, else .npy. Arrays may have any type of
-// number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads the array NAME of
-// an archive; without a name, its only array or the array called role.
-func Read(path, role string) (*Table, error) { return read(path, role, false, false) }
+// Read reads a file by its ending: a table of text (.csv, .tsv or .txt, see [ReadText]), .npz, else .npy. Arrays may
+// have any type of number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads the array NAME of
+// an archive; without a name, its only array or the array called role. An index in front of a table of text, a column
+// without a name, is left out.
+func Read(path, role string) (*Table, error) {
+	return read(path, role, false, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+}
 
-// ReadGaps is Read, where an empty field of a .csv file is NaN.
-func ReadGaps(path, role string) (*Table, error) { return read(path, role, false, true) }
+// ReadFactors is Read of a table with missing values, NaN, whose columns of text may be words.
+func ReadFactors(path, role string) (*Table, error) { return read(path, role, false, factorColumn) }
 
 // ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
 // all but the first as columns.
-func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true, false) }
+func ReadBlocks(path, role string) (*Table, error) {
+	return read(path, role, true, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+}
 
-func read(path, role string, blocks, gaps bool) (*Table, error) {
-	if isCSV(path) {
-		return readCSVFile(path, gaps)
+func read(path, role string, blocks bool, column func(*Text, int) (*Column, error)) (*Table, error) {
+	if isText(path) {
+		text, err := ReadTextFile(path, false)
+		if err != nil {
+			return nil, err
+		}
+		return text.table(column)
 	}
 	r, err := open(path, role)
 	if err != nil {
@@ -45,10 +60,97 @@ func read(path, role string, blocks, gaps bool) (*Table, error) {
 	return readArray(r.Reader, r.label, blocks)
 }
 
-// Size returns the size of the array that Read would read, from its header alone. A .csv file has -1
-// rows: only its end tells their number.
+func factorColumn(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) }
+
+// table reads the columns of a table of text, without an index.
+func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
+	if err := t.DropUnnamed(-1); err != nil {
+		return nil, err
+	}
+	n, k := len(t.Rows), len(t.Rows[0])
+	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([]int64, n*k), file: t.file, counted: t.counted}
+	if counts(m.Names) {
+		m.Names = nil
+	}
+	for j := range k {
+		c, err := column(t, j)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range c.Values {
+			m.Data[i*k+j] = v
+		}
+		if c.Ints == nil {
+			m.Ints = nil
+		}
+		if m.Ints != nil {
+			for i, v := range c.Ints {
+				m.Ints[i*k+j] = v
+			}
+		}
+		if c.Words != nil {
+			if m.Words == nil {
+				m.Words = make([][]string, k)
+			}
+			m.Words[j] = c.Words
+		}
+	}
+	return m, nil
+}
+
+// WantRows settles whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns, where a table of
+// n rows is wanted. A remark says what it is taken for.
+func (t *Table) WantRows(n int) {
+	if !t.counted {
+		return
+	}
+	t.counted = false
+	if t.Rows != n+1 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns", t.file, t.Lines[0]))
+		return
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns: %d rows are wanted", t.file, t.Lines[0], n))
+	t.Rows, t.Lines, t.Data = n, t.Lines[1:], t.Data[t.Cols:]
+	if t.Ints != nil {
+		t.Ints = t.Ints[t.Cols:]
+	}
+}
+
+// DropCounter leaves out a first column that counts the rows, 0, 1, 2, ..., of a table whose columns have no names: an
+// index. A table of one column keeps it; so does one with names, with a remark.
+func (t *Table) DropCounter() {
+	if t.Cols < 2 || t.Rows < 3 {
+		return
+	}
+	for i := range t.Rows {
+		if t.Data[i*t.Cols] != float64(i) {
+			return
+		}
+	}
+	if t.Names != nil {
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s counts the rows, 0 to %d; leave it out if it is an index", t.file, t.Names[0], t.Rows-1))
+		return
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a name above it would keep it", t.file, t.Rows-1))
+	t.Data, t.Ints = withoutFirst(t.Data, t.Cols), withoutFirst(t.Ints, t.Cols)
+	if t.Cols--; t.Words != nil {
+		t.Words = t.Words[1:]
+	}
+}
+
+// withoutFirst returns rows of n numbers without their first; nil of nil.
+func withoutFirst[T any](list []T, n int) []T {
+	var rest []T
+	for i := 0; i < len(list); i += n {
+		rest = append(rest, list[i+1:i+n]...)
+	}
+	return rest
+}
+
+// Size returns the size of the array that Read would read, from its header alone. A table of text has
+// -1 rows: only its end tells their number.
 func Size(path, role string) (rows, cols int, err error) {
-	if isCSV(path) {
+	if isText(path) {
 		return -1, 0, nil
 	}
 	r, err := open(path, role)
@@ -77,7 +179,9 @@ func Beside(path, role string) string {
 	return file + ":" + role
 }
 
-func isCSV(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") }
+func isText(path string) bool {
+	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
+}
 
 // opened is an array whose elements are not read yet.
 type opened struct {
@@ -168,7 +272,7 @@ func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Rows: rows, Cols: cols}
+	t := &Table{Rows: rows, Cols: cols, file: name}
 	if !strings.HasPrefix(r.DType, "float") {
 		a, err := npy.ReadAll[int64](r)
 		if err != nil {
@@ -188,7 +292,7 @@ func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 	return t, nil
 }
 
-// Finite reports the first NaN or infinite number. Rows and columns count from 0.
+// Finite reports the first NaN or infinite number.
 func (t *Table) Finite() error { return t.check(false) }
 
 // Known reports the first infinite number; NaN stands for what is not known.
@@ -197,8 +301,20 @@ func (t *Table) Known() error { return t.check(true) }
 func (t *Table) check(gaps bool) error {
 	for i, v := range t.Data {
 		if math.IsInf(v, 0) || math.IsNaN(v) && !gaps {
-			return fmt.Errorf("row %d, column %d is %v; want finite numbers", i/t.Cols, i%t.Cols, v)
+			return fmt.Errorf("%s is %v; want finite numbers", t.Place(i/t.Cols, i%t.Cols), v)
 		}
 	}
 	return nil
+}
+
+// Place names a number: its line in a table of text, or its row from 0, and its column from 0, with its name.
+func (t *Table) Place(row, column int) string {
+	place := fmt.Sprintf("row %d, column %d", row, column)
+	if t.Lines != nil {
+		place = fmt.Sprintf("line %d, column %d", t.Lines[row], column)
+	}
+	if t.Names != nil {
+		place += fmt.Sprintf(" (%s)", t.Names[column])
+	}
+	return place
 }

@@ -1,100 +1,226 @@
 package table
 
 import (
-	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Text is a table of words.
+// Text is a table of words and numbers as text.
 type Text struct {
-	Names []string   // of the columns
+	Names []string   // of the columns; nil: they have none
 	Rows  [][]string // without spaces at both ends
 	Lines []int      // of the rows in the file, from 1
-	Comma rune       // between fields
+	Notes []string   // remarks on how the file is read
+	Comma bool       // numbers may have a decimal comma
+
+	file  string
+	first []int // by column of Rows: its number in the file, from 1; nil: not known
+
+	counted bool // the first row is 0, 1, 2, ..., and may number the columns
 }
 
-// maxText bounds a table of words, in bytes.
-const maxText = 1 << 30
-
 // ReadTextFile is [ReadText] of a file.
-func ReadTextFile(path string) (*Text, error) {
+func ReadTextFile(path string, named bool) (*Text, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // nothing was written
-	if info, err := f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
-	} else if !info.Mode().IsRegular() {
+	}
+	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file; want a table with a line for each image", path)
 	}
-	return ReadText(f, path)
+	const growth = 6 // bytes in memory for a byte of text
+	if err := memory.Check("its text", memory.Product(int(info.Size()), growth)); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return ReadText(f, path, named)
 }
 
-// ReadText reads lines of fields (RFC 4180) separated by commas, semicolons or tabs, whichever the first line has most of. The first
-// line names the columns; a byte-order mark and empty lines are skipped. Errors start with name, and count lines and fields from 1.
-func ReadText(r io.Reader, name string) (*Text, error) {
-	limited := &io.LimitedReader{R: r, N: maxText + 1}
-	src := bufio.NewReaderSize(limited, 1<<16)
-	switch mark, _ := src.Peek(3); { // shorter in an empty file
-	case string(mark) == "\ufeff":
-		src.Discard(3) // the bytes just peeked at
-	case len(mark) >= 2 && (string(mark[:2]) == "\xff\xfe" || string(mark[:2]) == "\xfe\xff"):
-		return nil, fmt.Errorf("%s is UTF-16; want UTF-8 text", name)
+// ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise it does so if
+// it has no number and no missing value, or numbers the columns from 0 as pandas does: above numbers that are all
+// written as real ones, above words, or behind an empty field above an index.
+func ReadText(r io.Reader, name string, named bool) (*Text, error) {
+	lines, err := NewLines(r, name)
+	if err != nil {
+		return nil, err
 	}
-	t := &Text{Comma: separator(src)}
-	lines := csv.NewReader(src)
-	lines.Comma, lines.TrimLeadingSpace, lines.FieldsPerRecord = t.Comma, t.Comma != '\t', -1
+	t := &Text{file: name, Comma: lines.Comma != ','}
 	for {
 		fields, err := lines.Read()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, placed(name, err)
+			return nil, err
 		}
-		for i, f := range fields {
-			fields[i] = strings.TrimSpace(f)
+		line, _ := lines.Pos(0)
+		if len(t.Rows) > 0 && len(fields) != len(t.Rows[0]) {
+			return nil, fmt.Errorf("%s: line %d has %d fields; want %d, as line %d has", name, line, len(fields), len(t.Rows[0]), t.Lines[0])
 		}
-		line, _ := lines.FieldPos(0)
-		switch {
-		case limited.N == 0:
-			return nil, fmt.Errorf("%s is larger than %d bytes; want a table with a line for each image", name, maxText)
-		case t.Names == nil:
-			if err := t.setNames(fields); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", name, line, err)
-			}
-			continue
-		case len(fields) != len(t.Names):
-			return nil, fmt.Errorf("%s: line %d has %d fields; want %d, as many as line 1 has names", name, line, len(fields), len(t.Names))
-		}
-		t.Rows, t.Lines = append(t.Rows, fields), append(t.Lines, line)
+		t.Rows, t.Lines = append(t.Rows, slices.Clone(fields)), append(t.Lines, line)
 	}
-	switch {
-	case t.Names == nil:
-		return nil, fmt.Errorf("%s is empty; want names of columns, and a line for each image", name)
-	case len(t.Rows) == 0:
+	if len(t.Rows) == 0 {
+		return nil, fmt.Errorf("%s is empty; want a line for each image, below names of columns", name)
+	}
+	for c := range t.Rows[0] {
+		t.first = append(t.first, c+1)
+	}
+	if err := t.takeNames(named); err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", name, t.Lines[0], err)
+	}
+	if len(t.Rows) == 0 {
 		return nil, fmt.Errorf("%s has names of columns and no lines below; want a line for each image", name)
 	}
 	return t, nil
 }
 
-func (t *Text) setNames(names []string) error {
-	for i, n := range names {
-		if strings.ContainsRune(n, 0) {
-			return fmt.Errorf("the name of column %d has a zero byte; want text", i+1)
+// NewText returns a table of rows. A row whose line is 0 is not of the file.
+func NewText(file string, names []string, rows [][]string, lines []int, comma bool) *Text {
+	return &Text{file: file, Names: names, Rows: rows, Lines: lines, Comma: comma}
+}
+
+// takeNames moves the first line to Names if it is one of names.
+func (t *Text) takeNames(named bool) error {
+	head := t.Rows[0]
+	switch {
+	case named:
+		for i, n := range head {
+			if n != "" && slices.Contains(head[:i], n) {
+				return fmt.Errorf("two columns are called %q; want distinct names", n)
+			}
 		}
-		if n != "" && slices.Contains(names[:i], n) {
-			return fmt.Errorf("two columns are called %q; want distinct names", n)
+		fallthrough
+	case t.words(head), counts(head[1:]) && Unnamed(head[0]) && t.index():
+		t.Names = head
+	case counts(head) && t.above():
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, numbers the columns", t.file, t.Lines[0], someOf(head)))
+	case counts(head) && len(head) > 1:
+		t.counted = true
+		return nil
+	default:
+		return nil
+	}
+	t.Rows, t.Lines = t.Rows[1:], t.Lines[1:]
+	return nil
+}
+
+// someOf joins the first fields of a line.
+func someOf(fields []string) string {
+	if len(fields) > 4 {
+		fields = append(slices.Clone(fields[:4]), "...")
+	}
+	return strings.Join(fields, ",")
+}
+
+// words reports fields that may all be names: none is a number or stands for a missing value, and not all are empty.
+func (t *Text) words(fields []string) bool {
+	for _, f := range fields {
+		if _, err := t.number(f); err == nil || f != "" && Missing(f) {
+			return false
 		}
 	}
-	t.Names = names
+	return strings.Join(fields, "") != ""
+}
+
+// counts reports 0, 1, 2, ...
+func counts(fields []string) bool {
+	for i, f := range fields {
+		if f != strconv.Itoa(i) {
+			return false
+		}
+	}
+	return len(fields) > 0
+}
+
+// index reports different whole numbers in the first column below the first line.
+func (t *Text) index() bool {
+	seen := map[string]bool{}
+	for _, row := range t.Rows[1:] {
+		if _, err := strconv.Atoi(row[0]); err != nil || seen[row[0]] {
+			return false
+		}
+		seen[row[0]] = true
+	}
+	return len(seen) > 0
+}
+
+// above reports that whole numbers in the first line are no numbers of an image: a column has words alone below it, or
+// all numbers below are written with a point or an exponent.
+func (t *Text) above() bool {
+	real, any := true, false
+	for c := range t.Rows[0] {
+		words, numbers := 0, 0
+		for _, row := range t.Rows[1:] {
+			if f := row[c]; !Missing(f) {
+				if _, err := t.number(f); err != nil {
+					words++
+				} else {
+					numbers++
+					real = real && strings.ContainsAny(f, ".,eE")
+				}
+			}
+		}
+		if words > 0 && numbers == 0 {
+			return true
+		}
+		any = any || numbers > 0
+	}
+	return real && any
+}
+
+// Unnamed reports the name of a column that has none. pandas reads a column without a name as Unnamed: 0.
+func Unnamed(name string) bool {
+	at, found := strings.CutPrefix(name, "Unnamed: ")
+	_, err := strconv.ParseFloat(at, 64)
+	return name == "" || found && err == nil
+}
+
+// DropUnnamed leaves out columns without a name: an index in front, and empty columns; but not the only column. Another
+// column without a name is an error, unless keep, from 0 on, says that columns are found by name; keep itself stays.
+func (t *Text) DropUnnamed(keep int) error {
+	var kept []int
+	for c, name := range t.Names {
+		switch front := len(kept) == 0; {
+		case !Unnamed(name) || c == keep || len(t.Names) == 1:
+			kept = append(kept, c)
+		case front && c < len(t.Names)-1:
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %d, called %q, is taken for an index of the rows and left out", t.file, c+1, name))
+		case keep >= 0 || !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != "" }):
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %d has no name and is left out", t.file, c+1))
+		default:
+			return fmt.Errorf("%s: column %d is called %q; want a name, or a table without the column", t.file, c+1, name)
+		}
+	}
+	switch len(kept) {
+	case len(t.Names):
+		return nil
+	case 0:
+		return fmt.Errorf("%s: no column has a name and values; want at least one", t.file)
+	}
+	t.Names, t.first = pick(t.Names, kept), pick(t.first, kept)
+	for r, row := range t.Rows {
+		t.Rows[r] = pick(row, kept)
+	}
 	return nil
+}
+
+// pick returns some elements of a list.
+func pick[T any](list []T, at []int) []T {
+	some := make([]T, len(at))
+	for i, from := range at {
+		some[i] = list[from]
+	}
+	return some
 }
 
 // Column returns the fields of a column.
@@ -104,4 +230,20 @@ func (t *Text) Column(i int) []string {
 		column[r] = row[i]
 	}
 	return column
+}
+
+// Place names a field: its line and its column.
+func (t *Text) Place(row, column int) string {
+	place := fmt.Sprintf("line %d, ", t.Lines[row])
+	if t.Lines[row] == 0 {
+		place = ""
+	}
+	if t.first == nil {
+		return place + "column " + t.Names[column]
+	}
+	place += fmt.Sprintf("field %d", t.first[column])
+	if t.Names != nil {
+		place += fmt.Sprintf(" (%s)", t.Names[column])
+	}
+	return place
 }

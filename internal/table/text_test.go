@@ -1,9 +1,16 @@
 package table
 
 import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
+
+	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 func TestReadText(t *testing.T) {
@@ -11,40 +18,205 @@ func TestReadText(t *testing.T) {
 		"file,a\nx.png, one \n":                      {"file", "a", "x.png", "one"},
 		"\ufefffile;a\r\n\r\nx.png;\"o;n\"\"e\"\r\n": {"file", "a", "x.png", `o;n"e`},
 		"file\ta\nx.png\t\n":                         {"file", "a", "x.png", ""},
+		"file,\"a;;;\nb\"\nx.png,\"1\n2\"\n":         {"file", "a;;;\nb", "x.png", "1\n2"},
 		"file\nx.png":                                {"file", "x.png"},
 	} {
-		table, err := ReadText(strings.NewReader(text), "t")
+		table, err := ReadText(strings.NewReader(text), "t", true)
 		if err != nil || len(table.Rows) != 1 || !slices.Equal(append(table.Names, table.Rows[0]...), want) {
 			t.Errorf("%q: %+v, %v; want %q", text, table, err, want)
 		}
 	}
 	for text, want := range map[string]string{
 		"": "is empty", "a,b\n": "no lines", "a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 fields; want 2",
-		"a,b\n1,\"2\n": "line 2, column", "\xff\xfea": "UTF-16",
+		"a,b\n1,\"2\n": "line 2, column", "a\x00,\x00": "UTF-16 without a byte-order mark",
 	} {
-		if _, err := ReadText(strings.NewReader(text), "name"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {
+		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
-	if _, err := ReadTextFile(t.TempDir()); err == nil {
+	if _, err := ReadTextFile(t.TempDir(), true); err == nil {
 		t.Error("a folder is read")
 	}
 }
 
-func FuzzReadText(f *testing.F) {
-	f.Add("file,a\nx.png, one \n")
-	f.Add("\ufefffile;a\r\n\r\nx.png;\"o;n\"\"e\"\r\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		table, err := ReadText(strings.NewReader(text), "t")
+// inUTF16 writes text as UTF-16 with a byte-order mark.
+func inUTF16(text string, little bool) string {
+	var b strings.Builder
+	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
+		low, high := byte(unit), byte(unit>>8)
+		if little {
+			b.Write([]byte{low, high})
+		} else {
+			b.Write([]byte{high, low})
+		}
+	}
+	return b.String()
+}
+
+// read reads a table of factors or of codes.
+func readTable(text string, factors bool) (*Table, error) {
+	x, err := ReadText(strings.NewReader(text), "x.csv", false)
+	if err != nil {
+		return nil, err
+	}
+	if factors {
+		return x.table(factorColumn)
+	}
+	return x.table(func(x *Text, c int) (*Column, error) { return x.Numbers(c, false) })
+}
+
+// All forms in which programs write one table are read the same.
+func TestForms(t *testing.T) {
+	const plain = "x,y\n0.5,-2\n1.25,3.5\n7,40\n"
+	want, err := readTable(plain, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	german := "x;y\r\n0,5;-2\r\n1,25;3,5\r\n7;40\r\n"
+	for name, text := range map[string]string{
+		"decimal commas": german, "decimal commas, no names": german[5:], "tabs and decimal commas": strings.ReplaceAll(german, ";", "\t"),
+		"UTF-16": inUTF16(strings.ReplaceAll(plain, ",", "\t"), true), "UTF-16, big": inUTF16(plain, false),
+		"byte-order mark": "\ufeff" + plain, "quotes": strings.ReplaceAll(plain, "-2", `"-2"`), "no names": plain[4:],
+		"index": ",x,y\n0,0.5,-2\n1,1.25,3.5\n2,7,40\n", "index read by pandas": "Unnamed: 0.1,Unnamed: 0,x,y\n0,0,0.5,-2\n1,7,1.25,3.5\n2,4,7,40\n",
+		"numbered columns": "0,1\n0.5,-2.0\n1.25,3.5\n7.0,4e1\n", "index and numbered columns": ",0,1\n4,0.5,-2\n7,1.25,3.5\n5,7,40\n",
+		"a last separator": "x,y,\n0.5,-2,\n1.25,3.5,\n7,40,\n",
+	} {
+		got, err := readTable(text, false)
+		if err != nil || got.Rows != want.Rows || got.Cols != want.Cols || !slices.Equal(got.Data, want.Data) {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
+			continue
+		}
+		left := strings.Contains(name, "index") || strings.Contains(name, "number") || strings.Contains(name, "last")
+		if left != (len(got.Notes) > 0) {
+			t.Errorf("%s: remarks %q", name, got.Notes)
+		}
+	}
+}
+
+func TestFactors(t *testing.T) {
+	nan := math.NaN()
+	for text, want := range map[string]struct {
+		data  []float64
+		words []string // of column 0
+	}{
+		"shape,size\nheart,1\nellipse,\nNA,3\nheart,null\n": {[]float64{1, 1, 0, nan, nan, 3, 1, nan}, []string{"ellipse", "heart"}},
+		"heart,1\nellipse,2\n":                              {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
+		"0,1\nheart,1\nellipse,2\n":                         {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
+		"0,1\n3,1\n2,2\n":                                   {[]float64{0, 1, 3, 1, 2, 2}, nil},
+		"\"a\nb\"\n1\n":                                     {[]float64{1}, nil},
+	} {
+		got, err := readTable(text, true)
+		if err != nil || !slices.EqualFunc(got.Data, want.data, func(a, b float64) bool { return a == b || a != a && b != b }) {
+			t.Errorf("%q: %+v, %v; want %v", text, got, err, want.data)
+			continue
+		}
+		if got.Words == nil != (want.words == nil) || want.words != nil && !slices.Equal(got.Words[0], want.words) {
+			t.Errorf("%q: words %q, want %q", text, got.Words, want.words)
+		}
+	}
+	for text, want := range map[string]string{
+		"a,b\n1,x\n2,7\n":             `x.csv: line 2, field 2 (b): "x" is a word, and 7 in line 3 a number`,
+		"day\n2024-01-31\n":           `x.csv: line 2, field 1 (day): "2024-01-31" looks like a date`,
+		"day\n31.1.2024 10:00\n":      "looks like a date",
+		"a;b\n1,5;1\n1.5;2\n":         "line 3, field 1 (a): 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
+		"a\n" + differentWords(60):    "60 different words in 60 rows",
+		"a\ninf\n":                    "line 2, field 1 (a): inf is not finite",
+		"a,,b\n1,5,2\n":               `column 2 is called ""; want a name`,
+		"a,b\n1,2\n1,2,3\n":           "line 3 has 3 fields; want 2, as line 1 has",
+		"name,v\n\"a\nb\",1\nc,2,1\n": "line 4 has 3 fields",
+	} {
+		if _, err := readTable(text, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v does not say %q", text, err, want)
+		}
+	}
+}
+
+func differentWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("w" + strings.Repeat("x", i) + "\n")
+	}
+	return b.String()
+}
+
+func TestDropCounter(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"0,0.5\n1,0.25\n2,4\n": {0.5, 0.25, 4}, "0\n1\n2\n": {0, 1, 2}, "id,x\n0,5\n1,6\n2,7\n": {0, 5, 1, 6, 2, 7}, "0,5\n1,6\n3,7\n": {0, 5, 1, 6, 3, 7},
+	} {
+		got, err := readTable(text, false)
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		if len(table.Rows) == 0 || len(table.Rows) != len(table.Lines) {
-			t.Errorf("%d rows and %d lines", len(table.Rows), len(table.Lines))
+		if got.DropCounter(); !slices.Equal(got.Data, want) || got.Cols != len(want)/3 {
+			t.Errorf("%q: %d columns, %v; want %v", text, got.Cols, got.Data, want)
 		}
-		for _, row := range table.Rows {
-			if len(row) != len(table.Names) {
-				t.Errorf("%d fields and %d names", len(row), len(table.Names))
+		if remarked := got.Rows*2 > len(got.Data) || got.Names != nil; remarked != (len(got.Notes) > 0) && text[:2] != "0\n" {
+			t.Errorf("%q: remarks %q", text, got.Notes)
+		}
+	}
+	name := t.TempDir() + "/x.npy"
+	var b bytes.Buffer
+	if err := errors.Join(npy.Write(&b, []int{3, 2}, []float64{0, .5, 1, .25, 2, 4}), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(name, "codes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.DropCounter(); got.Cols != 1 || !slices.Equal(got.Data, []float64{.5, .25, 4}) || len(got.Notes) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A first line of whole numbers from 0 is a row, unless there is one row too many.
+func TestWantRows(t *testing.T) {
+	for rows, want := range map[int][]float64{3: {0, 1, 3, 1, 2, 2}, 2: {3, 1, 2, 2}} {
+		got, err := readTable("0,1\n3,1\n2,2\n", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.WantRows(rows); got.Rows != rows || !slices.Equal(got.Data, want) || len(got.Notes) != 1 {
+			t.Errorf("%d rows: %+v; want %v", rows, got, want)
+		}
+	}
+}
+
+// A table that is read is complete, and its errors name the file.
+func FuzzReadText(f *testing.F) {
+	for _, seed := range []string{
+		"file,a\nx.png, one \n", "\ufefffile;a\r\n\r\nx.png;\"o;n\"\"e\"\r\n", ",0,1\n0,1.5,2\n", "0;1\n1,5;2\n", "a,b,\n1,,\n",
+		inUTF16("x\ty\n1,5\tNA\n", true), inUTF16("x\n1\n", false), "Unnamed: 0,x\n0,1\n", "\"", ",,\n1,2,3", "0,1\nw,2\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, named := range []bool{false, true} {
+			x, err := ReadText(strings.NewReader(text), "name", named)
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "name") {
+					t.Errorf("error %v", err)
+				}
+				continue
+			}
+			if len(x.Rows) == 0 || len(x.Rows) != len(x.Lines) || named && x.Names == nil {
+				t.Errorf("%d rows, %d lines, names %q", len(x.Rows), len(x.Lines), x.Names)
+			}
+			for _, row := range x.Rows {
+				if len(row) != len(x.Rows[0]) || x.Names != nil && len(row) != len(x.Names) {
+					t.Errorf("%d fields, %d in the first row, %d names", len(row), len(x.Rows[0]), len(x.Names))
+				}
+			}
+			m, err := x.table(factorColumn)
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "name: ") {
+					t.Errorf("error %v", err)
+				}
+				continue
+			}
+			m.WantRows(m.Rows - 1)
+			m.DropCounter()
+			if len(m.Data) != m.Rows*m.Cols || m.Cols < 1 || m.Ints != nil && len(m.Ints) != len(m.Data) || len(m.Lines) != m.Rows || m.Names != nil && len(m.Names) != m.Cols || m.Words != nil && len(m.Words) != m.Cols {
+				t.Errorf("%+v", m)
 			}
 		}
 	})

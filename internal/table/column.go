@@ -1,0 +1,158 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Column is a column of numbers, or of words as numbers of levels.
+type Column struct {
+	Values []float64 // NaN where the value is missing
+	Ints   []int64   // the same numbers exactly if all are integers, 0 where missing; else nil
+	Words  []string  // of levels 0, 1, ..., in the order of their bytes; nil: the column has numbers
+}
+
+// missing are the fields that stand for a value that is not known, in lower case.
+var missing = []string{"", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"}
+
+// Missing reports a field that stands for a value that is not known: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
+func Missing(field string) bool { return slices.Contains(missing, strings.ToLower(field)) }
+
+// fewWords is the number of different words that any column may have as levels.
+const fewWords = 50
+
+// number reads a number.
+func (t *Text) number(field string) (float64, error) {
+	if t.Comma && strings.Count(field, ",") == 1 && !strings.Contains(field, ".") {
+		field = strings.Replace(field, ",", ".", 1)
+	}
+	return strconv.ParseFloat(field, 64)
+}
+
+// Numbers reads a column of finite numbers. With gaps, values may be missing.
+func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
+	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
+	point, comma := -1, -1 // rows with one
+	for r, row := range t.Rows {
+		field := row[column]
+		if gaps && Missing(field) {
+			c.Values[r] = math.NaN()
+			continue
+		}
+		v, err := t.number(field)
+		if err == nil && v-v != 0 {
+			err = fmt.Errorf("%s is not finite; want a finite number", field)
+		} else if err != nil {
+			err = notNumber(field, err)
+		}
+		if err != nil {
+			return nil, t.errorf(r, column, "%w", err)
+		}
+		c.Values[r] = v
+		if c.Ints != nil {
+			if c.Ints[r], err = strconv.ParseInt(field, 10, 64); err != nil {
+				c.Ints = nil
+			}
+		}
+		switch {
+		case strings.Contains(field, ","):
+			comma = r
+		case strings.Contains(field, "."):
+			point = r
+		}
+		if point >= 0 && comma >= 0 {
+			return nil, t.errorf(r, column, "%s beside %s in line %d; want decimal points or decimal commas, not both, and no marks of thousands",
+				field, t.Rows[min(point, comma)][column], t.Lines[min(point, comma)])
+		}
+	}
+	return c, nil
+}
+
+// errorf is an error of a field.
+func (t *Text) errorf(row, column int, format string, args ...any) error {
+	return fmt.Errorf("%s: %s: %w", t.file, t.Place(row, column), fmt.Errorf(format, args...))
+}
+
+// Errorf is an error about a column.
+func (t *Text) Errorf(column int, format string, args ...any) error {
+	return fmt.Errorf("%s: column %q %w", t.file, t.Names[column], fmt.Errorf(format, args...))
+}
+
+// notNumber says why a field is no number.
+func notNumber(field string, err error) error {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s is too large a number", field)
+	case isDate(field):
+		return fmt.Errorf("%q is not a number and looks like a date; want numbers, such as days", field)
+	}
+	return fmt.Errorf("%q is not a number", field)
+}
+
+// isDate reports a field that begins with a date.
+func isDate(field string) bool {
+	day, _, _ := strings.Cut(strings.Replace(field, "T", " ", 1), " ")
+	return slices.ContainsFunc([]string{"2006-1-2", "2006/1/2", "2/1/2006", "1/2/2006", "2.1.2006", "2.1.06", "2/1/06", "1/2/06"}, func(layout string) bool {
+		_, err := time.Parse(layout, day)
+		return err == nil
+	})
+}
+
+// Factor reads a column of numbers or of words, in which values may be missing. Errors are dates, words beside numbers
+// unless they may be mixed, and words that hardly repeat unless they may be many.
+func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
+	words, first, number := 0, -1, -1 // how many, and rows
+	for r, row := range t.Rows {
+		switch _, err := t.number(row[column]); {
+		case Missing(row[column]):
+		case err == nil || errors.Is(err, strconv.ErrRange):
+			if number < 0 {
+				number = r
+			}
+		case isDate(row[column]) && !many:
+			return nil, t.errorf(r, column, "%q looks like a date; want numbers, such as days, or kind categorical", row[column])
+		default:
+			words++
+			if first < 0 {
+				first = r
+			}
+		}
+	}
+	switch {
+	case words == 0:
+		return t.Numbers(column, true)
+	case number >= 0 && !mixed:
+		return nil, t.errorf(first, column, "%q is a word, and %s in line %d a number; want numbers (empty where one is not known) or words in all lines, or kind categorical",
+			t.Rows[first][column], t.Rows[number][column], t.Lines[number])
+	}
+	c := t.Levels(column)
+	if n := len(c.Words); !many && n > fewWords && 2*n > words {
+		return nil, t.errorf(first, column, "the column has %d different words in %d rows, which are no levels; want columns of factors alone", n, words)
+	}
+	return c, nil
+}
+
+// Levels numbers the different fields of a column, whatever they are, in the order of their bytes.
+func (t *Text) Levels(column int) *Column {
+	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
+	for _, row := range t.Rows {
+		if !Missing(row[column]) {
+			c.Words = append(c.Words, row[column])
+		}
+	}
+	slices.Sort(c.Words)
+	c.Words = slices.Compact(c.Words)
+	for r, row := range t.Rows {
+		c.Values[r] = math.NaN()
+		if !Missing(row[column]) {
+			at, _ := slices.BinarySearch(c.Words, row[column])
+			c.Values[r], c.Ints[r] = float64(at), int64(at)
+		}
+	}
+	return c
+}

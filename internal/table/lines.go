@@ -1,0 +1,95 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// Lines reads the lines of a table of text (RFC 4180).
+type Lines struct {
+	Comma rune // between fields
+
+	name string
+	csv  *csv.Reader
+}
+
+// NewLines begins to read UTF-8, or UTF-16 with a byte-order mark. Fields are separated by commas, semicolons or tabs,
+// as in the first line. Errors start with name, and count lines and fields from 1, as editors do.
+func NewLines(r io.Reader, name string) (*Lines, error) {
+	const size = 1 << 16
+	src := bufio.NewReaderSize(r, size)
+	switch mark, _ := src.Peek(3); { // shorter in an empty file
+	case string(mark) == "\ufeff":
+		src.Discard(3) // the bytes just peeked at
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
+		src = bufio.NewReaderSize(decoder.Reader(src), size)
+	}
+	begin, _ := src.Peek(size) // shorter in a short file
+	if bytes.IndexByte(begin, 0) >= 0 {
+		return nil, fmt.Errorf("%s has zero bytes, as UTF-16 without a byte-order mark has; want UTF-8, or UTF-16 with a mark", name)
+	}
+	l := &Lines{Comma: separator(begin), name: name, csv: csv.NewReader(src)}
+	l.csv.Comma, l.csv.TrimLeadingSpace, l.csv.FieldsPerRecord, l.csv.ReuseRecord = l.Comma, l.Comma != '\t', -1, true
+	return l, nil
+}
+
+// Read returns the fields of the next line that is not empty, without spaces at both ends, until the next call; at the
+// end, io.EOF. Errors of quotes wrap a [csv.ParseError].
+func (l *Lines) Read() ([]string, error) {
+	fields, err := l.csv.Read()
+	if err == io.EOF {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	for i, f := range fields {
+		fields[i] = strings.TrimSpace(f)
+	}
+	return fields, nil
+}
+
+// Pos returns the line of a field of the last Read, and the byte in it, from 1.
+func (l *Lines) Pos(field int) (line, column int) { return l.csv.FieldPos(field) }
+
+// separator returns the most frequent separator of the first line that is not empty, outside of quotes. Commas between
+// digits are decimal commas where another separator stands beside them.
+func separator(begin []byte) rune {
+	begin = bytes.TrimLeft(begin, "\r\n")
+	count, between, quoted := map[byte]int{}, 0, false
+	digit := func(i int) bool { return i >= 0 && i < len(begin) && begin[i] >= '0' && begin[i] <= '9' }
+	for i, c := range begin {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n' || c == '\r':
+			begin = begin[:i]
+		case c == ',' && digit(i-1) && digit(i+1):
+			between++
+			fallthrough
+		default:
+			count[c]++
+		}
+		if i >= len(begin) {
+			break
+		}
+	}
+	if count[','] == between && count[';']+count['\t'] > 0 {
+		count[','] = 0
+	}
+	best := byte(',')
+	for _, c := range []byte(";\t") {
+		if count[c] > count[best] {
+			best = c
+		}
+	}
+	return rune(best)
+}
