@@ -33,15 +33,15 @@ import (
 //
 // The images need not be a full grid.
 type GridFolder struct {
-	Path     string        `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
-	Arrays   GridArrays    `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
-	Channels string        `yaml:"channels" doc:"axis of the channels: first (N x C x H x W), last (N x H x W x C), or auto: what the shape suggests"`
-	Rows     string        `yaml:"rows" doc:"axis that counts images: first, last (H x W x C x N, as MATLAB may have it), or auto: what factors and shape suggest"`
-	Scale    float64       `yaml:"scale" doc:"number that is white; 0: 255 of 8-bit integers, 65535 of unsigned 16-bit ones, 1 of floats"`
-	Round    bool          `yaml:"round" doc:"round pixels to 8 bits: large sets need no memory then"`
-	Names    []string      `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
-	Kinds    []factor.Kind `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
-	Real     bool          `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
+	Path     string      `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
+	Arrays   GridArrays  `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
+	Channels string      `yaml:"channels" doc:"axis of the channels: first (N x C x H x W), last (N x H x W x C), or auto: what the shape suggests"`
+	Rows     string      `yaml:"rows" doc:"axis that counts images: first, last (H x W x C x N, as MATLAB may have it), or auto: what factors and shape suggest"`
+	Scale    float64     `yaml:"scale" doc:"number that is white; 0: 255 of 8-bit integers, 65535 of unsigned 16-bit ones, 1 of floats"`
+	Round    bool        `yaml:"round" doc:"round pixels to 8 bits: large sets need no memory then"`
+	Names    []string    `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
+	Kinds    ColumnKinds `yaml:"kinds" doc:"kinds of the factors: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins), by name or in order; empty: all ordinal"`
+	Real     bool        `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
 }
 
 // GridArrays names the arrays of a [GridFolder]; those that are empty have the names of their keys.
@@ -137,9 +137,6 @@ func (g *GridFolder) describe() (*gridSource, *stored, error) {
 	if err == nil {
 		err = s.readFactors(d)
 	}
-	if err == nil {
-		err = g.nameFactors(d)
-	}
 	if err != nil {
 		f.Close() // nothing was written
 		return nil, nil, err
@@ -156,28 +153,41 @@ func (g *GridFolder) name() string {
 	return base
 }
 
-// nameFactors applies names and kinds.
-func (g *GridFolder) nameFactors(d *stored) error {
-	k := len(d.factors)
-	if len(g.Names) != 0 && len(g.Names) != k {
-		return config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
-	}
-	if len(g.Kinds) != 0 && len(g.Kinds) != k {
-		return config.Invalid("kinds", "has %d kinds; want one for each of the %d factors of %s", len(g.Kinds), k, g.Path)
-	}
-	for i := range d.factors {
-		f := &d.factors[i]
-		if f.Name == "" {
-			f.Name, f.Kind = fmt.Sprint("factor", i+1), factor.Ordinal
+// namesOf returns the names of k factors.
+func (g *GridFolder) namesOf(k int) ([]string, error) {
+	if len(g.Names) > 0 {
+		if len(g.Names) != k {
+			return nil, config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
 		}
-		if len(g.Names) > 0 {
-			f.Name = g.Names[i]
-		}
-		if len(g.Kinds) > 0 {
-			f.Kind = g.Kinds[i]
-		}
+		return g.Names, nil
 	}
-	return nil
+	names := make([]string, k)
+	for i := range names {
+		names[i] = fmt.Sprint("factor", i+1)
+	}
+	return names, nil
+}
+
+// nameFactors names k factors, and returns their kinds.
+func (g *GridFolder) nameFactors(d *stored, k int) ([]factor.ColumnKind, error) {
+	names, err := g.namesOf(k)
+	if err != nil {
+		return nil, err
+	}
+	given, err := g.Kinds.kindsOf(names)
+	if err != nil {
+		return nil, err
+	}
+	d.factors = make([]factor.Factor, k)
+	kinds := make([]factor.ColumnKind, k)
+	for j := range kinds {
+		kinds[j].Kind = factor.Ordinal
+		if given[j] != nil {
+			kinds[j] = *given[j]
+		}
+		d.factors[j].Name, d.factors[j].Kind = names[j], kinds[j].Kind
+	}
+	return kinds, nil
 }
 
 // gridSource is the file of a [GridFolder] while it is read.
@@ -238,10 +248,32 @@ const (
 	manyChannels   = 17
 )
 
-// channelsFirst reports whether an array of images has the shape N x C x H x W of images of equal or similar sides. One
-// row of few channels is a sequence.
-func channelsFirst(s []int) bool {
-	return s[1] <= colourChannels && min(s[2], s[3]) >= 8 && (s[1] > 1 || s[3] >= manyChannels || s[3] >= s[2])
+// channelAxis says where an array of four axes, the first of which counts images, has its channels.
+type channelAxis int
+
+const (
+	channelsLast channelAxis = iota
+	channelsFirst
+	channelsAnywhere // the shape does not say
+)
+
+// axisOfChannels reads a shape. Few channels are those of a colour, many are more than images have that are no colours. One row of few
+// channels is a sequence; a square of one colour has its channels last.
+func axisOfChannels(s []int) channelAxis {
+	first, height, width, last := s[1], s[1], s[2], s[3]
+	switch {
+	case first > colourChannels:
+		return channelsLast
+	case first == 1 && (last <= colourChannels || last < width && last < manyChannels):
+		return channelsLast
+	case first == 1 && last >= manyChannels && width == 1: // a sequence of length 1
+		return channelsLast
+	case last >= manyChannels:
+		return channelsFirst
+	case last <= colourChannels && (first == 2 || last != width && height == width):
+		return channelsLast
+	}
+	return channelsAnywhere
 }
 
 // findAxes sets the shape of the images, and the axes of the array that it comes from.
@@ -322,11 +354,9 @@ func (s *gridSource) channelsFirst() (bool, error) {
 	for _, axis := range s.axes {
 		shape = append(shape, s.images.Shape[axis])
 	}
-	if !channelsFirst(shape) {
-		return false, nil
-	}
-	if shape[3] < manyChannels {
+	axis := axisOfChannels(shape)
+	if axis == channelsAnywhere {
 		return false, fmt.Errorf("%s has shape %v, which may be images of %d or of %d channels; want channels: first or channels: last", s.images.Label, s.images.Shape, shape[1], shape[3])
 	}
-	return true, nil
+	return axis == channelsFirst, nil
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestGridFolder(t *testing.T) {
 		"images":  encode(t, []int{6, 2, 3}, ramp(36)),
 		"factors": encode(t, []int{6, 2}, []float64{10, 0, 10, 1, 10, 2, 20, 2, 20, 1, 20, 0}),
 	})
-	d := build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: []factor.Kind{factor.Ordinal, factor.Circular}})
+	d := build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: ColumnKinds{List: []string{"ordinal", "circular"}}})
 	conform(t, d)
 	if h, w, c := d.ImageShape(); h != 2 || w != 3 || c != 1 || d.Len() != 6 || d.Name() != filepath.Base(dir) {
 		t.Errorf("shape %d %d %d", h, w, c)
@@ -64,6 +65,47 @@ func TestGridFolder(t *testing.T) {
 	d.FactorsAt(3, levels)
 	if pixels[2] != float32(8)/255 || !slices.Equal(levels, []int{1, 2}) {
 		t.Errorf("pixels %v, levels %v", pixels, levels)
+	}
+}
+
+// Angles come from values: a gap moves no level, and the turn from one image to another is the difference of their angles.
+func TestGridAngles(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		values []float64
+		want   string // size, angles in turns
+	}{
+		{"circular:24", []float64{0, 1, 2, 6, 23, 12}, "6 [0 0.0417 0.0833 0.25 0.5 0.958]"},
+		{"circular:360", []float64{0, 360, -90, 270, 90, 450}, "3 [0 0.25 0.75]"},
+		{"circular:360", []float64{60, 0, 120, 180, 240, 300}, "6 []"},
+		{"angular", []float64{3, 4, 5, 3, 4, 5}, "3 []"},
+	} {
+		set := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{6, 1, 1}, ramp(6)), "factors": encode(t, []int{6}, c.values)}), Kinds: ColumnKinds{List: []string{c.kind}}}
+		d := build(t, set)
+		conform(t, d)
+		f := d.Factors()[0]
+		turns := []string{}
+		for _, a := range f.Angles {
+			turns = append(turns, fmt.Sprintf("%.3g", a/(2*math.Pi)))
+		}
+		if got := fmt.Sprint(f.Size, " ", turns); got != c.want || f.Kind != factor.Circular {
+			t.Errorf("%s %v: %s %v, want %s", c.kind, c.values, got, f.Kind, c.want)
+		}
+		s := split(t, &Pairs{Count: 3}, d)
+		level := make([]int, 1)
+		for g, group := range s.Groups {
+			from := 0.0
+			for m, i := range group {
+				d.FactorsAt(i, level)
+				if m == 0 {
+					from = f.Angle(level[0])
+				}
+				turn := float64(s.Transformations[g][m])
+				if off := math.Remainder(turn-f.Angle(level[0])+from, 2*math.Pi); math.Abs(off) > 1e-6 {
+					t.Errorf("%s %v: group %v turns by %v", c.kind, c.values, group, turn)
+				}
+			}
+		}
 	}
 }
 
@@ -135,6 +177,12 @@ func TestGridErrors(t *testing.T) {
 		{"image shape", map[string][]byte{"images": encode(t, []int{8}, ramp(8))}, GridFolder{}, "images.npy has shape [8]; want N x H x W"},
 		{"channels first", map[string][]byte{"images": encode(t, []int{2, 3, 8, 9}, make([]uint8, 432))}, GridFolder{},
 			"images.npy has shape [2 3 8 9], which may be images of 3 or of 9 channels; want channels: first or channels: last"},
+		{"small, channels first", map[string][]byte{"images": encode(t, []int{20, 3, 6, 7}, make([]uint8, 2520))}, GridFolder{}, "which may be images of 3 or of 7 channels; want channels: first or channels: last"},
+		{"either", map[string][]byte{"images": encode(t, []int{2, 3, 8, 3}, make([]uint8, 144))}, GridFolder{}, "which may be images of 3 or of 3 channels"},
+		{"grey or a sequence", map[string][]byte{"images": encode(t, []int{2, 1, 6, 7}, make([]uint8, 84))}, GridFolder{}, "which may be images of 1 or of 7 channels"},
+		{"a gap in a circle", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []int64{0, 15, 45, 60})}, GridFolder{Kinds: ColumnKinds{List: []string{"circular"}}},
+			"factors.npy ([4]): column 0: the circular values 0, 15, 45, 60 are not evenly spaced; want their period, such as circular:360"},
+		{"unknown kind", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []int64{0, 1, 2, 3})}, GridFolder{Kinds: ColumnKinds{List: []string{"round"}}}, `kinds: unknown kind "round"`},
 		{"real pixels", map[string][]byte{"images": images, "factors": factors}, GridFolder{Real: true}, "holds uint8, which are pixels; want floats, or real: false"},
 		{"real NaN", map[string][]byte{"images": encode(t, []int{2, 2}, []float32{-3, 4, 0, float32(math.Inf(1))}), "factors": encode(t, []int{2}, []int64{0, 1})}, GridFolder{Real: true},
 			"image 1 has a number +Inf; want finite numbers"},
@@ -160,7 +208,7 @@ func TestGridErrors(t *testing.T) {
 		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
 		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
 		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 names; want one for each of the 2 factors"},
-		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: []factor.Kind{factor.Circular}}, "kinds: has 1 kinds"},
+		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: ColumnKinds{List: []string{"circular"}}}, "kinds: has 1 kinds"},
 		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
 		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
@@ -32,6 +33,9 @@ func (s *gridSource) readFactors(d *stored) error {
 	case err != nil:
 		return err
 	case a == nil:
+		if len(s.Names) > 0 {
+			return config.Invalid("names", "there are no factors in %s; want none, or arrays: {factors: NAME}", s.Path)
+		}
 		return d.setFactors(nil, nil)
 	}
 	return s.readTable(d, a, sizes)
@@ -64,7 +68,11 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 	if err != nil {
 		return err
 	}
-	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
+	kinds, err := s.nameFactors(d, k)
+	if err != nil {
+		return err
+	}
+	d.levels = make([]int32, d.n*k)
 	column := make([]float64, d.n)
 	for j := range k {
 		for i := range column {
@@ -76,7 +84,7 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 		if sizes != nil {
 			size = sizes[j]
 		}
-		if err := d.setLevels(j, column, size); err != nil {
+		if err := d.setLevels(j, column, kinds[j], size); err != nil {
 			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
 		}
 	}
@@ -88,9 +96,12 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 }
 
 // setLevels turns a column of values into levels, NaN into unknown ones; size 0 means that sizes do not say.
-func (d *stored) setLevels(j int, column []float64, size int) error {
+func (d *stored) setLevels(j int, column []float64, kind factor.ColumnKind, size int) error {
 	k := len(d.factors)
 	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
+	if kind.Continuous || kind.Period > 0 && kind.Period != float64(size) {
+		size = 0
+	}
 	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
 		d.factors[j].Size = size
 		for i, v := range column {
@@ -103,24 +114,16 @@ func (d *stored) setLevels(j int, column []float64, size int) error {
 	if len(known) == 0 {
 		return errors.New("all numbers are NaN; want known levels")
 	}
-	slices.Sort(known)
-	values := slices.Compact(known)
-	if size > 0 && len(values) != size {
-		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", len(values), values[0], values[len(values)-1], size-1, size)
+	f, levels, err := factorOf(d.factors[j].Name, column, &kind, defaultBins)
+	if err != nil {
+		return err
 	}
-	identity := true
-	for l, v := range values {
-		identity = identity && v == float64(l)
+	if size > 0 && f.Size != size {
+		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", f.Size, f.Value(0), f.Value(f.Size-1), size-1, size)
 	}
-	d.factors[j].Size = len(values)
-	if !identity {
-		d.factors[j].Values = values
-	}
-	for i, v := range column {
-		if d.levels[i*k+j] = Unknown; !math.IsNaN(v) {
-			l, _ := slices.BinarySearch(values, v)
-			d.levels[i*k+j] = int32(l)
-		}
+	d.factors[j] = f
+	for i, l := range levels {
+		d.levels[i*k+j] = l
 	}
 	return nil
 }
@@ -138,11 +141,17 @@ func (s *gridSource) fullGrid(d *stored, sizes []int) error {
 	if product != d.n {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.n, s.images.Label, sizes)
 	}
-	grid := make(factor.Grid, len(sizes))
-	for j, s := range sizes {
-		grid[j].Size = s
+	kinds, err := s.nameFactors(d, len(sizes))
+	if err != nil {
+		return err
 	}
-	d.factors, d.levels = grid, make([]int32, d.n*len(grid))
+	grid := factor.Grid(d.factors)
+	for j, size := range sizes {
+		if grid[j].Size = size; kinds[j].Period > 0 && kinds[j].Period != float64(size) {
+			return config.Invalid("kinds", "factor %s has %d levels, evenly spaced, and the period %v; want circular, or an array of factors", grid[j].Name, size, kinds[j].Period)
+		}
+	}
+	d.levels = make([]int32, d.n*len(grid))
 	at := make([]int, len(grid))
 	for i := range d.n {
 		grid.At(i, at)

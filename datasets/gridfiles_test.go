@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
@@ -178,7 +177,7 @@ func TestGridUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := (&GridFolder{Path: dir, Kinds: []factor.Kind{factor.Ordinal, factor.Circular}}).Build(0)
+	d, err := (&GridFolder{Path: dir, Kinds: ColumnKinds{List: []string{"ordinal", "circular"}}}).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
 )
 
 type settings struct {
@@ -48,7 +47,7 @@ func TestConfig(t *testing.T) {
 	if text, err = config.Encode(s); err != nil || !strings.Contains(string(text), "supervision: none") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds[1] != factor.Ordinal {
+	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds.List[1] != "ordinal" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -60,7 +59,7 @@ func TestConfigErrors(t *testing.T) {
 		"dataset: {square: {size: 16}}":          "less than size", // side is 16 by default
 		"dataset: {square: {side: 64}}":          "want 1 to 63",
 		"dataset: grid":                          "path",
-		"dataset: {grid: {path: x, kinds: [r]}}": `unknown factor kind "r"`,
+		"dataset: {grid: {path: x, kinds: [r]}}": `unknown kind "r"`,
 		"supervision: {pairs: {count: -1}}":      "-1 is negative",
 		"supervision: {paths: {step: 0}}":        "want 1 or more",
 		"supervision: pears":                     `did you mean "pairs"?`,
