@@ -48,7 +48,7 @@ func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 			at = len(l.Factors)
 			l.Factors = append(l.Factors, f)
 		}
-		if g := l.Factors[at]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) {
+		if g := l.Factors[at]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) || !slices.Equal(g.Angles, f.Angles) {
 			return nil, fmt.Errorf("factor %q is %v with %d levels in one place and %v with %d levels in another; want different names for different factors",
 				f.Name, g.Kind, g.Size, f.Kind, f.Size)
 		}

@@ -2,71 +2,174 @@ package datasets
 
 import (
 	"fmt"
-	"strings"
+	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/table"
 )
 
 // readFile reads labels from the file into a table, and returns its columns.
 func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]factor.Factor, error) {
-	r, err := npy.Open(f.File)
+	t, err := f.readTable(d)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	if dims := len(r.Shape); dims < 1 || dims > 2 || r.Rows() != d.Len() || r.RowLen() < 1 {
-		return nil, fmt.Errorf("%s has shape %v; want %d or %d x m, a row for each image of dataset %s", f.File, r.Shape, d.Len(), d.Len(), d.Name())
-	}
-	if !strings.Contains(r.DType, "int") && r.DType != "bool" {
-		return nil, fmt.Errorf("%s (%v) holds %s; want integers, negative where a label is not known", f.File, r.Shape, r.DType)
-	}
-	l.set, l.width = nil, r.RowLen()
-	l.table = make([]int32, r.Rows()*l.width)
-	columns, err := f.columns(l.width)
+	columns, kinds, err := f.columns(t)
 	if err != nil {
 		return nil, err
 	}
-	row := make([]float64, l.width)
-	for i := range r.Rows() {
-		if err := npy.Read(r, row); err != nil {
-			return nil, err
+	l.set, l.width, l.table, l.Notes = nil, t.Cols, make([]int32, len(t.Data)), t.Notes
+	for c := range columns {
+		own := slices.IndexFunc(d.Factors(), func(of factor.Factor) bool {
+			return of.Name == columns[c].Name && of.Kind == factor.Circular && of.Angles == nil
+		})
+		x := labelColumn{table: t, column: c, kind: kinds[c]}
+		if own >= 0 {
+			x.turn = d.Factors()[own].Size
 		}
-		for c, v := range row {
-			if v >= maxLabel {
-				return nil, fmt.Errorf("%s (%v): row %d, column %d is %.0f; want less than %d", f.File, r.Shape, i, c, v, maxLabel)
-			}
-			label := max(int32(max(v, Unknown)), Unknown)
-			l.table[i*l.width+c] = label
-			columns[c].Size = max(columns[c].Size, int(label)+1)
+		of, levels, err := x.levels()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.File, err)
 		}
-	}
-	for c, column := range columns {
-		if column.Size == 0 {
-			return nil, fmt.Errorf("%s (%v): column %d holds no label, only negative numbers; want some from 0 on", f.File, r.Shape, c)
+		of.Name = columns[c].Name
+		columns[c] = of
+		for i, level := range levels {
+			l.table[i*l.width+c] = level
+		}
+		if t.Words != nil && t.Words[c] != nil {
+			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, numberedWords(t.Words[c])))
 		}
 	}
 	return columns, nil
 }
 
-// columns returns the factors of the file's m columns, without sizes.
-func (f *FactorLabels) columns(m int) ([]factor.Factor, error) {
-	if len(f.Names) != 0 && len(f.Names) != m {
-		return nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(f.Names), m, f.File)
+// readTable reads the file, a row for each image.
+func (f *FactorLabels) readTable(d Dataset) (*table.Table, error) {
+	rows, cols, err := table.Size(f.File, "labels")
+	if err != nil {
+		return nil, err
 	}
-	if len(f.Kinds) != 0 && len(f.Kinds) != m {
-		return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d columns of %s", len(f.Kinds), m, f.File)
+	const want = "%s has %d rows of %d numbers; want a row for each of the %d images of dataset %s"
+	if rows >= 0 && (rows != d.Len() || cols < 1) { // before it is read
+		return nil, fmt.Errorf(want, f.File, rows, cols, d.Len(), d.Name())
 	}
-	columns := make([]factor.Factor, m)
+	t, err := table.ReadFactors(f.File, "labels")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Known(); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.File, err)
+	}
+	if t.WantRows(d.Len()); t.Rows != d.Len() {
+		return nil, fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+	}
+	if n := max(len(f.Names), len(f.Kinds.List)); n != t.Cols {
+		t.DropCounter()
+	}
+	return t, nil
+}
+
+// columns returns the factors of the file's columns, without levels, and their kinds.
+func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.ColumnKind, error) {
+	names := f.Names
+	if len(names) == 0 {
+		names = t.Names
+	}
+	for c := len(names); len(f.Names) == 0 && t.Names == nil && c < t.Cols; c++ {
+		names = append(names, fmt.Sprint("label", c))
+	}
+	if len(names) != t.Cols {
+		return nil, nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(names), t.Cols, f.File)
+	}
+	if err := distinct("names", names); err != nil {
+		return nil, nil, err
+	}
+	given, err := f.Kinds.kindsOf(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, kinds := make([]factor.Factor, t.Cols), make([]factor.ColumnKind, t.Cols)
 	for c := range columns {
-		columns[c] = factor.Factor{Name: fmt.Sprint("label", c), Kind: factor.Categorical}
-		if len(f.Names) > 0 {
-			columns[c].Name = f.Names[c]
-		}
-		if len(f.Kinds) > 0 {
-			columns[c].Kind = f.Kinds[c]
+		columns[c].Name, kinds[c].Kind = names[c], factor.Categorical
+		if given[c] != nil {
+			kinds[c] = *given[c]
 		}
 	}
-	return columns, nil
+	return columns, kinds, nil
+}
+
+// labelColumn is a column of labels.
+type labelColumn struct {
+	table  *table.Table
+	column int
+	kind   factor.ColumnKind
+	turn   int // levels of the data set's own circular factor of the name; 0: it has none
+}
+
+// levels returns the factor of the labels, and their levels. Whole numbers are levels by themselves, where the kind is no measure: negative
+// ones are not known.
+func (x *labelColumn) levels() (factor.Factor, []int32, error) {
+	measured := x.kind.Continuous || x.kind.Period > 0
+	numbers, least, most := make([]float64, x.table.Rows), math.Inf(1), math.Inf(-1)
+	for i := range numbers {
+		v := x.table.Data[i*x.table.Cols+x.column]
+		switch {
+		case measured && v == -1 && !x.negative():
+			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
+		case measured:
+		case v != math.Trunc(v): // and not NaN
+			if v == v {
+				return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
+			}
+		case v >= maxLabel:
+			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
+		case v < 0:
+			v = math.NaN()
+		}
+		if numbers[i] = v; v == v {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	switch {
+	case least > most:
+		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
+	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
+		of, levels, err := factorOf("", numbers, &x.kind, defaultBins)
+		if err != nil {
+			err = fmt.Errorf("column %d: %w", x.column, err)
+		}
+		return of, levels, err
+	}
+	of, levels := factor.Factor{Kind: x.kind.Kind, Size: int(most) + 1}, make([]int32, len(numbers))
+	if of.Kind == factor.Circular {
+		of.Size = x.turn
+	}
+	for i, v := range numbers {
+		if levels[i] = Unknown; v == v {
+			levels[i] = int32(v)
+		}
+	}
+	if of.Kind == factor.Ordinal && least > 0 { // the range of the labels is [0, 1], whichever number names its beginning
+		for l := range of.Size {
+			of.Values = append(of.Values, max(float64(l), least))
+		}
+	}
+	return of, levels, nil
+}
+
+// negative reports a number below -1, which is no unknown label.
+func (x *labelColumn) negative() bool {
+	for i := x.column; i < len(x.table.Data); i += x.table.Cols {
+		if v := x.table.Data[i]; v < 0 && v != -1 {
+			return true
+		}
+	}
+	return false
+}
+
+// errorf is an error about a label.
+func (x *labelColumn) errorf(row int, format string, args ...any) error {
+	return fmt.Errorf("%s is %w", x.table.Place(row, x.column), fmt.Errorf(format, args...))
 }

@@ -183,12 +183,12 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 // With a file, its integers are the labels in place of the factors' levels. With the same seed, the
 // labelled images of a smaller fraction are a subset of those of a larger one.
 type FactorLabels struct {
-	Fraction float64       `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
-	Share    float64       `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
-	Factors  []string      `yaml:"factors" doc:"factors with labels; empty: all"`
-	File     string        `yaml:"file" doc:"your own labels: an .npy array of integers, N or N x m, negative where unknown; empty: the factors of the data set"`
-	Names    []string      `yaml:"names" doc:"names of the columns of the file; empty: label0, label1, ..."`
-	Kinds    []factor.Kind `yaml:"kinds" doc:"kind of every column of the file; empty: all categorical"`
+	Fraction float64     `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
+	Share    float64     `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
+	Factors  []string    `yaml:"factors" doc:"factors with labels; empty: all"`
+	File     string      `yaml:"file" doc:"your own labels: a table (.npy, .npz, .csv) of N rows, of whole numbers, negative, empty or NaN where unknown, or of words; empty: the factors of the data set"`
+	Names    []string    `yaml:"names" doc:"names of the columns of the file; empty: those of its first line, or label0, label1, ..."`
+	Kinds    ColumnKinds `yaml:"kinds" doc:"kinds of the columns of the file: ordinal, circular (evenly spaced), circular:360 (degrees, also real and negative ones), categorical or continuous (20 bins), by name or in order; empty: all categorical"`
 }
 
 // Validate checks the settings.
@@ -199,7 +199,7 @@ func (f *FactorLabels) Validate() error {
 	if f.File == "" && len(f.Names) > 0 {
 		return config.Invalid("names", "they name the columns of a file, and there is no file")
 	}
-	if f.File == "" && len(f.Kinds) > 0 {
+	if f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0 {
 		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
 	}
 	if err := distinct("names", f.Names); err != nil {

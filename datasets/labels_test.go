@@ -93,7 +93,7 @@ func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
 func TestLabelFile(t *testing.T) {
 	d := toyOf(ordinal("x", 6))
 	path := labelFile(t, []int{6, 2}, int16(0), -1, 1, 4, 2, -300, 0, 0, -1, -1, 1, 2)
-	s := split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: []factor.Kind{factor.Categorical, factor.Ordinal}}, d)
+	s := split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: ColumnKinds{List: []string{"categorical", "ordinal"}}}, d)
 	known := s.Known
 	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 5}) || known.Share != 0.25 || len(s.Unlabelled) != 6 {
 		t.Errorf("images %v, share %v", known.Images, known.Share)
@@ -133,18 +133,18 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, Share: 1}, "share: 1 is out of range"},
 		{&FactorLabels{Fraction: 1, Share: -1}, "share: -1 is out of range"},
 		{&FactorLabels{Fraction: 1, Names: []string{"a"}}, "names: they name the columns of a file"},
-		{&FactorLabels{Fraction: 1, Kinds: []factor.Kind{factor.Ordinal}}, "kinds: they belong"},
+		{&FactorLabels{Fraction: 1, Kinds: ColumnKinds{List: []string{"ordinal"}}}, "kinds: they belong"},
 		{&FactorLabels{Fraction: 1, Factors: []string{"x", "x"}}, `factors: name 1, "x", is empty or repeated`},
 		{&FactorLabels{Fraction: 1, Factors: []string{"z"}}, `labels: factors[0]: there is no factor "z"`},
 		{&FactorLabels{Fraction: 1, File: "nothing.npy"}, "nothing.npy"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has shape [5]; want 6 or 6 x m, a row for each image of dataset toy"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 1, 1}, 0, 1, 2, 3, 4, 5)}, "labels.npy has shape [6 1 1]"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 0}, []int{}...)}, "labels.npy has shape [6 0]"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.0, 1, 2, 3, 4, 5)}, "labels.npy ([6]) holds float64; want integers"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, 0, 1, 1, 2, 2, 3, 1<<24, 4, 4, 5, 5)}, "labels.npy ([6 2]): row 3, column 1 is 16777216; want less than 16777216"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 3, -4, 4, -1, 5, -1)}, "labels.npy ([6 2]): column 1 holds no label"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has 5 rows of 1 numbers; want a row for each of the 6 images of dataset toy"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 1, 1}, 0, 1, 2, 3, 4, 5)}, "labels.npy: the array has shape [6 1 1]; want two dimensions"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 0}, []int{}...)}, "labels.npy has 6 rows of 0 numbers"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.5, 1, 2, 3, 4, 5)}, "labels.npy: row 0, column 0 is 0.5; want whole numbers, negative where a label is not known, or kind circular:PERIOD"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, 0, 1, 1, 2, 2, 2, 1<<24, 4, 4, 5, 5)}, "labels.npy: row 3, column 1 is 16777216; want less than 16777216"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 2, -4, 4, -1, 5, -1)}, "labels.npy: column 1 holds no label"},
 		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
-		{&FactorLabels{Fraction: 1, Kinds: []factor.Kind{0, 0}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
+		{&FactorLabels{Fraction: 1, Kinds: ColumnKinds{List: []string{"circular", "circular"}}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
 		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
 		{&Similarity{Count: 1}, "share: 0 leaves no room"},
 		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range"},
@@ -275,4 +275,73 @@ func ExampleFactorLabels() {
 	// [1 7 10 8 6 10 13 8] [-1 -1 -1 -1 2 2 2 0 1 2 2 2 3 1 2 0]
 	// [6 12 4 0 6 8 13 10] [1 2 -1 -1 -1 -1 -1 -1 1 2 2 0 3 1 2 2]
 	// [2 5 11 9 6 13 8 10] [-1 -1 -1 -1 -1 -1 -1 -1 1 2 3 1 2 0 2 2]
+}
+
+// Which whole numbers name the levels of an ordinal factor is of no account: the least is 0, and the largest 1.
+func TestLabelsFromOne(t *testing.T) {
+	d := toyOf(ordinal("x", 6))
+	for name, data := range map[string][]int{"from 0": {0, 1, 3, 2, -1, 3}, "from 1": {1, 2, 4, 3, -1, 4}, "tens": {10, 20, 40, 30, -1, 40}} {
+		known := split(t, &FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, data...), Kinds: ColumnKinds{List: []string{"ordinal"}}}, d).Known
+		var scaled []float64
+		level := make([]int32, 1)
+		for i := range 6 {
+			if known.At(i, level); level[0] >= 0 {
+				scaled = append(scaled, known.Factors[0].Scaled(int(level[0])))
+			}
+		}
+		for i, want := range []float64{0, 1. / 3, 1, 2. / 3, 1} {
+			if math.Abs(scaled[i]-want) > 1e-12 {
+				t.Errorf("%s: %v", name, scaled)
+				break
+			}
+		}
+	}
+}
+
+// Labels come from tables of text too, as words, numbers from pandas and angles.
+func TestLabelTables(t *testing.T) {
+	d := toyOf(ordinal("x", 4), ordinal("y", 1))
+	for _, c := range []struct {
+		name, text, kind string
+		want             string // name, size, levels, angles in turns
+	}{
+		{"words and an index", ",shape\n0,heart\n1,ellipse\n2,NA\n3,heart\n", "", "shape 2 [1 0 -1 1] []"},
+		{"pandas, a missing one", "size\n0.0\n1.0\n\"\"\n2.0\n", "ordinal", "size 3 [0 1 -1 2] []"},
+		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 2 [0 0 1 1] [0 0.75]"},
+		{"real degrees", "a;\n0;\n22,5;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0625 0.75]"},
+		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 3 [0 2 1 0] [0 0.25 0.75]"},
+	} {
+		path := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := &FactorLabels{Fraction: 1, File: path}
+		if c.kind != "" {
+			s.Kinds.List = []string{c.kind}
+		}
+		known := split(t, s, d).Known
+		f, level, levels, turns := known.Factors[0], make([]int32, 1), []int32{}, []float64{}
+		for i := range 4 {
+			known.At(i, level)
+			levels = append(levels, level[0])
+		}
+		for _, a := range f.Angles {
+			turns = append(turns, a/(2*math.Pi))
+		}
+		if got := fmt.Sprint(f.Name, f.Size, " ", levels, " ", turns); got != strings.Replace(c.want, " ", "", 1) && got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 numbers; want a row for each of the 4 images",
+		"a\n0\nx\n1\n2\n": `line 3, field 1 (a): "x" is a word, and 0 in line 2 a number`,
+	} {
+		path := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&FactorLabels{Fraction: 1, File: path, Kinds: ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
 }

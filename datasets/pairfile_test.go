@@ -49,15 +49,15 @@ func TestPairFile(t *testing.T) {
 func TestPairFileMistakes(t *testing.T) {
 	d := ordinals(4, 3)
 	for want, text := range map[string]string{
-		"p.csv: line 3, column 1 is 12; want an image of dataset toy, 0 to 11": "a,b\n0,11\n3,12\n",
-		"line 2, column 0 is -1; want":                                         "0,11\n-1,2\n",
-		"line 5, column 0 is 1.5; want":                                        "0,1\n\n\n2,3\n1.5,2\n",
-		"has 1 rows of 3 numbers; want at most":                                "0,1,2\n",
-		"line 2 has 1 fields; want 2":                                          "0,1\n3\n",
-		`line 2, field 2: "x" is not a number`:                                 "0,1\n3,x\n",
-		"there are no numbers in it":                                           "a,b\n",
-		"is too large a number":                                                "0,1\n1e999,2\n",
-		"column 1 is NaN; want an image":                                       "0,NaN\n",
+		"p.csv: line 3, column 1 (b) is 12; want an image of dataset toy, 0 to 11": "a,b\n0,11\n3,12\n",
+		"line 2, column 0 is -1; want":                                             "0,11\n-1,2\n",
+		"line 5, column 0 is 1.5; want":                                            "0,1\n\n\n2,3\n1.5,2\n",
+		"has 1 rows of 3 numbers; want at most":                                    "0,1,2\n",
+		"line 2 has 1 fields; want 2":                                              "0,1\n3\n",
+		`line 2, field 2: "x" is not a number`:                                     "0,1\n3,x\n",
+		"names of columns and no lines below":                                      "a,b\n",
+		"is too large a number":                                                    "0,1\n1e999,2\n",
+		"NaN is not finite":                                                        "0,NaN\n",
 	} {
 		if _, err := pairFile(t, "p.csv", text).Split(d, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

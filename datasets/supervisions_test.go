@@ -241,7 +241,7 @@ func TestJoinErrors(t *testing.T) {
 	many, wrong := make([]uint8, d.Len()), make([]uint8, d.Len())
 	many[0], wrong[0] = 200, uint8(first.Size-1) // of 201 levels, and of as many as the factor
 	file := func(levels []uint8) *FactorLabels {
-		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: []factor.Kind{first.Kind}}
+		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: ColumnKinds{List: []string{first.Kind.String()}}}
 	}
 	for want, s := range map[string]several{
 		"the shares add up to 1.1":           {&FactorLabels{Fraction: 0.5, Share: 0.6}, &Similarity{Count: 3, Share: 0.5}},
