@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
 )
@@ -21,28 +19,11 @@ type ColumnType struct {
 	Period     float64 // circular: values are angles, Period to a full turn; 0: levels are evenly spaced
 }
 
-var columnTypes = map[string]ColumnType{
-	"ordinal":  {Kind: factor.Ordinal},
-	"circular": {Kind: factor.Circular}, "angular": {Kind: factor.Circular},
-	"categorical": {Kind: factor.Categorical}, "discrete": {Kind: factor.Categorical},
-	"continuous": {Kind: factor.Ordinal, Continuous: true},
-}
-
 // ParseColumnType reads ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are
 // synonyms of circular and categorical. Any other text is an error.
 func ParseColumnType(text string) (ColumnType, error) {
-	name, period, periodic := strings.Cut(text, ":")
-	t, ok := columnTypes[name]
-	if !ok {
-		return t, fmt.Errorf("unknown kind %q; want ordinal, circular, categorical or continuous", name)
-	}
-	if periodic {
-		var err error
-		if t.Period, err = strconv.ParseFloat(period, 64); err != nil || t.Kind != factor.Circular || !(t.Period > 0) || math.IsInf(t.Period, 0) {
-			return t, fmt.Errorf("%q has the period %q; want circular and a positive number, such as circular:360", name, period)
-		}
-	}
-	return t, nil
+	k, err := factor.ParseColumnKind(text)
+	return ColumnType{Kind: k.Kind, Continuous: k.Continuous, Period: k.Period}, err
 }
 
 // Column is a named factor as numbers, one for each row of the codes.
@@ -54,15 +35,17 @@ type Column struct {
 }
 
 // SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
-// ascending; those of a continuous one are bins of equal width, as many as bins says (0: [DefaultBins]). Values that are
-// NaN are unknown levels; a column of these alone is a factor of one level. Errors: an empty or repeated name, a number of
-// values other than that of the rows, infinite values, and bins out of range.
+// ascending; those of a continuous one are bins of equal width, as many as bins says (0: [DefaultBins]). Angles with a
+// period are taken modulo the period; where few rows share an angle, metrics of levels get as many equal arcs in place
+// of the angles. Values that are NaN are unknown levels; a column of these alone is a factor of one level. Errors: an
+// empty or repeated name, a number of values other than that of the rows, infinite values, circular values without a
+// period that are not evenly spaced, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
 		bins = DefaultBins
 	}
 	n, k := in.Codes.Rows, len(columns)
-	in.Levels, in.Factors, in.Exact = make([]int, n*k), make([]factor.Factor, k), nil
+	in.Levels, in.Factors, in.Exact, in.arcs = make([]int, n*k), make([]factor.Factor, k), nil, max(bins, 1)
 	for j, c := range columns {
 		f := &in.Factors[j]
 		f.Name = c.Name
@@ -100,10 +83,15 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 				in.Exact[j][i] = c.Values[at]
 			}
 		}
-		if kind.Period > 0 {
-			levels, distinct, f.Angles = periodic(c.Values, levels, distinct, kind.Period)
-		}
 		f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
+		if kind.Kind == factor.Circular {
+			name := f.Name
+			var err error
+			if *f, levels, err = circle(c.Values, kind.Period); err != nil {
+				return fmt.Errorf("factor %s: %w", name, err)
+			}
+			f.Name = name
+		}
 		in.setLevels(j, rows, levels)
 	}
 	return nil
@@ -166,37 +154,23 @@ func number[T int64 | float64](values []T) (levels []int, distinct []T) {
 // maxPeriod is the largest whole period whose steps are all levels.
 const maxPeriod = 1 << 16
 
-// periodic returns the levels of a circular factor whose values are angles, period to a full turn. If period and values
-// are whole numbers, the levels are 0 to period-1, also those without rows. Other values get Angles, in radians.
-func periodic(values []float64, levels []int, distinct []float64, period float64) ([]int, []float64, []float64) {
+// circle returns the circular factor of values. If period and values are whole numbers, its levels are 0 to period-1,
+// also those without rows.
+func circle(values []float64, period float64) (factor.Factor, []int, error) {
+	f, levels, err := factor.ColumnKind{Kind: factor.Circular, Period: period}.Levels(values)
+	if err != nil || period == 0 {
+		return f, levels, err
+	}
 	whole := func(v float64) bool { return v == math.Trunc(v) }
-	if whole(period) && period <= maxPeriod && !slices.ContainsFunc(values, func(v float64) bool { return !whole(v) }) {
-		all := make([]float64, int(period))
-		for l := range all {
-			all[l] = float64(l)
-		}
-		levels = slices.Clone(levels)
-		for i, v := range values {
-			levels[i] = int(math.Mod(math.Mod(v, period)+period, period))
-		}
-		return levels, all, nil
+	if !whole(period) || period > maxPeriod || slices.ContainsFunc(f.Values, func(v float64) bool { return !whole(v) }) {
+		return f, levels, nil
 	}
-	angles := make([]float64, len(distinct))
-	for l, v := range distinct {
-		angles[l] = 2 * math.Pi * math.Mod(v, period) / period
+	for i, l := range levels {
+		levels[i] = int(f.Values[l])
 	}
-	return levels, distinct, angles
-}
-
-// Even reports whether the values of a factor's levels are equally spaced, to a hundredth of a step.
-func Even(f factor.Factor) bool {
-	values := f.Values
-	n := len(values)
-	step := (values[n-1] - values[0]) / float64(max(n-1, 1))
-	for i, v := range values {
-		if math.Abs(v-values[0]-float64(i)*step) > 0.01*step {
-			return false
-		}
+	f = factor.Factor{Kind: f.Kind, Size: int(period), Values: make([]float64, int(period))}
+	for l := range f.Values {
+		f.Values[l] = float64(l)
 	}
-	return true
+	return f, levels, nil
 }

@@ -1,13 +1,16 @@
 package metrics_test
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func ExampleInput_SetFactors() {
@@ -59,6 +62,7 @@ func TestSetFactors(t *testing.T) {
 		"many numbers":             {metrics.Column{Values: []float64{0, 0.25, 1}, Type: found}, 2, "ordinal [0.25 0.75] [0 0 1] exact true"},
 		"continuous":               {metrics.Column{Values: []float64{0, 1, 4}, Type: metrics.ColumnType{Continuous: true}}, 4, "ordinal [0.5 1.5 3.5] [0 1 2] exact true"},
 		"large whole numbers":      {metrics.Column{Values: []float64{1 << 60, 1 << 60}, Ints: []int64{1<<60 + 1, 1 << 60}, Type: found}, 2, "ordinal [1.152921504606847e+18 1.152921504606847e+18] [1 0] exact false"},
+		"two angles, not four":     {metrics.Column{Values: []float64{0, 4.5, -1.5, 3}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4.5}}, 2, "circular [0 3] [0 0 1 1] exact false"},
 		"levels of a whole circle": {metrics.Column{Values: []float64{-1, 5, 3}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4}}, 2, "circular [0 1 2 3] [3 1 3] exact false"},
 	} {
 		c.column.Name = "f"
@@ -70,7 +74,7 @@ func TestSetFactors(t *testing.T) {
 		}
 	}
 	f := set(metrics.Column{Name: "angle", Values: []float64{0.5, -0.25, 3.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 2}}, 0).Factors[0]
-	for l, want := range []float64{-math.Pi / 4, math.Pi / 2, 3 * math.Pi / 2} {
+	for l, want := range []float64{math.Pi / 2, 3 * math.Pi / 2, 7 * math.Pi / 4} {
 		if math.Abs(f.Angles[l]-want) > 1e-12 {
 			t.Errorf("level %d has the angle %v, want %v", l, f.Angles[l], want)
 		}
@@ -86,8 +90,45 @@ func TestSetFactors(t *testing.T) {
 			t.Errorf("error %v, want one that says %s", err, want)
 		}
 	}
-	if !metrics.Even(factor.Factor{Values: []float64{1, 3, 5.001}}) || metrics.Even(factor.Factor{Values: []float64{1, 3, 6}}) {
-		t.Error("values that are evenly spaced, or not, are not told apart")
+	in := &metrics.Input{Codes: metrics.Matrix{Rows: 3}}
+	err := in.SetFactors([]metrics.Column{{Name: "a", Values: []float64{0, 1, 5}, Type: metrics.ColumnType{Kind: factor.Circular}}}, 0)
+	if err == nil || !strings.Contains(err.Error(), "factor a: the circular values 0, 1, 5 are not evenly spaced; want their period") {
+		t.Errorf("a gap in a circle without a period: %v", err)
+	}
+}
+
+// Random codes say nothing of angles, although no two rows share one: levels are arcs. Metrics of angles take them exactly.
+func TestArcs(t *testing.T) {
+	const n = 500
+	s := rng.New(3, "arcs")
+	in := &metrics.Input{Codes: metrics.Matrix{Rows: n, Cols: 2, Data: make([]float64, 2*n)}}
+	angles := make([]float64, n)
+	for i := range angles {
+		angles[i] = 360 * s.Float64()
+		in.Codes.Data[2*i], in.Codes.Data[2*i+1] = s.NormFloat64(), s.NormFloat64()
+	}
+	if err := in.SetFactors([]metrics.Column{{Name: "angle", Values: angles, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}}}, 20); err != nil {
+		t.Fatal(err)
+	}
+	if f := in.Factors[0]; f.Size != n || len(f.Angles) != n {
+		t.Errorf("%d levels, %d angles; want %d", f.Size, len(f.Angles), n)
+	}
+	choices := []metrics.Choice{choice("variance"), choice("explicitness"), choice("dlsbd")}
+	results, err := metrics.Evaluate(context.Background(), in, 1, choices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := results[0].Value; !(v > 1.8 && v < 2.1) || !slices.ContainsFunc(results[0].Notes, func(n string) bool { return strings.Contains(n, "500 angles in 500 rows are levels as 20 equal arcs") }) {
+		t.Errorf("variance %v, notes %q", v, results[0].Notes)
+	}
+	if v := results[1].Value; !(v < 0.7) {
+		t.Errorf("explicitness %v of random codes", v)
+	}
+	for i, a := range angles { // perfect codes
+		in.Codes.Data[2*i+1], in.Codes.Data[2*i] = math.Sincos(a * math.Pi / 180)
+	}
+	if results, err = metrics.Evaluate(context.Background(), in, 1, choices[2:]); err != nil || !(results[0].Value < 1e-12) || len(results[0].Notes) > 0 {
+		t.Errorf("D_LSBD of the exact angles: %+v, %v", results, err)
 	}
 }
 

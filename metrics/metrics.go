@@ -51,6 +51,8 @@ type Input struct {
 
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 
+	arcs int // of a circular factor that few rows share an angle of, for metrics of levels (see inArcs); 0: only where the factor has Angles
+
 	counting *counting // of the halves of an [Interval]; nil: none
 	spans    []span    // by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: those of these rows
 }

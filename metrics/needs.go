@@ -155,6 +155,19 @@ type inputs struct {
 
 // inputsFor returns what a metric measures of an input, or an error if it cannot.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
+	if ofAngles(m) {
+		return knownInputs(m, in)
+	}
+	in, notes := in.inArcs()
+	x, err := knownInputs(m, in)
+	if needs, _ := needsOf(m); err == nil && needs != NoLevels {
+		x.notes = append(x.notes, notes...)
+	}
+	return x, err
+}
+
+// knownInputs is inputsFor of levels as they are.
+func knownInputs(m Metric, in *Input) (*inputs, error) {
 	needs, says := needsOf(m)
 	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
 	if needs == NoLevels {
