@@ -58,6 +58,9 @@ func (c *importCommand) Run(s *streams) error {
 	if n := len(loaded.Missing); n > 0 {
 		fmt.Fprintf(s.log, "%d that the model has are not in the file, such as %s\n", n, loaded.Missing[0])
 	}
+	if n := len(loaded.Counters); n > 0 {
+		fmt.Fprintf(s.log, "%d batch counters are left out, such as %s: no network needs them\n", n, loaded.Counters[0])
+	}
 	if n := len(loaded.Unknown); n > 0 {
 		fmt.Fprintf(s.log, "%d of the file are left out, such as %s\n", n, loaded.Unknown[0])
 	}

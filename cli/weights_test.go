@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/rundir"
@@ -219,5 +220,56 @@ func TestExportMetadata(t *testing.T) {
 		if f.Metadata[key] == "" {
 			t.Errorf("metadata lack %s", key)
 		}
+	}
+}
+
+// A state_dict of PyTorch has a counter beside the moments of a batch norm; its codes are PyTorch's. Moments that no batch can have are refused.
+func TestImportBatchNorm(t *testing.T) {
+	t.Chdir("testdata/batch-norm")
+	here := t.TempDir()
+	run, out := filepath.Join(here, "run"), filepath.Join(here, "codes.npy")
+	o := succeed(t, "import", "run.yaml", "--from", "weights.safetensors", "--layout", "pytorch", "--run", run)
+	if !strings.Contains(o.log, "encoder.norm1.num_batches_tracked") {
+		t.Errorf("no remark on the counter: %v", o)
+	}
+	succeed(t, "encode", "--run", run, "--out", out)
+	want, err := npy.ReadFile[float32]("codes.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := npy.ReadFile[float32](out)
+	if err != nil || !slices.Equal(got.Shape, want.Shape) {
+		t.Fatalf("codes of shape %v, want %v: %v", got.Shape, want.Shape, err)
+	}
+	for i, v := range want.Data {
+		if !(math.Abs(float64(got.Data[i]-v)) <= 1e-5) {
+			t.Errorf("code %d is %v, want %v", i, got.Data[i], v)
+		}
+	}
+	for _, c := range []struct {
+		tensor string
+		change func(x *safetensors.Tensor)
+		words  string
+	}{
+		{"encoder.norm1.running_var", func(x *safetensors.Tensor) { x.Data.([]float32)[1] = -0.5 }, `tensor "encoder.norm1.running_var": the running variance of channel 1 is -0.5; want 0 or more`},
+		{"encoder.norm1.running_var", func(x *safetensors.Tensor) { x.Data.([]float32)[0] = float32(math.Inf(1)) }, `tensor "encoder.norm1.running_var": element 0 is +Inf`},
+		{"encoder.norm1.running_mean", func(x *safetensors.Tensor) { x.Data.([]float32)[1] = float32(math.NaN()) }, `tensor "encoder.norm1.running_mean": element 1 is NaN`},
+		{"encoder.norm1.num_batches_tracked", func(x *safetensors.Tensor) { x.Name = "encoder.norm2.num_batches_tracked" }, "tensors that the model does not have: encoder.norm2.num_batches_tracked"},
+	} {
+		data, err := os.ReadFile("weights.safetensors")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := safetensors.DecodeForeign(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(&f.Tensors[slices.IndexFunc(f.Tensors, func(x safetensors.Tensor) bool { return x.Name == c.tensor })])
+		if data, err = safetensors.Encode(f); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(here, "w.safetensors")
+		writeFile(t, file, data)
+		checkMistake(t, call(t, "import", "run.yaml", "--from", file, "--layout", "pytorch", "--run", filepath.Join(here, "no")), 1, c.words)
 	}
 }

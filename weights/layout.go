@@ -205,9 +205,15 @@ const (
 	running         = "running" // [1, 2, channels]: means, then variances
 	runningMean     = "running_mean"
 	runningVariance = "running_var"
+	counter         = "num_batches_tracked" // of PyTorch alone
 )
 
 var normNames = map[string]string{"gamma": "weight", "beta": "bias"}
+
+// isRunning reports the running moments of a batch normalisation.
+func isRunning(name string, shape []int) bool {
+	return path.Base(name) == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2
+}
 
 // arrays lists the tensors of a file for a parameter in a layout: one, or two for the running moments of batch
 // normalisation in that of PyTorch. There names have dots, and factors and offsets are called weight and bias.
@@ -217,7 +223,7 @@ func arrays(name string, shape []int, data []float32, l Layout, forms map[string
 	}
 	folder, last := path.Split(name)
 	folder = strings.ReplaceAll(folder, "/", ".")
-	if last == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2 {
+	if isRunning(name, shape) {
 		c := shape[2]
 		return []array{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
 	}

@@ -73,13 +73,14 @@ type LoadOptions struct {
 
 // Loaded says what became of the tensors of a file.
 type Loaded struct {
-	Tensors  int      `json:"tensors"`           // of the file that the model has
-	Elements int      `json:"elements"`          // of parameters that were set
-	Missing  []string `json:"missing"`           // tensors that the model has and the file has not
-	Unknown  []string `json:"unknown"`           // tensors that the file has and the model has not
-	Misfits  []string `json:"misfits,omitempty"` // with Fitting: tensors of other shapes, and both shapes
-	Names    []string `json:"-"`                 // parameters that were set
-	Derived  []string `json:"-"`                 // states that the model derived from them, see [models.Starter]
+	Tensors  int      `json:"tensors"`            // of the file that the model has
+	Elements int      `json:"elements"`           // of parameters that were set
+	Missing  []string `json:"missing"`            // tensors that the model has and the file has not
+	Unknown  []string `json:"unknown"`            // tensors that the file has and the model has not
+	Misfits  []string `json:"misfits,omitempty"`  // with Fitting: tensors of other shapes, and both shapes
+	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network needs
+	Names    []string `json:"-"`                  // parameters that were set
+	Derived  []string `json:"-"`                  // states that the model derived from them, see [models.Starter]
 }
 
 // Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32 or 64
@@ -157,13 +158,20 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		if len(data) < t.DataSize() {
 			continue
 		}
+		if err := checkVariances(name, t.Shape(), data, wanted); err != nil {
+			return nil, nil, err
+		}
 		if fm, ok := forms[name]; ok {
 			data = fm.restore(data)
 		}
 		values[name] = data
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !known[name] && o.asks(native(name, l)) {
+		switch {
+		case known[name] || !o.asks(native(name, l)):
+		case l == PyTorch && isCounter(given[name], name, known):
+			report.Counters = append(report.Counters, name)
+		default:
 			report.Unknown = append(report.Unknown, name)
 		}
 	}
@@ -171,6 +179,26 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		return report, values, nil
 	}
 	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
+}
+
+// isCounter reports the batch counter beside the running moments of a batch norm of the model.
+func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
+	norm, ok := strings.CutSuffix(name, counter)
+	_, whole := t.Data.([]int64)
+	return ok && whole && known[norm+runningVariance]
+}
+
+// checkVariances refuses running variances below 0: their square roots are not numbers. The variances are in the last of the arrays.
+func checkVariances(name string, shape []int, data []float32, arrays []array) error {
+	if !isRunning(name, shape) {
+		return nil
+	}
+	for i, v := range data[shape[2]:] {
+		if v < 0 {
+			return fmt.Errorf("tensor %q: the running variance of channel %d is %v; want 0 or more", arrays[len(arrays)-1].name, i, v)
+		}
+	}
+	return nil
 }
 
 // native is the name that a tensor of a layout would have in the model, as far as patterns care.
