@@ -1,4 +1,4 @@
-// Package picture decodes files of pictures to 8-bit pixels: PNG, JPEG, GIF (the first frame), WebP, BMP and TIFF.
+// Package picture decodes files of pictures to 8-bit pixels: PNG, JPEG, GIF and WebP (the first frame), BMP and TIFF.
 //
 // Pictures come upright, as the orientation in their EXIF data says. Transparent pixels are blended with black. 16-bit channels are cut to their
 // upper 8 bits; palettes and CMYK become RGB. Colour profiles and gamma are ignored.
@@ -6,6 +6,7 @@ package picture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -17,7 +18,6 @@ import (
 	"strings"
 
 	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 )
 
@@ -48,11 +48,11 @@ type format struct {
 var formats = []format{
 	{"png", "\x89PNG\r\n\x1a\n", png.DecodeConfig, png.Decode},
 	{"jpeg", "\xff\xd8", jpeg.DecodeConfig, jpeg.Decode},
-	{"gif", "GIF8?a", gif.DecodeConfig, gif.Decode},
-	{"webp", "RIFF????WEBP", webp.DecodeConfig, webp.Decode},
-	{"bmp", "BM", bmp.DecodeConfig, bmp.Decode},
-	{"tiff", "II*\x00", tiff.DecodeConfig, tiff.Decode},
-	{"tiff", "MM\x00*", tiff.DecodeConfig, tiff.Decode},
+	{"gif", "GIF8?a", gif.DecodeConfig, decodeGIF},
+	{"webp", "RIFF????WEBP", webp.DecodeConfig, decodeWebP},
+	{"bmp", "BM", configBMP, bmp.Decode},
+	{"tiff", "II*\x00", configTIFF, decodeTIFF},
+	{"tiff", "MM\x00*", configTIFF, decodeTIFF},
 }
 
 // others are formats that are recognised, so that errors can name them.
@@ -149,11 +149,15 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	if info.Orientation > 4 {
 		h, w = w, h
 	}
-	if b := m.Bounds(); f.name != "gif" && (b.Dx() != w || b.Dy() != h) {
+	b := m.Bounds()
+	if f.name != "webp" && (b.Dx() != w || b.Dy() != h) {
 		return nil, info, fmt.Errorf("it has %d x %d pixels, and its header says %d x %d", b.Dx(), b.Dy(), w, h)
 	}
 	d.narrow = f.name == "webp"
-	d.convert(m, h, w, channels)
+	d.convert(m, b.Dy(), b.Dx(), channels)
+	if b.Dx() != w || b.Dy() != h {
+		d.place(b, h, w, channels)
+	}
 	if f.name == "tiff" && faxInverted(data) {
 		for i := range d.pixels {
 			d.pixels[i] = ^d.pixels[i]
@@ -197,22 +201,25 @@ func (d *Decoder) convert(m image.Image, h, w, channels int) {
 	}
 }
 
-// draw converts other colour models to RGB. The first frame of a GIF may be a part of its canvas; the rest is black.
+// draw converts other colour models to RGB.
 func (d *Decoder) draw(dst []uint8, m image.Image, h, w int) {
 	d.canvas = image.RGBA{Pix: grown(d.canvas.Pix, h*w*4), Stride: w * 4, Rect: image.Rect(0, 0, w, h)}
-	bounds := m.Bounds()
-	at := bounds
-	if _, frame := m.(*image.Paletted); !frame {
-		at = bounds.Sub(bounds.Min)
-	}
-	if at != d.canvas.Rect {
-		clear(d.canvas.Pix)
-	}
-	draw.Draw(&d.canvas, at, m, bounds.Min, draw.Src)
+	draw.Draw(&d.canvas, d.canvas.Rect, m, m.Bounds().Min, draw.Src)
 	from := d.canvas.Pix
 	for i := 0; 4*i < len(from); i++ {
 		copy(dst[3*i:3*i+3], from[4*i:])
 	}
+}
+
+// place puts the pixels of a frame at their place on a black canvas of h x w pixels.
+func (d *Decoder) place(at image.Rectangle, h, w, channels int) {
+	d.turned = grown(d.turned, h*w*channels)
+	clear(d.turned)
+	row := at.Dx() * channels
+	for y := range at.Dy() {
+		copy(d.turned[((at.Min.Y+y)*w+at.Min.X)*channels:][:row], d.pixels[y*row:])
+	}
+	d.pixels, d.turned = d.turned, d.pixels
 }
 
 // spread repeats grey values in each channel.
@@ -254,13 +261,35 @@ func rescue(err *error) {
 	}
 }
 
+// configBMP reads the header, and says which feature of it is not supported.
+func configBMP(r io.Reader) (image.Config, error) {
+	var header [34]byte
+	n, _ := io.ReadFull(r, header[:]) // DecodeConfig reports a shorter file
+	c, err := bmp.DecodeConfig(io.MultiReader(bytes.NewReader(header[:n]), r))
+	if !errors.Is(err, bmp.ErrUnsupported) || n < len(header) {
+		return c, err
+	}
+	length, bits, compression := binary.LittleEndian.Uint32(header[14:]), binary.LittleEndian.Uint16(header[28:]), binary.LittleEndian.Uint32(header[30:])
+	names := []string{"none", "RLE8", "RLE4", "bit fields", "JPEG", "PNG", "bit fields"}
+	switch {
+	case length < 40:
+		return c, fmt.Errorf("%w (a header of OS/2, %d bytes)", err, length)
+	case int(compression) < len(names):
+		return c, fmt.Errorf("%w (%d bits, compression %s)", err, bits, names[compression])
+	}
+	return c, fmt.Errorf("%w (%d bits, compression %d)", err, bits, compression)
+}
+
 // explain says that a file ends early in place of EOF.
 func explain(err error) error {
-	early := func(words string) bool { return strings.HasSuffix(err.Error(), words) } // some decoders do not wrap what they meet
+	early := func(words string) bool { return strings.Contains(err.Error(), words) } // some decoders do not wrap what they meet
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") || early("not enough pixel data") {
 		return fmt.Errorf("the file ends early: %w", err)
 	}
-	return fmt.Errorf("the file is broken or of a kind that is not supported: %w", err)
+	if strings.Contains(err.Error(), "unsupported") { // the decoders share no type for it
+		return fmt.Errorf("it has a feature that is not read: %w; want a PNG file, such as ImageMagick makes of it", err)
+	}
+	return fmt.Errorf("the file is broken: %w", err)
 }
 
 func grown(s []uint8, n int) []uint8 {

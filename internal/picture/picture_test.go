@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/hex"
 	"image"
@@ -125,11 +126,35 @@ func TestBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	moving, err := os.ReadFile("testdata/part.webp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside, still, packed := bytes.Clone(moving), bytes.Clone(moving[:62]), make([]byte, 60)
+	outside[bytes.Index(moving, []byte("ANMF"))+8] = 5 // at column 10
+	binary.LittleEndian.PutUint32(still[4:], uint32(len(still)-8))
+	copy(packed, "BM")
+	for at, v := range map[int]uint32{14: 40, 18: 2, 22: 2, 26: 8<<16 | 1, 30: 1} {
+		binary.LittleEndian.PutUint32(packed[at:], v)
+	}
+	planar, err := os.ReadFile("testdata/planar.tif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := readDirectory(planar).with(map[uint16][]uint32{tagPhotometric: {8}})
+	zstd := readDirectory(planar).with(map[uint16][]uint32{tagCompression: {50000}})
 	for _, c := range []struct {
 		name string
 		data []byte
 		want string
 	}{
+		{"half an animation", moving[:80], "ends early: its first frame is not complete"},
+		{"an animation without frames", still, "ends early: its first frame is not complete"},
+		{"a frame outside", outside, "its first frame has 7 x 6 pixels at 10, 2; want it inside the canvas of 13 x 10"},
+		{"a packed BMP", packed, "a feature that is not read: bmp: unsupported BMP image (8 bits, compression RLE8); want a PNG file"},
+		{"Lab", lab, "colour model 8 (CIELab)"},
+		{"Zstandard", zstd, "compression 50000 (Zstandard)"},
+		{"half a planar TIFF", planar[:len(planar)-200], "early"},
 		{"empty", nil, "empty"},
 		{"text", []byte("this is a text"), "no picture"},
 		{"heic", []byte("\x00\x00\x00\x18ftypheic and so on"), "HEIC"},

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Writes small pictures in the formats that picture decodes, and expected.csv: their upright RGB pixels over black, as Pillow sees them."""
+import io
 import struct
 import zlib
 
 import numpy as np
+import tifffile
 from PIL import Image, ImageOps
 
 H, W = 10, 13
@@ -89,5 +91,72 @@ with open("rgba16.png", "wb") as f:
 d = deep.astype(int)
 a = d[:, :, :3] * d[:, :, 3:] // 65535 >> 8
 rows.append(f"rgba16.png,{H},{W},1,{a.astype(np.uint8).tobytes().hex()}\n")
+
+
+def expect(name, a, tolerance):
+    rows.append(f"{name},{a.shape[0]},{a.shape[1]},{tolerance},{a.astype(np.uint8).tobytes().hex()}\n")
+
+
+def read(name, tolerance):
+    expect(name, over_black(Image.open(name)), tolerance)
+
+
+add("animated.webp", rgb, 0, save_all=True, append_images=[rgb.transpose(Image.Transpose.ROTATE_180), L.convert("RGB")], lossless=True)
+
+
+def riff(kind, data):
+    return kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def u24(v):
+    return struct.pack("<I", v)[:3]
+
+
+def part_webp(name, frame, x, y, tolerance, **options):
+    """An animation whose first frame is a part of its canvas, which Pillow does not write."""
+    b = io.BytesIO()
+    frame.save(b, "webp", **options)
+    chunks = b.getvalue()[12:]
+    if chunks[:4] == b"VP8X":
+        chunks = chunks[18:]
+    first = riff(b"ANMF", u24(x // 2) + u24(y // 2) + u24(frame.width - 1) + u24(frame.height - 1) + u24(100) + b"\0" + chunks)
+    head = riff(b"VP8X", bytes([0x12, 0, 0, 0]) + u24(W - 1) + u24(H - 1)) + riff(b"ANIM", bytes([9, 200, 7, 255, 0, 0]))
+    with open(name, "wb") as f:
+        f.write(riff(b"RIFF", b"WEBP" + head + first * 2))
+    read(name, tolerance)
+
+
+part_webp("part.webp", rgba.crop((2, 1, 9, 7)), 4, 2, 1, lossless=True, exact=True)
+part_webp("partlossy.webp", rgba.crop((2, 1, 9, 7)), 6, 4, 4, quality=95)
+
+
+def part_gif(name, transparent):
+    """A frame of 3 x 2 pixels on a canvas of 6 x 5."""
+    codes, acc, n = [4, 1, 2, 4, 3, 3, 4, 2, 0, 5], 0, 0  # 4 begins again, 5 ends
+    for c in codes:
+        acc, n = acc | c << n, n + 3
+    packed = acc.to_bytes((n + 7) // 8, "little")
+    control = b"" if transparent is None else b"\x21\xf9\x04" + struct.pack("<BHB", 1, 0, transparent) + b"\0"
+    with open(name, "wb") as f:
+        f.write(b"GIF89a" + struct.pack("<HHBBB", 6, 5, 0xF1, 1, 0) + bytes([200, 10, 30, 10, 220, 40, 30, 50, 240, 250, 250, 10]) + control
+                + b"\x2c" + struct.pack("<HHHHB", 2, 1, 3, 2, 0) + bytes([2, len(packed)]) + packed + b"\0;")
+    read(name, 0)
+
+
+part_gif("part.gif", None)
+part_gif("parttransparent.gif", 3)
+add("cmyk.tif", rgb.convert("CMYK").rotate(180), 1)
+add("cmyklzw.tif", rgb.convert("CMYK"), 1, compression="tiff_lzw")
+channels = np.moveaxis(RGB, 2, 0)
+tifffile.imwrite("planar.tif", channels, photometric="rgb", planarconfig="separate", rowsperstrip=4)
+read("planar.tif", 0)
+tifffile.imwrite("planarbig.tif", channels, photometric="rgb", planarconfig="separate", byteorder=">", compression="zlib")
+read("planarbig.tif", 0)
+tifffile.imwrite("planaralpha.tif", np.moveaxis(np.dstack([RGB, ALPHA]), 2, 0), photometric="rgb", planarconfig="separate", extrasamples=["unassalpha"], tile=(16, 16))
+expect("planaralpha.tif", over_black(rgba), 1)  # Pillow does not read this one
+tifffile.imwrite("planar16.tif", channels.astype(np.uint16) * 256 + 77, photometric="rgb", planarconfig="separate")
+expect("planar16.tif", RGB, 0)
+tifffile.imwrite("cmyk16.tif", np.asarray(rgb.convert("CMYK")).astype(np.uint16) * 256 + 77, photometric="separated")
+expect("cmyk16.tif", over_black(rgb.convert("CMYK")), 1)
 with open("expected.csv", "w", newline="\n") as f:
     f.write("file,height,width,tolerance,rgb\n" + "".join(rows))
