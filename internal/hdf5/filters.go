@@ -39,18 +39,21 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 	if r.place.wholeEdge && r.edge(i) {
 		filters = nil
 	}
+	free := 0 // the buffer without b
 	for k := len(filters) - 1; k >= 0; k-- {
 		if c.mask>>k&1 != 0 {
 			continue
 		}
-		// The chunk, perhaps with checksums that filters before this one have added.
 		out := dst
 		if k > 0 {
-			out = w.buffer(k&1, len(dst)+4*k)
+			out = w.buffer(free, packedSize(len(dst), filters[:k]))
 		}
 		var err error
 		if b, err = w.undo(filters[k], out, b, r.Type.Size); err != nil {
 			return err
+		}
+		if len(b) > 0 && len(out) > 0 && &b[0] == &out[0] {
+			free ^= 1
 		}
 	}
 	if len(b) != len(dst) {
@@ -60,6 +63,19 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 		copy(dst, b)
 	}
 	return nil
+}
+
+// packedSize bounds the bytes that filters make of n: a checksum adds 4, and deflate adds a little to what it cannot pack.
+func packedSize(n int, filters []filter) int {
+	for _, f := range filters {
+		switch f.id {
+		case deflateFilter:
+			n += n/500 + 64
+		case fletcherFilter:
+			n += 4
+		}
+	}
+	return n
 }
 
 func (w *worker) buffer(i, n int) []byte {

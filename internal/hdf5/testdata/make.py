@@ -116,6 +116,14 @@ def refused(f):
     low(f, "unknown", "u1", np.zeros((4, 10), object), lambda p: (p.set_chunk((2, 10)), p.set_filter(305, 1, (1, 2, 3))))
 
 
+def orders(f):
+    """Filters in any order, several times: the names have a letter for each."""
+    steps = dict(g=lambda p: p.set_deflate(4), s=lambda p: p.set_shuffle(), f=lambda p: p.set_fletcher32())
+    for kind in ["u1", "i4"]:
+        for order in ["gg", "ggg", "sgg", "gsg", "ggs", "gs", "fg", "gf", "sfg", "gfs", "fgf", "gfgf", "fsgf", "gsgsg"]:
+            low(f, f"{order}_{kind}", kind, ramp((6, 10), kind), lambda p: (p.set_chunk((2, 10)), [steps[c](p) for c in order]))
+
+
 def old_layout(path, chunks):
     """Gives the array of a file a layout message of version 1, as HDF5 before 1.6 wrote it, in a header at the end of the file."""
     with h5py.File(path, "w", libver="earliest") as f:
@@ -151,6 +159,8 @@ for name, options in dict(earliest=dict(libver="earliest"), latest=dict(libver="
         arrays(f)
 with h5py.File("refused.h5", "w") as f:
     refused(f)
+with h5py.File("filters.h5", "w", libver="latest") as f:
+    orders(f)
 with h5py.File("userblock.h5", "w", userblock_size=1024) as f:
     f.create_dataset("x", data=ramp(SHAPE), chunks=(4, 2, 4, 3), compression="gzip")
     f["y"] = ramp(SHAPE)
