@@ -131,6 +131,10 @@ func (g *GridFolder) describe() (*gridSource, *stored, error) {
 		return nil, nil, err
 	}
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored{name: g.name(), real: g.Real}
+	if only := arrays.Only(f); only != "" && only != s.names.Images && g.Arrays == (GridArrays{}) {
+		s.names.Images = only
+		d.notes = append(d.notes, fmt.Sprintf("%s: its only array, %s, is read as images without factors", g.Path, only))
+	}
 	if err = s.openImages(d); err != nil && hasPictures(g.Path) {
 		err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
 	}
@@ -204,19 +208,29 @@ type gridSource struct {
 func (s *gridSource) openImages(d *stored) (err error) {
 	if s.images, err = s.file.Open(s.names.Images); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
-			err = fmt.Errorf("%w; want arrays: {images: NAME}", err)
+			err = fmt.Errorf("%w; want the images' name, such as arrays: {images: %s}", err, cmp.Or(s.likelyImages(), "NAME"))
 		}
 		return err
 	}
 	rows := 0
 	if factors, err := s.openFactors(); err == nil && factors != nil {
-		rows = column(factors.Shape)[0]
+		rows = s.column(factors.Shape)[0]
 	}
 	if err := s.findAxes(d, rows); err != nil {
 		return err
 	}
 	s.rule, err = newPixelRule(s.GridFolder, s.images)
 	return err
+}
+
+// likelyImages returns the first array that could be images; "" if there is none.
+func (s *gridSource) likelyImages() string {
+	for _, name := range s.file.Names() {
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 2 {
+			return name
+		}
+	}
+	return ""
 }
 
 // openFactors opens the factors; nil if the images have none. The error is about an array that is not there or is none.
@@ -231,12 +245,12 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be one column.
-func column(shape []int) []int {
+// column returns the shape of a table, which may be one column. One row is the factors of one image, otherwise a column.
+func (s *gridSource) column(shape []int) []int {
 	switch {
 	case len(shape) == 1:
 		return []int{shape[0], 1}
-	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1: // as MATLAB has vectors
+	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1 && s.images.Shape[0] != 1: // as MATLAB has vectors
 		return []int{shape[1], 1}
 	}
 	return shape

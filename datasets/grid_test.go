@@ -3,7 +3,6 @@ package datasets_test
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -138,16 +137,19 @@ func TestGridFolderForms(t *testing.T) {
 	}
 }
 
-func TestGridArchive(t *testing.T) {
+// archive writes an .npz file: names of arrays and their files in turn.
+func archive(t *testing.T, members ...any) string {
+	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	images, err := z.Create("images.npy")
-	if err := errors.Join(err, npy.Write(images, []int{4, 1, 2}, ramp(8))); err != nil {
-		t.Fatal(err)
-	}
-	factors, err := z.Create("factors.npy")
-	if err := errors.Join(err, npy.Write(factors, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1})); err != nil {
-		t.Fatal(err)
+	for i := 0; i < len(members); i += 2 {
+		w, err := z.Create(members[i].(string) + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(members[i+1].([]byte)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
@@ -156,10 +158,66 @@ func TestGridArchive(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := build(t, &GridFolder{Path: path})
+	return path
+}
+
+func TestGridArchive(t *testing.T) {
+	images, factors := encode(t, []int{4, 1, 2}, ramp(8)), encode(t, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1})
+	d := build(t, &GridFolder{Path: archive(t, "images", images, "factors", factors)})
 	conform(t, d)
 	if d.Name() != "mine" || d.Len() != 4 {
 		t.Errorf("%s: %d images", d.Name(), d.Len())
+	}
+	d = build(t, &GridFolder{Path: archive(t, "arr_0", images)})
+	if n := d.(Noted).Notes(); d.Len() != 4 || len(n) == 0 || !strings.Contains(n[0], "mine.npz: its only array, arr_0, is read as images without factors") {
+		t.Errorf("%d images, notes %q", d.Len(), n)
+	}
+	for want, path := range map[string]string{
+		"members 1 and 3 of the archive are both called images.npy; want one":                   archive(t, "images", images, "factors", factors, "images", images),
+		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),
+	} {
+		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// One image is a set, whose factors are a row.
+func TestGridOneImage(t *testing.T) {
+	d := build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
+	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
+		t.Errorf("%d images, factors %+v", d.Len(), f)
+	}
+}
+
+// Floats that rounding left outside of 0 to 1 are black or white; others are refused.
+func TestGridRounding(t *testing.T) {
+	pixels := func(v ...float32) map[string][]byte { return map[string][]byte{"images": encode(t, []int{1, 1, 2}, v)} }
+	for _, test := range []struct {
+		v     []float32
+		scale float64
+		want  []float32 // nil: refused
+	}{
+		{[]float32{1.0000001, -1e-7}, 0, []float32{1, 0}}, {[]float32{1.00001, -1e-5}, 0, []float32{1, 0}}, {[]float32{255.00002, -1e-5}, 255, []float32{1, 0}},
+		{[]float32{1.001, 0}, 0, nil}, {[]float32{1.1, 0}, 0, nil}, {[]float32{0, -.001}, 0, nil}, {[]float32{255.1, 0}, 255, nil},
+	} {
+		for _, round := range []bool{false, true} {
+			d, err := (&GridFolder{Path: write(t, pixels(test.v...)), Scale: test.scale, Round: round}).Build(0)
+			if test.want == nil {
+				if err == nil || !strings.Contains(err.Error(), "image 0 has a pixel") {
+					t.Errorf("%v, round %v: error %v", test.v, round, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%v, round %v: %v", test.v, round, err)
+				continue
+			}
+			got := make([]float32, 2)
+			if d.Image(0, got); !slices.Equal(got, test.want) {
+				t.Errorf("%v, round %v: %v, want %v", test.v, round, got, test.want)
+			}
+		}
 	}
 }
 

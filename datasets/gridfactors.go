@@ -47,7 +47,7 @@ func (s *gridSource) otherFactors(d *stored) error {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue
 		}
-		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && column(a.Shape)[0] == d.n {
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.column(a.Shape)[0] == d.n {
 			return fmt.Errorf("%s is missing, and %v may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}", s.file.Label(s.names.Factors), a, name, noFactors)
 		}
 	}
@@ -56,7 +56,7 @@ func (s *gridSource) otherFactors(d *stored) error {
 
 // readTable reads a row of numbers for each image.
 func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
-	shape := column(a.Shape)
+	shape := s.column(a.Shape)
 	if len(shape) != 2 || shape[0] != d.n || shape[1] < 1 {
 		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.n)
 	}

@@ -114,7 +114,7 @@ func TestGridAsks(t *testing.T) {
 		want string
 	}{
 		{"packed.npz", GridFolder{}, `no array "images"; there are imgs, latents_classes, metadata`},
-		{"packed.npz", GridFolder{}, "want arrays: {images: NAME}"},
+		{"packed.npz", GridFolder{}, "such as arrays: {images: imgs}"},
 		{"packed.npz", GridFolder{Arrays: GridArrays{Images: "imgs"}}, "packed.npz: latents_classes ([6 2], int64) may be factors; want arrays: {factors: latents_classes}, or arrays: {factors: none}"},
 		{"packed.npz", GridFolder{Arrays: GridArrays{Images: "metadata"}}, "an array of Python objects"},
 		{"packed.npz", GridFolder{Arrays: GridArrays{Images: "imgs", Factors: "metadata"}}, "an array of Python objects"},

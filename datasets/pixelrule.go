@@ -93,6 +93,16 @@ func (r *pixelRule) outside(image int, v float64) error {
 // block is how many numbers are converted at once.
 const block = 1 << 14
 
+// pixel returns the pixel of a number; false if it is none. Floats that rounding left just outside become black or white.
+func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
+	const rounding = 2e-5
+	p = v / r.white
+	if r.a.Type.Kind == 'f' && p >= -rounding && p <= 1+rounding {
+		p = min(max(p, 0), 1)
+	}
+	return p, p >= 0 && p <= 1
+}
+
 // blocks calls convert for parts of n numbers, on all processors, and reports the first number that it finds wrong.
 func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
 	count := (n + block - 1) / block
@@ -117,8 +127,8 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 			part := values[:to-from]
 			dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
 			for i, v := range part {
-				p := v / r.white
-				if !(p >= 0 && p <= 1) {
+				p, ok := r.pixel(v)
+				if !ok {
 					return i, v
 				}
 				dst[from+i] = uint8(p*math.MaxUint8 + 0.5)
@@ -161,8 +171,8 @@ func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 			part := values[:to-from]
 			dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
 			for i, v := range part {
-				p := v / r.white
-				if !(p >= 0 && p <= 1) {
+				p, ok := r.pixel(v)
+				if !ok {
 					return i, v
 				}
 				dst[from+i] = float32(p)
@@ -175,9 +185,14 @@ func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 		part := dst[from:to]
 		dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
 		for i, v := range part {
-			if !r.real && !(v >= 0 && v <= 1) || r.real && v-v != 0 {
+			if r.real && v-v == 0 || !r.real && v >= 0 && v <= 1 {
+				continue
+			}
+			p, ok := r.pixel(float64(v))
+			if r.real || !ok {
 				return i, float64(v)
 			}
+			part[i] = float32(p)
 		}
 		return -1, 0
 	})

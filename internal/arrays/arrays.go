@@ -103,9 +103,31 @@ func Open(path string) (File, error) {
 	return nil, fmt.Errorf("%s is no file of arrays; want .npy, .npz, HDF5 (.h5, .hdf5), MATLAB (.mat) or a folder with images.npy", path)
 }
 
-// absent is the error about an array that is not there.
-func absent(path, name string, names []string) error {
-	return fmt.Errorf("%s: no array %q; there are %s: %w", path, name, strings.Join(names, ", "), fs.ErrNotExist)
+// absent is the error about an array that is not there, an [fs.ErrNotExist] that does not call the file missing.
+type absent struct {
+	path, name string
+	names      []string
+}
+
+func (a absent) Error() string {
+	if len(a.names) == 0 {
+		return fmt.Sprintf("%s: no array %q, and no other", a.path, a.name)
+	}
+	return fmt.Sprintf("%s: no array %q; there are %s", a.path, a.name, strings.Join(a.names, ", "))
+}
+
+func (a absent) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Only returns the name of the only array of an archive; "" if there are more, or if the file is no archive.
+func Only(f File) string {
+	switch f.(type) {
+	case folder, single:
+		return ""
+	}
+	if names := f.Names(); len(names) == 1 {
+		return names[0]
+	}
+	return ""
 }
 
 // folder is a folder of .npy files.
@@ -197,7 +219,7 @@ func openNPZ(path string) (File, error) {
 
 func (z *npz) Open(name string) (*Array, error) {
 	if names := z.Names(); !slices.Contains(names, name) {
-		return nil, absent(z.path, name, names)
+		return nil, absent{z.path, name, names}
 	}
 	return newNPY(z.Label(name), func() (*npy.Reader, error) { return z.NPZ.Open(name) })
 }

@@ -133,6 +133,28 @@ func checkOrders(t *testing.T, a *Array) {
 	}
 }
 
+// A variable that a MATLAB file has twice is an error, as which one counts is not known.
+func TestTwice(t *testing.T) {
+	data, err := os.ReadFile("testdata/plain.mat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "twice.mat")
+	const header = 128
+	if err := os.WriteFile(path, append(data, data[header:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	name := f.Names()[0]
+	if _, err := f.Open(name); err == nil || !strings.Contains(err.Error(), "several variables are called "+name+"; want one") {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for path, names := range map[string]map[string]string{
 		"stored.npz":        {"x": `no array "x"; there are images, words`, "object": "an array of Python objects"},

@@ -27,7 +27,7 @@ func openHDF5(path string, start []byte) (File, error) {
 func (f *hdf5File) Open(name string) (*Array, error) {
 	a, err := f.Array(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, absent(f.path, name, f.Names())
+		return nil, absent{f.path, name, f.Names()}
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package arrays
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/matfile"
@@ -21,11 +22,15 @@ func openMAT(path string) (File, error) {
 }
 
 func (f *matFile) Open(name string) (*Array, error) {
-	v := f.Find(name)
-	if v == nil {
-		return nil, absent(f.path, name, f.Names())
+	names := f.Names()
+	first := slices.Index(names, name)
+	if first < 0 {
+		return nil, absent{f.path, name, names}
 	}
-	return FromMAT(v, f.Label(name))
+	if slices.Contains(names[first+1:], name) {
+		return nil, fmt.Errorf("%s: several variables are called %s; want one", f.path, name)
+	}
+	return FromMAT(f.Find(name), f.Label(name))
 }
 
 func (f *matFile) Label(name string) string { return f.path + ": " + name }

@@ -188,9 +188,13 @@ func (z *NPZ) Names() []string {
 
 // Open returns a reader of one array; several may be open at once.
 func (z *NPZ) Open(name string) (*Reader, error) {
-	i := slices.IndexFunc(z.zip.File, func(f *zip.File) bool { return f.Name == name+".npy" })
+	named := func(f *zip.File) bool { return f.Name == name+".npy" }
+	i := slices.IndexFunc(z.zip.File, named)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no array %q; there are %s", z.path, name, strings.Join(z.Names(), ", "))
+	}
+	if next := slices.IndexFunc(z.zip.File[i+1:], named); next >= 0 {
+		return nil, fmt.Errorf("%s: members %d and %d of the archive are both called %s.npy; want one", z.path, i+1, i+next+2, name)
 	}
 	f := z.zip.File[i]
 	label := z.path + ": " + f.Name
