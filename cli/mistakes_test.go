@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -363,6 +364,31 @@ func TestNotFinite(t *testing.T) {
 		t.Error(o)
 	}
 	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
+}
+
+// Before the first update the learning rate has no part in a loss that is not finite: the message names the range of the data.
+func TestNotFiniteAtFirst(t *testing.T) {
+	dir := t.TempDir()
+	images := make([]float32, 60*10)
+	for i := range images {
+		images[i] = float32(29000 * math.Sin(float64(i*i)))
+	}
+	images[0], images[1] = -30000, 29000.5
+	data, config := filepath.Join(dir, "data.npy"), filepath.Join(dir, "run.yaml")
+	writeNPY(t, data, []int{60, 10}, images)
+	writeFile(t, config, fmt.Appendf(nil, `name: large
+dataset: {grid: {path: %s, real: true}}
+model: {vae: {latent: 3, encoder: mlp, decoder: mlp}}
+losses: [{reconstruction: {likelihood: gaussian}}, kl]
+train: {epochs: 2, batch: 30, figures: false, optimizer: {adam: {lr: 1e-30}}}
+metrics: []
+`, data))
+	o := call(t, "train", config, "--run", filepath.Join(dir, "run"))
+	for _, want := range []string{"step 1 (epoch 1)", "no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
+		if o.code != 1 || !strings.Contains(o.log, want) || strings.Contains(o.log, "smaller learning rate") {
+			t.Errorf("want %q: %v", want, o)
+		}
+	}
 }
 
 func TestOutputs(t *testing.T) {

@@ -65,6 +65,8 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 func (f *Fit) decide() {
 	f.Converged = false
 	switch {
+	case f.Variance == 0 && f.Reconstruction > 0:
+		f.Why = "all images measured are the same, so that nothing tells whether it has"
 	case f.Reconstruction > mostUnexplained*f.Variance:
 		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
 	case f.Assignment != nil && *f.Assignment > mostMisassigned:

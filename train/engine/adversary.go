@@ -92,7 +92,7 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 		o := l.discriminators[a.name]
 		gradients := l.pending[a.name].take(a.gradients, images, &l.at.group)
 		if norm := o.Norm(gradients); !finite(loss) || !finite(norm) {
-			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
+			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; %s", where, loss, norm, l.advice(" of the discriminator"))
 		}
 		if l.at.group.complete {
 			o.Update(gradients, rate, 1)

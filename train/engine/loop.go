@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -319,7 +320,34 @@ func (l *Loop) explainNotFinite(p *program) error {
 	err := p.machine.RunAll()
 	var first *machine.NotFinite
 	if errors.As(err, &first) {
-		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; try a smaller learning rate, or train.clip", where, err)
+		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, l.advice(", or train.clip"))
 	}
-	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); try a smaller learning rate, or train.clip", where, p.values[0])
+	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
+}
+
+// advice says what to change when a number is not finite: the learning rate, of which what says more, or, before the first update, what else there is.
+func (l *Loop) advice(what string) string {
+	if l.at.updates > 0 {
+		return "try a smaller learning rate" + what
+	}
+	const none = "no update was made yet, so the learning rate has no part in it"
+	if low, high := l.plan.numbers(); max(high, -low) > 1 {
+		return fmt.Sprintf("%s: the images of the data have numbers from %.6g to %.6g; scale them to about -1 to 1, such as by dividing them by %.6g", none, low, high, max(high, -low))
+	}
+	return none + "; look at the weights of the losses and at the initial parameters"
+}
+
+// numbers returns the least and the largest number in the images of a set of real numbers, else 0 and 1.
+func (p *plan) numbers() (low, high float64) {
+	if !datasets.RealValued(p.data) {
+		return 0, 1
+	}
+	h, w, c := p.data.ImageShape()
+	image := make([]float32, h*w*c)
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range p.data.Len() {
+		p.data.Image(i, image)
+		low, high = min(low, float64(slices.Min(image))), max(high, float64(slices.Max(image)))
+	}
+	return low, high
 }

@@ -71,7 +71,7 @@ func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 		o := l.discriminators[n.name]
 		gradients := l.pending[n.name].take(n.gradients, images, &l.at.group)
 		if norm := o.Norm(gradients); !finite(norm) {
-			return fmt.Errorf("step %d, network %s: the norm of its gradient is %v; try a smaller learning rate of the network", l.at.step+1, n.name, norm)
+			return fmt.Errorf("step %d, network %s: the norm of its gradient is %v; %s", l.at.step+1, n.name, norm, l.advice(" of the network"))
 		}
 		if l.at.group.complete {
 			o.Update(gradients, rate, 1)
