@@ -52,6 +52,9 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	if c.DryRun {
+		if !c.Resume && exists(filepath.Join(c.Dir, rundir.Config)) { // as training would say
+			return withFlags(rundir.ErrExists, c.Dir)
+		}
 		return dryTrain(ctx, settings, c.Dir, c.JSON, s)
 	}
 	return c.serving(ctx, s, c.folder(), func() error { return c.train(ctx, s, settings) })
@@ -96,6 +99,9 @@ func dryTrain(ctx context.Context, c train.Config, dir string, asJSON bool, s *s
 		return err
 	}
 	fmt.Fprintf(s.log, "%s would train in %s\n", c.Name, dir)
+	if note := train.BatchNote(c.Train.Batch, plan.Schedule); note != "" {
+		fmt.Fprintf(s.log, "note: %s\n", note)
+	}
 	return printPlan(s.log, plan, dir)
 }
 

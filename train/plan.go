@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ type PlanSchedule struct {
 	EpochSteps  int `json:"epoch_steps"`
 	EpochImages int `json:"epoch_images"`
 	Steps       int `json:"steps"`
-	Batch       int `json:"batch"`
+	Batch       int `json:"batch"` // the largest; train.batch, unless there are fewer images
 }
 
 // PlanTime estimates the time of the whole run.
@@ -161,6 +162,19 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
+// scheduleOf counts the steps of a loop.
+func scheduleOf(c *Config, l *engine.Loop) PlanSchedule {
+	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: l.MaxBatch()}
+}
+
+// BatchNote says that train.batch asks for more images than an epoch has; "" if it does not.
+func BatchNote(asked int, s PlanSchedule) string {
+	if asked <= s.EpochImages {
+		return ""
+	}
+	return fmt.Sprintf("train.batch is %d, and the largest batch has %d images, as there are no more", asked, s.Batch)
+}
+
 // describe fills in all but the time.
 func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	c := &e.Config
@@ -171,7 +185,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 		p.Dataset.Labelled += len(e.Split.Known.Images)
 	}
 	p.Network = partsOf(e)
-	p.Schedule = PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: c.Train.Batch}
+	p.Schedule = scheduleOf(c, l)
 	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
 	if kept := e.kept(); kept != nil {
 		p.Measures.FinalImages = kept.Data.Len()

@@ -211,6 +211,9 @@ func (s *session) introduce(o Options, resumed bool) {
 	if n := l.LeftOut(); n > 0 {
 		say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", n)
 	}
+	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
+		say("note: %s", note)
+	}
 	if names := l.Untrained(); len(names) > 0 {
 		say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0])
 	}

@@ -276,6 +276,9 @@ func (l *Loop) Notes() []string {
 	return slices.Compact(notes)
 }
 
+// MaxBatch returns the number of images in the largest batch: fewer than the settings ask for where there are fewer.
+func (l *Loop) MaxBatch() int { return l.feed.sampler.MaxBatch() }
+
 // LeftOut returns the number of images that are not trained on, because they are in no group and all losses are about groups.
 func (l *Loop) LeftOut() int { return l.leftOut }
 
