@@ -40,7 +40,7 @@ func (*dataListCommand) Run(s *streams) error {
 type dataShowCommand struct {
 	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
 	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
-	Out     string         `default:"" placeholder:"FILE" help:"PNG file to write; if absent, NAME.png."`
+	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write; if absent, NAME.png."`
 	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row; if absent, the first, or of more than two the first categorical one."`
 	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column; if absent, the second, or of more than two the first circular one, or that of the most levels."`
 	Count   int            `default:"8" help:"Number of levels of each factor to show."`

@@ -33,8 +33,8 @@ type dataAskCommand struct {
 	Random  bool     `help:"Ask about random pairs instead, for comparison."`
 	Fill    bool     `help:"Answer the questions by the levels of the data set, for simulations."`
 	Seed    uint64   `default:"0" help:"Seed of the rows that are looked at."`
-	Out     string   `default:"pairs.csv" placeholder:"FILE" help:"File to write: the answers so far, then the questions, in each line row, row, factor, and an empty field for same or different. It may be the file of --answers."`
-	Sheet   string   `placeholder:"FILE" help:"Draw the pairs as a PNG too, at most 200, a row for each with the number of its line."`
+	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the answers so far, then the questions, in each line row, row, factor, and an empty field for same or different. It may be the file of --answers."`
+	Sheet   string   `placeholder:"FILE" writes:".png" help:"Draw the pairs as a PNG too, at most 200, a row for each with the number of its line."`
 }
 
 // Run writes the questions.

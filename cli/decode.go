@@ -29,7 +29,7 @@ type decodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
 	What    []string `placeholder:"KIND,..." help:"samples (of the prior), traversals (of every part of a code), grid (one part against objects, images or another part) and interpolation (between images and objects); if absent, all that the model can do."`
-	Out     string   `placeholder:"DIR" help:"Folder of the files, which take the place of older ones of the same names; if absent, decoded in the run's folder (decoded-best, decoded-average). Every sheet is NAME.png, NAME.gif if it moves, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d])."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files, which take the place of older ones of the same names; if absent, decoded in the run's folder (decoded-best, decoded-average). Every sheet is NAME.png, NAME.gif if it moves, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d])."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
 	Images  []int    `placeholder:"N,..." help:"Images of the data set, from 0, to start from; if absent, three at random."`
 	Seed    uint64   `default:"0" help:"Seed of the samples and of the images."`

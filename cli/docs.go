@@ -19,9 +19,9 @@ const repository = "https://github.com/unravel-ml/unravel/blob/main/"
 
 // docsCommand is `unravel docs`.
 type docsCommand struct {
-	Out       string `default:"site" placeholder:"DIR" help:"Where to write the site: a new or empty folder, or one that this command has made. Open index.html in it."`
+	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Where to write the site: a new or empty folder, or one that this command has made. Open index.html in it."`
 	Reference string `placeholder:"DIR" help:"Write the pages of the reference there, as Markdown, in place of the site."`
-	Results   string `placeholder:"FILE" help:"Write the page of results there, as Markdown, made from the ledger, in place of the site."`
+	Results   string `placeholder:"FILE" writes:".md" help:"Write the page of results there, as Markdown, made from the ledger, in place of the site."`
 }
 
 // Run writes the site, the reference or the page of results.

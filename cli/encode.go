@@ -14,7 +14,7 @@ import (
 type encodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
-	Out string `placeholder:"FILE" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder (codes-best.npy, codes-average.npy). Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
+	Out string `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder (codes-best.npy, codes-average.npy). Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
 }
 
 // Run encodes the run's data set, or the sample that its config sets.

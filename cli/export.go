@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,10 +25,10 @@ const (
 type exportCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
-	Format string `default:"safetensors" enum:"safetensors,onnx" help:"safetensors: parameters by name. onnx: a network of operator set 17."`
+	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"safetensors: parameters by name. onnx: a network of operator set 17. If absent, what the name of --out says, else safetensors."`
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"encoder or decoder: only that one. If absent: all parameters (safetensors), or the encoder (onnx)."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes. unravel: images [N, H, W, C]. pytorch: images [N, C, H, W], and, of safetensors, names and shapes of a state_dict."`
-	Out    string `placeholder:"FILE" help:"Where to write; if absent, weights.safetensors, encoder.onnx or decoder.onnx in the run's folder."`
+	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"Where to write; if absent, weights.safetensors, encoder.onnx or decoder.onnx in the run's folder."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
@@ -44,6 +45,9 @@ type exported struct {
 
 // Run writes the weights of a run.
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.chooseFormat(); err != nil {
+		return err
+	}
 	e, err := c.open(ctx, c.Dir, s)
 	if err != nil {
 		return err
@@ -84,6 +88,19 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	} else {
 		fmt.Fprintf(s.log, "%d tensors of %s in %s\n", r.Tensors, c.Dir, r.File)
 	}
+	return nil
+}
+
+// chooseFormat takes the format from the name of the file.
+func (c *exportCommand) chooseFormat() error {
+	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), ".")
+	if named != safetensorsFormat && named != onnxFormat { // a pipe, or no name
+		named = ""
+	}
+	if c.Format != "" && named != "" && c.Format != named {
+		return usagef("--out %s: the name is one of %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
+	}
+	c.Format = cmp.Or(c.Format, named, safetensorsFormat)
 	return nil
 }
 

@@ -18,7 +18,7 @@ type rateFlags struct {
 	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`
 	RateHigh float64 `default:"1" placeholder:"RATE" help:"Highest rate of --find-rate."`
 	RateStep int     `name:"rate-steps" default:"200" placeholder:"N" help:"Rates that --find-rate tries, one for each update."`
-	RateOut  string  `placeholder:"DIR" help:"Folder of rates.png, rates.csv and rates.json of --find-rate; if absent, find-rate/NAME."`
+	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder of rates.png, rates.csv and rates.json of --find-rate; if absent, find-rate/NAME."`
 }
 
 // find tests rates, and writes and prints the result.

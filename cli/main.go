@@ -134,6 +134,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
 		return exitUsage
 	}
+	if err := checkWritten(k.Flags()); err != nil {
+		return exitCode(err, out, log)
+	}
 	if line.Table.takesData(k.Command(), line.Root) {
 		line.Root = ""
 	}

@@ -28,7 +28,7 @@ type mimosaCommand struct {
 	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes: whole numbers in one or more columns; rows with equal numbers have the same dimensions. Formats as for --codes (in .npz, the array called factors)."`
 	Truth   string   `placeholder:"FILE" help:"True hierarchy of the codes, as .json."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out     string   `placeholder:"DIR" help:"Write a folder: hierarchy.json, components.npy (the component of each code, -1: none), parts.npy (the same before merging), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Write a folder: hierarchy.json, components.npy (the component of each code, -1: none), parts.npy (the same before merging), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
 }
 
 // Run learns the hierarchy.

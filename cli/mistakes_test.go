@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -391,10 +392,38 @@ metrics: []
 	}
 }
 
+// The name of a file to write says its format, or is refused before the work.
+func TestWrittenNames(t *testing.T) {
+	dir, here := finished(t), t.TempDir()
+	for _, c := range [][2]string{
+		{"encode --run RUN --out codes.txt", "--out codes.txt: .txt is no format that the command writes; want a name that ends in .npy"},
+		{"export --run RUN --out w.pt", "want a name that ends in .safetensors or .onnx"},
+		{"export --run RUN --out w.onnx --format safetensors", "the name is one of onnx; want a name that ends in .safetensors, or --format onnx"},
+		{"export --run RUN --out w.safetensors --format onnx", "the name is one of safetensors; want a name that ends in .onnx"},
+		{"data show square --out s.jpg", "want a name that ends in .png"},
+		{"data ask square --out pairs.png", "want a name that ends in .csv or .txt"},
+		{"report --run RUN --out r.pdf", "want a name that ends in .html"},
+		{"decode --run RUN --out sheet.png", "--out sheet.png: the command writes a folder of files; want the name of a folder, without .png"},
+		{"eval --run RUN --out m.json", "want the name of a folder, without .json"},
+		{"compare RUN RUN --out c.csv", "want the name of a folder, without .csv"},
+		{"mimosa --run RUN --out m.json", "want the name of a folder, without .json"},
+	} {
+		checkMistake(t, call(t, strings.Fields(strings.ReplaceAll(c[0], "RUN", dir))...), 2, c[1])
+	}
+	for name, onnx := range map[string]bool{"w.onnx": true, "w.ONNX": true, "w.safetensors": false, "w": false} {
+		path := filepath.Join(here, name)
+		succeed(t, "export", "--run", dir, "--out", path)
+		if _, err := onnxtest.Decode(readFile(t, path)); (err == nil) != onnx {
+			t.Errorf("%s: ONNX %v", name, err == nil)
+		}
+	}
+	succeed(t, "encode", "--run", dir, "--out", filepath.Join(here, "codes"))
+}
+
 func TestOutputs(t *testing.T) {
 	dir := finished(t)
 	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
-		nowhere := filepath.Join(dir, "nowhere", "x.npy")
+		nowhere := filepath.Join(dir, "nowhere", "x")
 		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want one that exists")
 		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
 	}

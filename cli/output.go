@@ -8,6 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -48,6 +52,34 @@ func checkParent(path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// writesFolder is the value of the tag `writes` of flags that name a folder; other values are endings of file names.
+const writesFolder = "folder"
+
+// fileEndings are endings of the files that commands write: a folder with one of them is a mistake.
+var fileEndings = strings.Fields(".csv .gif .html .json .jpeg .jpg .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
+
+// checkWritten refuses names of files to write, by flags with the tag `writes`, that promise another format. Names without an ending, and what
+// is there and no file, such as a pipe, are taken.
+func checkWritten(flags []*kong.Flag) error {
+	for _, f := range flags {
+		tag, name := f.Tag.Get("writes"), f.Target.String()
+		if tag == "" || name == "" {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil && (tag == writesFolder || !info.Mode().IsRegular()) { // the command says what is wrong with it
+			continue
+		}
+		ending := strings.ToLower(filepath.Ext(name))
+		switch want := strings.Split(tag, ","); {
+		case tag == writesFolder && slices.Contains(fileEndings, ending):
+			return usagef("--%s %s: the command writes a folder of files; want the name of a folder, without %s", f.Name, name, ending)
+		case tag != writesFolder && ending != "" && !slices.Contains(want, ending):
+			return usagef("--%s %s: %s is no format that the command writes; want a name that ends in %s", f.Name, name, ending, strings.Join(want, " or "))
+		}
 	}
 	return nil
 }

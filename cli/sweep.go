@@ -25,7 +25,7 @@ type sweepCommand struct {
 
 	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; make none, but rehearse runs whose time no finished run tells. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder; those that are absent are assumptions about a usual cluster, which are printed (see docs/scale.md)."`
 
-	Out  string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
+	Out  string `placeholder:"DIR" writes:"folder" help:"Folder of the runs; if absent, runs/NAME."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	serveFlags

@@ -19,7 +19,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
 	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made; above quick the command asks first (see --yes). If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
-	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
+	Out   string `placeholder:"DIR" writes:"folder" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun bool `help:"Train nothing: show the cells whose runs exist."`
