@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -194,9 +193,11 @@ func (x *comparison) writeJSON(w io.Writer) error { return json.NewEncoder(w).En
 
 // writeFiles writes the files of --out into an existing folder.
 func (x *comparison) writeFiles(dir string) error {
-	write := func(name string, content func(io.Writer) error) error {
-		return disk.WriteFile(filepath.Join(dir, name), content, false)
+	files, err := disk.OpenFiles(dir, "compare")
+	if err != nil {
+		return err
 	}
+	write := files.Write
 	values, ranks, tau, pairs := x.grids()
 	if err := write("compare.json", x.writeJSON); err != nil {
 		return err
@@ -228,5 +229,5 @@ func (x *comparison) writeFiles(dir string) error {
 			return err
 		}
 	}
-	return nil
+	return files.Finish()
 }

@@ -215,6 +215,13 @@ func TestEvalOut(t *testing.T) {
 		}
 	}
 	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
+	writeFile(t, "deep/out/mine.csv", []byte("mine"))
+	succeed(t, append(files, "--metrics", "sap", "--out", "deep/out")...)
+	if exists("deep/out/mig-mutual_information.csv") || exists("deep/out/mig-mutual_information.png") || !exists("deep/out/metrics.csv") || !exists("deep/out/mine.csv") {
+		t.Error("the folder does not have this evaluation's files and one's own alone")
+	}
+	writeFile(t, "deep/out/made-by-eval.txt", []byte("mine"))
+	checkMistake(t, call(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1, "made-by-eval.txt is no list of files that unravel has made; want another folder")
 	succeed(t, "eval", "--run", finished(t), "--out", "run")
 	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,9 +50,18 @@ func score(r metrics.Result) *float64 {
 
 // writeFiles writes the files of --out into an existing folder.
 func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
-	write := func(name string, content func(io.Writer) error) error {
-		return disk.WriteFile(filepath.Join(dir, name), content, false)
+	files, err := disk.OpenFiles(dir, "eval")
+	if err != nil {
+		return err
 	}
+	if err := e.writeAll(ctx, files.Write, results); err != nil {
+		return err
+	}
+	return files.Finish()
+}
+
+// writeAll writes each file with a function.
+func (e *evaluation) writeAll(ctx context.Context, write func(name string, content func(io.Writer) error) error, results []metrics.Result) error {
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
 	}

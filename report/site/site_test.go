@@ -180,12 +180,12 @@ func TestWrite(t *testing.T) {
 	if text, err := os.ReadFile(own); err != nil || string(text) != "mine" {
 		t.Errorf("it is %q now, %v", text, err)
 	}
-	for _, manifest := range []string{"mine\n", manifestHead + "\n../secret\n", manifestHead + "\n/etc/passwd\n", manifestHead + "\n.\n", ""} {
-		if err := os.WriteFile(filepath.Join(dir, Manifest), []byte(manifest), 0o666); err != nil {
+	for _, text := range []string{"mine\n", manifest.Head + "\n../secret\n", manifest.Head + "\n/etc/passwd\n", manifest.Head + "\n.\n", ""} {
+		if err := os.WriteFile(filepath.Join(dir, Manifest), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if err := write("index.html"); err == nil {
-			t.Errorf("no error of the manifest %q", manifest)
+			t.Errorf("no error of the manifest %q", text)
 		}
 	}
 	foreign := t.TempDir()

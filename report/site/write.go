@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -16,8 +15,7 @@ import (
 // Manifest is the file of a written folder that lists the others, so that the next call can replace them and nothing else.
 const Manifest = "made-by-unravel.txt"
 
-// manifestHead begins a manifest.
-const manifestHead = "Files that unravel docs has made; it replaces them when it is called again."
+var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}
 
 // ErrForeign is returned by Write for a folder with files that Write has not made.
 var ErrForeign = errors.New("the folder holds files that unravel docs has not made")
@@ -43,9 +41,7 @@ func Write(dir string, files map[string][]byte) error {
 			return fmt.Errorf("%s: %w: %s", dir, ErrForeign, name)
 		}
 	}
-	all := slices.Concat(before, names)
-	slices.Sort(all)
-	if err := writeManifest(root, slices.Compact(all)); err != nil { // first: a call that is cut short can be repeated
+	if err := manifest.Write(root, slices.Concat(before, names)); err != nil { // first: a call that is cut short can be repeated
 		return err
 	}
 	for _, name := range names {
@@ -69,12 +65,12 @@ func Write(dir string, files map[string][]byte) error {
 			}
 		}
 	}
-	return writeManifest(root, names)
+	return manifest.Write(root, names)
 }
 
 // made lists the files of an earlier call; an error if the folder has others only.
 func made(root *os.Root, dir string) ([]string, error) {
-	text, err := root.ReadFile(Manifest)
+	names, err := manifest.Read(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := fs.ReadDir(root.FS(), ".")
 		if err == nil && len(entries) > 0 {
@@ -83,20 +79,7 @@ func made(root *os.Root, dir string) ([]string, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	if lines[0] != manifestHead {
-		return nil, fmt.Errorf("%s: %w: %s is not a list of them", dir, ErrForeign, Manifest)
-	}
-	for _, name := range lines[1:] {
-		if !fs.ValidPath(name) || name == "." || name == Manifest {
-			return nil, fmt.Errorf("%s: %s names %q; want files of the folder", dir, Manifest, name)
-		}
-	}
-	return lines[1:], nil
-}
-
-func writeManifest(root *os.Root, names []string) error {
-	return root.WriteFile(Manifest, []byte(manifestHead+"\n"+strings.Join(names, "\n")+"\n"), 0o666)
+	return names, nil
 }

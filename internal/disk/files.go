@@ -1,0 +1,98 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files are the files that a command writes into a folder, and lists in one of them, so that the next call can remove those that it does not write.
+type Files struct {
+	dir    string
+	list   List
+	before []string // of earlier calls
+	now    []string
+}
+
+// OpenFiles begins to write the files of a command into an existing folder.
+func OpenFiles(dir, command string) (*Files, error) {
+	f := &Files{dir: dir, list: List{"made-by-" + command + ".txt",
+		fmt.Sprintf("Files that unravel %s has written here; its next call replaces them, and removes those that it does not write.", command)}}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if f.before, err = f.list.Read(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; want another folder", dir, err)
+	}
+	return f, nil
+}
+
+// Write writes a file, whole or not at all. It is in the list before it is in the folder, so that a call that is cut short leaves no file that
+// the next one does not know.
+func (f *Files) Write(name string, content func(io.Writer) error) error {
+	if f.now = append(f.now, name); !slices.Contains(f.before, name) {
+		if err := f.writeList(slices.Concat(f.before, f.now)); err != nil {
+			return err
+		}
+	}
+	return WriteFile(filepath.Join(f.dir, name), content, false)
+}
+
+// Finish removes the files of earlier calls that this one has not written. Folders and links of their names stay.
+func (f *Files) Finish() error {
+	for _, name := range f.before {
+		path := filepath.Join(f.dir, name)
+		if info, err := os.Lstat(path); slices.Contains(f.now, name) || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return f.writeList(f.now)
+}
+
+func (f *Files) writeList(names []string) error {
+	return WriteFile(filepath.Join(f.dir, f.list.Name), func(w io.Writer) error {
+		_, err := w.Write(f.list.text(names))
+		return err
+	}, false)
+}
+
+// List is a file that lists others of its folder: a first line that says what they are, and a line for each.
+type List struct{ Name, Head string }
+
+// Read returns the names in the list of a folder.
+func (l List) Read(root *os.Root) ([]string, error) {
+	text, err := root.ReadFile(l.Name)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if lines[0] != l.Head {
+		return nil, fmt.Errorf("%s is no list of files that unravel has made", l.Name)
+	}
+	for _, name := range lines[1:] {
+		if !fs.ValidPath(name) || name == "." || name == l.Name {
+			return nil, fmt.Errorf("%s names %q; want files of the folder", l.Name, name)
+		}
+	}
+	return lines[1:], nil
+}
+
+// Write writes the list of a folder.
+func (l List) Write(root *os.Root, names []string) error {
+	return root.WriteFile(l.Name, l.text(names), 0o666)
+}
+
+func (l List) text(names []string) []byte {
+	names = slices.Sorted(slices.Values(names))
+	return []byte(strings.Join(append([]string{l.Head}, slices.Compact(names)...), "\n") + "\n")
+}
