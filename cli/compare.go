@@ -8,16 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.
 type compareCommand struct {
-	Sources   []string `arg:"" name:"source" help:"Two or more runs: folders of runs, files of metrics (.json, of eval --out or training), or files of codes (.npy, .npz, .csv), a row for each image."`
+	Sources   []string `arg:"" name:"source" help:"Two or more runs: folders of a run or of several, files of metrics (.json, of eval --out or training), or files of codes (.npy, .npz, .csv), a row for each image."`
 	Factors   string   `placeholder:"FILE" help:"Factors of the files of codes, as for eval. Metrics of those files are computed."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
 	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
@@ -30,6 +32,7 @@ type compareCommand struct {
 
 // Run prints the comparison.
 func (c *compareCommand) Run(ctx context.Context, s *streams) error {
+	c.Sources = expandRuns(c.Sources)
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -66,9 +69,37 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 	return x.print(s.out)
 }
 
+// expandRuns replaces folders of runs by the runs in them, and leaves out the database of such a folder, which a pattern such as runs/* names too.
+func expandRuns(sources []string) (list []string) {
+	for _, source := range sources {
+		if strings.HasPrefix(filepath.Base(source), index.File) {
+			continue
+		}
+		runs := []string{source}
+		if !isRun(source) {
+			entries, _ := os.ReadDir(source) // opening the source says what is wrong with it
+			for _, e := range entries {
+				if dir := filepath.Join(source, e.Name()); isRun(dir) {
+					runs = append(runs, dir)
+				}
+			}
+			if len(runs) > 1 {
+				runs = runs[1:]
+			}
+		}
+		list = append(list, runs...)
+	}
+	return list
+}
+
+func isRun(dir string) bool { return exists(filepath.Join(dir, rundir.Config)) }
+
 func (c *compareCommand) check() error {
-	if len(c.Sources) < 2 {
-		return usagef("there is one run; want two or more to compare")
+	switch len(c.Sources) {
+	case 0:
+		return usagef("there is no run; want two or more to compare")
+	case 1:
+		return usagef("there is one run, %s; want two or more to compare", c.Sources[0])
 	}
 	for i, source := range c.Sources {
 		if slices.Contains(c.Sources[:i], source) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -185,6 +187,31 @@ func TestInFolder(t *testing.T) {
 			t.Errorf("%v: %s, want %s", names, got, want)
 		}
 	}
+}
+
+// A folder of runs stands for them, and a pattern may name its database.
+func TestCompareFolder(t *testing.T) {
+	from, dir := finished(t), t.TempDir()
+	var want []string
+	for _, name := range []string{"a", "b", "c"} {
+		run := filepath.Join(dir, name)
+		if err := os.CopyFS(run, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, run)
+	}
+	succeed(t, "runs", dir)
+	whole, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || !slices.Contains(whole, filepath.Join(dir, "runs.sqlite")) {
+		t.Fatalf("no database in %v: %v", whole, err)
+	}
+	for _, sources := range [][]string{{dir}, whole, want} {
+		if x, _ := compare(t, sources...); !slices.Equal(x.Runs, want) {
+			t.Errorf("%v: runs %v, want %v", sources, x.Runs, want)
+		}
+	}
+	checkMistake(t, call(t, "compare", want[0]), 2, "there is one run, "+want[0]+"; want two or more to compare")
+	checkMistake(t, call(t, "compare", dir, want[0]), 2, want[0]+" is named twice")
 }
 
 func TestCompareMistakes(t *testing.T) {

@@ -47,12 +47,12 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		if c.Dir, err = folderOf(settings, overrides, c.Resume); err != nil {
 			return err
 		}
-		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, rundir.Config)) {
+		if c.Resume && !c.DryRun && !isRun(c.Dir) {
 			fmt.Fprintf(s.log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
 		}
 	}
 	if c.DryRun {
-		if !c.Resume && exists(filepath.Join(c.Dir, rundir.Config)) { // as training would say
+		if !c.Resume && isRun(c.Dir) { // as training would say
 			return withFlags(rundir.ErrExists, c.Dir)
 		}
 		return dryTrain(ctx, settings, c.Dir, c.JSON, s)
@@ -117,7 +117,7 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
-		if !exists(filepath.Join(c.Dir, rundir.Config)) {
+		if !isRun(c.Dir) {
 			return read, nil, usagef("%s: there is no run to continue; want the folder of one, or a config to start from", c.Dir)
 		}
 		read, err := train.ReadConfig(c.Dir, overrides...)
@@ -147,7 +147,7 @@ func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 		return "", err
 	}
 	return sweep.Free(filepath.Join("runs", sweep.FolderName(c.Name, settings)), func(dir string) bool {
-		if !exists(filepath.Join(dir, rundir.Config)) {
+		if !isRun(dir) {
 			return false
 		}
 		there := sweep.Read(dir)
