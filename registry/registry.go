@@ -43,10 +43,17 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 			return e, nil
 		}
 	}
-	if hint, ok := t.Hints[name]; ok {
-		return Entry[T]{}, &UnknownError{t.Kind, name, "; " + hint}
+	return Entry[T]{}, &UnknownError{t.Kind, name, t.suggest(name)}
+}
+
+// suggest gives the hint about a name in any spelling, or else suggests a known name.
+func (t *Registry[T]) suggest(name string) string {
+	for other, hint := range t.Hints {
+		if fold(other) == fold(name) {
+			return "; " + hint
+		}
 	}
-	return Entry[T]{}, &UnknownError{t.Kind, name, Suggest(name, t.Names())}
+	return Suggest(name, t.Names())
 }
 
 // UnknownError is the error about a name that a registry does not have.
@@ -99,22 +106,85 @@ type Choice[T any] struct {
 	Value T
 }
 
-// Suggest returns `; did you mean "x"?` when a name is near enough to the given
-// one, and otherwise the list of what is known.
+// Suggest returns `; did you mean "x"?` when [Near] finds a name, and otherwise the list of what is known.
 func Suggest(name string, known []string) string {
-	best, distance := "", max(2, len(name)/3)+1
-	for _, k := range known {
-		if d := Distance(name, k); d < distance {
-			best, distance = k, d
-		}
+	if near := Near(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("; did you mean %q?", best)
-	case len(known) == 0:
+	if len(known) == 0 {
 		return ""
 	}
 	return "; known: " + strings.Join(known, ", ")
+}
+
+// Near returns the known name that a name is a spelling, a beginning or a slip of; empty if there is none or more than one.
+// Many short names differ in one letter (mig and mic, vae and gae), so no hint is given where the name may be of something else.
+func Near(name string, known []string) string {
+	for _, same := range []func(a, b string) bool{
+		func(a, b string) bool { return fold(a) == fold(b) },
+		func(a, b string) bool { return slip(a, b, 1) },
+		func(a, b string) bool { return len(a) > 2 && strings.HasPrefix(fold(b), fold(a)) },
+		func(a, b string) bool { return len(a) >= longName && slip(a, b, 2) },
+	} {
+		near := ""
+		for _, k := range known {
+			switch {
+			case k == near || !same(name, k):
+			case near == "":
+				near = k
+			default:
+				return ""
+			}
+		}
+		if near != "" {
+			return near
+		}
+	}
+	return ""
+}
+
+const (
+	shortName = 5 // letters of a name whose first letter, and below them every other, tells it from other names
+	longName  = 8 // letters of a name that may have two slips
+)
+
+// slip reports whether a is b with at most so many letters added, left out, replaced or swapped. Digits tell names apart: moco-v3 is no slip
+// of moco-v2. So do letters that a short name has in place of others, and its first letter.
+func slip(a, b string, most int) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	if len(a) < 3 || Distance(a, b) > most || digits(a) != digits(b) {
+		return false
+	}
+	swapped := len(a) == len(b) && a[0] == b[1] && a[1] == b[0]
+	if len(a) <= shortName && a[0] != b[0] && !swapped {
+		return false
+	}
+	if len(a) >= shortName || len(a) != len(b) {
+		return true
+	}
+	return sorted(a) == sorted(b)
+}
+
+// fold removes what spellings of a name differ in: case, hyphens, underscores and spaces.
+func fold(name string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// digits returns the digits of a name.
+func digits(name string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, name)
+}
+
+// sorted returns a name's bytes in order.
+func sorted(name string) string {
+	b := []byte(name)
+	slices.Sort(b)
+	return string(b)
 }
 
 // Distance counts the letters to insert, delete, replace or swap with their
