@@ -85,6 +85,9 @@ func (n *Node) Decode(dst any) error {
 		n = &Node{kind: mapNode, at: n.at} // an empty file: all defaults
 	}
 	d.value(n, v.Elem())
+	if n.root() {
+		d.errs.hint(n, v.Elem())
+	}
 	return d.errs.err()
 }
 

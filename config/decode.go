@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // decoder gathers the mistakes of one Decode.
@@ -127,10 +125,48 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 }
 
 func (n *Node) wantList(what string) error {
-	if n.kind == scalarNode {
-		return n.Errorf("want %s, got %s; write [%s]", what, n.describe(), shorten(n.text))
+	hint := ""
+	switch {
+	case n.kind == scalarNode:
+		hint = "write [" + shorten(n.text) + "]"
+	case n.kind == mapNode && len(n.keys) > 0:
+		hint = "write a dash before each element: - " + n.keys[0] + ", or [" + n.keys[0] + "]"
+		if text := n.asList(); len(text) <= maxHint {
+			hint = "write " + text
+		}
 	}
-	return n.want(what)
+	return n.fail(&mismatch{what, hint, n})
+}
+
+// maxHint is the length of the longest value that a hint writes out.
+const maxHint = 100
+
+// asList writes a mapping as the list of its entries: {a: {b: 1}, c: {}} becomes [a: {b: 1}, c].
+func (n *Node) asList() string {
+	var entries []string
+	for i, item := range n.items {
+		entry := Node{kind: mapNode, keys: n.keys[i : i+1], items: []*Node{item}}
+		switch {
+		case item.kind == nullNode, item.kind == mapNode && len(item.keys) == 0:
+			entries = append(entries, n.keys[i])
+		default:
+			entries = append(entries, entry.Inline())
+		}
+	}
+	return "[" + strings.Join(entries, ", ") + "]"
+}
+
+// wantMapping is the error about something else in place of a mapping with keys.
+func (n *Node) wantMapping(keys []string) error {
+	hint := colonHint(n.text)
+	switch {
+	case n.kind != scalarNode:
+	case slices.Contains(keys, "weight") && (n.class() == isInt || n.class() == isFloat):
+		hint = "write {weight: " + n.text + "}"
+	case hint == "" && len(keys) > 0:
+		hint = "its keys: " + strings.Join(keys, ", ")
+	}
+	return n.fail(&mismatch{"a mapping", hint, n})
 }
 
 func (d *decoder) mapping(n *Node, v reflect.Value) error {
@@ -160,16 +196,20 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 	case nullNode:
 		return n.Errorf("want a mapping, got nothing (null); write {} for the defaults")
 	default:
-		return n.want("a mapping")
+		return n.wantMapping(names(fieldsOf(v.Type())))
 	}
 	known := fieldsOf(v.Type())
+	var unknown []int
 	for i, key := range n.keys {
 		at := slices.IndexFunc(known, func(f field) bool { return f.name == key })
 		if at < 0 {
-			d.errs.append(n.items[i].unknown(key, hintAt(v, n.path, key), names(known)))
+			unknown = append(unknown, i)
 			continue
 		}
 		d.value(n.items[i], v.FieldByIndex(known[at].index))
+	}
+	for _, i := range unknown {
+		d.errs.append(n.items[i].unknown(n.keys[i], v, names(known)))
 	}
 	for _, f := range known {
 		if n.Get(f.name) == nil {
@@ -177,38 +217,6 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// Hinter is implemented by settings that know what is meant by some keys that they do not have.
-type Hinter interface {
-	Hint(key string) string // empty: nothing is known
-}
-
-// hintAt says what may be meant by a key that a struct does not have.
-func hintAt(v reflect.Value, path, key string) string {
-	if h, ok := v.Addr().Interface().(Hinter); ok {
-		if text := h.Hint(key); text != "" {
-			return "; " + text
-		}
-	}
-	for _, o := range Options(v.Addr().Interface()) {
-		if strings.HasSuffix(o.Key, "."+key) && !slices.Contains(strings.Split(o.Key, "."), "N") {
-			return fmt.Sprintf("; did you mean %q?", joinAll(path, o.Key))
-		}
-	}
-	return ""
-}
-
-// unknown is the error about a key that does not exist.
-func (n *Node) unknown(key, hint string, known []string) *Error {
-	switch {
-	case hint != "":
-	case len(known) == 0:
-		hint = "; there are no options here"
-	default:
-		hint = registry.Suggest(key, known)
-	}
-	return n.keyOrValue().fail(n.path, fmt.Errorf("unknown key %q%s", key, hint))
 }
 
 // dynamic decodes what has no type of its own: bool, int, float64, string,

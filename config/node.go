@@ -68,8 +68,11 @@ func (n *Node) Text() string { return n.text }
 // Keys returns the keys of a mapping in the order of the file.
 func (n *Node) Keys() []string { return slices.Clone(n.keys) }
 
-// Get returns what a mapping has under a key, or nil.
+// Get returns what a mapping has under a key, or nil; a nil node has nothing.
 func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
 	if i := slices.Index(n.keys, key); i >= 0 {
 		return n.items[i]
 	}

@@ -156,11 +156,32 @@ func btoi(b bool) int {
 	return 0
 }
 
-func (n *Node) want(what string) error {
-	if what == "a text" && n.kind == mapNode {
-		return n.Errorf("want %s, got %s; put a text with a colon in quotes", what, n.describe())
+func (n *Node) want(what string) error { return n.fail(&mismatch{what, n.wantHint(what), n}) }
+
+// wantHint says how to write what may be meant by a value of another kind.
+func (n *Node) wantHint(what string) string {
+	switch {
+	case what == "a text" && n.kind == mapNode:
+		return "put a text with a colon in quotes"
+	case n.kind != scalarNode:
+		return ""
+	case what == "true or false":
+		return truths[strings.ToLower(n.text)]
+	case (what == "an integer" || what == "a number") && !n.plain && (classify(n.text) == isInt || classify(n.text) == isFloat):
+		return "write it without quotes: " + n.text
+	case (what == "an integer" || what == "a number") && grouped.MatchString(n.text):
+		return "write " + strings.ReplaceAll(n.text, "_", "")
 	}
-	return n.Errorf("want %s, got %s", what, n.describe())
+	return ""
+}
+
+// grouped is an integer as Python and Go may write it.
+var grouped = regexp.MustCompile(`^[0-9]+(_[0-9]+)+$`)
+
+// truths say how to write truth values of YAML 1.1 and of other programs.
+var truths = map[string]string{
+	"yes": "write true", "on": "write true", "y": "write true", "1": "write true",
+	"no": "write false", "off": "write false", "n": "write false", "0": "write false",
 }
 
 // checkText refuses what no text file holds, before the parser sees it.

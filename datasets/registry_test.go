@@ -55,14 +55,14 @@ func TestConfig(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"dataset: sqare":                         `did you mean "square"?`,
-		"dataset: {square: {sise: 4}}":           `did you mean "size"?`,
+		"dataset: {square: {sizee: 4}}":           `did you mean "size"?`,
 		"dataset: {square: {size: 16}}":          "less than size", // side is 16 by default
 		"dataset: {square: {side: 64}}":          "want 1 to 63",
 		"dataset: grid":                          "path",
 		"dataset: {grid: {path: x, kinds: [r]}}": `unknown kind "r"`,
 		"supervision: {pairs: {count: -1}}":      "-1 is negative",
 		"supervision: {paths: {step: 0}}":        "want 1 or more",
-		"supervision: pears":                     `did you mean "pairs"?`,
+		"supervision: pairz":                     `did you mean "pairs"?`,
 	} {
 		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "test.yaml:1:") {
 			t.Errorf("%s: error %v, want %q", text, err, want)

@@ -281,7 +281,7 @@ func TestSupervisionsConfig(t *testing.T) {
 		"supervision: []":                             "the list is empty",
 		"supervision: [none, labels]":                 "1:15: supervision.0: none stands alone",
 		"supervision: [{pairs: {cuont: 3}}]":          `did you mean "count"?`,
-		"supervision: [labels, pears]":                `did you mean "pairs"?`,
+		"supervision: [labels, pairz]":                `did you mean "pairs"?`,
 		"supervision: [labels, {pairs: {count: -2}}]": "-2 is negative",
 	} {
 		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "test.yaml:1:") {

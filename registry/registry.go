@@ -24,7 +24,7 @@ type Entry[T any] struct {
 type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
-	Hints   map[string]string // what to name in place of names that others have for it
+	Hints   map[string]string // what to name in place of names that others have; empty: nothing, although a name is near
 }
 
 // Names lists the entries' names in the registry's order.
@@ -49,7 +49,10 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 // suggest gives the hint about a name in any spelling, or else suggests a known name.
 func (t *Registry[T]) suggest(name string) string {
 	for other, hint := range t.Hints {
-		if fold(other) == fold(name) {
+		if Fold(other) == Fold(name) {
+			if hint == "" {
+				return "; known: " + strings.Join(t.Names(), ", ")
+			}
 			return "; " + hint
 		}
 	}
@@ -118,12 +121,12 @@ func Suggest(name string, known []string) string {
 }
 
 // Near returns the known name that a name is a spelling, a beginning or a slip of; empty if there is none or more than one.
-// Many short names differ in one letter (mig and mic, vae and gae), so no hint is given where the name may be of something else.
+// Short names differ in few letters (mig and fid, vae and wae), so no name is near that the user may not mean.
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
-		func(a, b string) bool { return fold(a) == fold(b) },
+		func(a, b string) bool { return Fold(a) == Fold(b) },
 		func(a, b string) bool { return slip(a, b, 1) },
-		func(a, b string) bool { return len(a) > 2 && strings.HasPrefix(fold(b), fold(a)) },
+		func(a, b string) bool { return len(a) > 2 && strings.HasPrefix(Fold(b), Fold(a)) },
 		func(a, b string) bool { return len(a) >= longName && slip(a, b, 2) },
 	} {
 		near := ""
@@ -144,29 +147,27 @@ func Near(name string, known []string) string {
 }
 
 const (
-	shortName = 5 // letters of a name whose first letter, and below them every other, tells it from other names
+	shortName = 5 // letters of a name whose first letter tells it from other names
 	longName  = 8 // letters of a name that may have two slips
 )
 
-// slip reports whether a is b with at most so many letters added, left out, replaced or swapped. Digits tell names apart: moco-v3 is no slip
-// of moco-v2. So do letters that a short name has in place of others, and its first letter.
+// slip reports whether a is b with at most so many letters added, left out, replaced or swapped. The first letter of a short name
+// tells it from others (rmse and mse), and so do digits (moco-v3 and moco-v2), unless they are swapped.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	if len(a) < 3 || Distance(a, b) > most || digits(a) != digits(b) {
+	if len(a) < 2 || len(b) < 2 || Distance(a, b) > most {
 		return false
 	}
-	swapped := len(a) == len(b) && a[0] == b[1] && a[1] == b[0]
-	if len(a) <= shortName && a[0] != b[0] && !swapped {
-		return false
+	i := 0
+	for i < min(len(a), len(b))-1 && a[i] == b[i] {
+		i++
 	}
-	if len(a) >= shortName || len(a) != len(b) {
-		return true
-	}
-	return sorted(a) == sorted(b)
+	swapped := i+1 < min(len(a), len(b)) && a[i] == b[i+1] && a[i+1] == b[i]
+	return swapped || digits(a) == digits(b) && (len(a) > shortName || a[0] == b[0])
 }
 
-// fold removes what spellings of a name differ in: case, hyphens, underscores and spaces.
-func fold(name string) string {
+// Fold removes what spellings of a name differ in: case, hyphens, underscores and spaces.
+func Fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
 
@@ -178,13 +179,6 @@ func digits(name string) string {
 		}
 		return -1
 	}, name)
-}
-
-// sorted returns a name's bytes in order.
-func sorted(name string) string {
-	b := []byte(name)
-	slices.Sort(b)
-	return string(b)
 }
 
 // Distance counts the letters to insert, delete, replace or swap with their

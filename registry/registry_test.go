@@ -48,10 +48,10 @@ func TestNear(t *testing.T) {
 	known := []string{"reconstruction", "kl", "mig", "mad", "mae", "mse", "dci", "ml-vae", "vae", "gvae", "beta-vae", "moco-v2", "conv64", "runs", "name", "losses", "adam", "sgd", "modularity", "epochs", "epoch_steps", "dip-i", "dip-ii", "batch"}
 	for name, want := range map[string]string{
 		"MIG": "mig", "betavae": "beta-vae", "Beta_VAE": "beta-vae", "mlvae": "ml-vae", "epoch-steps": "epoch_steps", "Conv64": "conv64",
-		"vea": "vae", "avriance": "", "migg": "mig", "mi": "", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "", "batsh": "batch", "loss": "losses",
-		"recon": "reconstruction", "modu": "modularity", "reconstrution": "reconstruction", "recontsructon": "reconstruction", "kld": "kl", "names": "name",
-		"fid": "", "mic": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "",
-		"adan": "", "nadam": "", "radam": "", "dip": "", "ma": "", "k": "", "": "", "gan": "", "asgd": "", "adamm": "adam",
+		"vea": "vae", "avriance": "", "migg": "mig", "mi": "mig", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "", "batsh": "batch", "loss": "losses",
+		"recon": "reconstruction", "modu": "modularity", "reconstrution": "reconstruction", "recontsructon": "reconstruction", "kld": "kl", "kk": "kl", "lk": "kl", "mu": "", "mug": "mig", "sise": "", "miig": "mig", "names": "name",
+		"fid": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "", "conv46": "conv64",
+		"nadam": "", "radam": "", "dip": "", "ma": "", "k": "", "": "", "gan": "", "asgd": "", "adamm": "adam",
 	} {
 		if got := Near(name, known); got != want {
 			t.Errorf("Near(%q) = %q, want %q", name, got, want)
@@ -63,8 +63,11 @@ func TestNear(t *testing.T) {
 	if got := Near("side", []string{"sides", "sides"}); got != "sides" {
 		t.Errorf("one name twice: %q", got)
 	}
-	hinted := Registry[*settings]{Kind: "shape", Hints: map[string]string{"two-d": "a hint"}}
+	hinted := Registry[*settings]{Kind: "shape", Entries: table.Entries, Hints: map[string]string{"two-d": "a hint", "squire": ""}}
 	if _, err := hinted.Lookup("Two_D"); err == nil || err.Error() != `unknown shape "Two_D"; a hint` {
+		t.Error(err)
+	}
+	if _, err := hinted.Lookup("squire"); err == nil || err.Error() != `unknown shape "squire"; known: square, circle` {
 		t.Error(err)
 	}
 }

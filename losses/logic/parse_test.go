@@ -132,7 +132,7 @@ func TestCompileErrors(t *testing.T) {
 	crispHint := " is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)"
 	for text, want := range map[string]string{
 		`forall i: z(i) = 0`:                                                   `1:16: a plain = of codes has no gradient; want a premetric, such as =[euclidean]`,
-		`forall i: z(k) =[squared] 0`:                                          `1:11: there is no variable k; did you mean "i"?`,
+		`forall i: z(k) =[squared] 0`:                                          `1:11: there is no variable k; known: i`,
 		`z(k) =[squared] 0`:                                                    `1:1: there is no variable k; want a quantifier that binds it, such as forall k: ...`,
 		`forall i: z.shap(i) =[squared] 0`:                                     `1:11: there is no sub-code "shap"; did you mean "shape"?`,
 		`forall i: y.sape(i) =[squared] 0`:                                     `1:11: there is no factor "sape"; did you mean "shape"?`,
