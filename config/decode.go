@@ -95,7 +95,7 @@ func (d *decoder) pointer(n *Node, v reflect.Value) error {
 
 func (d *decoder) slice(n *Node, v reflect.Value) error {
 	if n.kind != listNode {
-		return n.wantList("a list")
+		return n.NotList("a list")
 	}
 	if len(n.items) == 0 && v.IsNil() {
 		return nil
@@ -108,7 +108,7 @@ func (d *decoder) slice(n *Node, v reflect.Value) error {
 
 func (d *decoder) array(n *Node, v reflect.Value) error {
 	if n.kind != listNode {
-		return n.wantList(fmt.Sprintf("a list of %d", v.Len()))
+		return n.NotList(fmt.Sprintf("a list of %d", v.Len()))
 	}
 	if len(n.items) != v.Len() {
 		return n.Errorf("want a list of %d, got %d", v.Len(), len(n.items))
@@ -124,7 +124,9 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-func (n *Node) wantList(what string) error {
+// NotList returns the error about something else in place of a list, which says what is wanted and how to write what is given
+// as a list.
+func (n *Node) NotList(what string) error {
 	hint := ""
 	switch {
 	case n.kind == scalarNode:

@@ -103,6 +103,33 @@ func (p *Plan) Validate() error {
 	return p.once()
 }
 
+// HintValue explains one number in place of seeds: it may be the seed, or how many there are.
+func (p *Plan) HintValue(n *config.Node) string {
+	if n.Path() == "seeds" && n.IsScalar() {
+		return "seeds are listed: [0, 1, 2] makes three runs, and [3] one of the seed 3"
+	}
+	return ""
+}
+
+// Hint says where settings of the runs stand.
+func (p *Plan) Hint(key string) string {
+	switch key {
+	case "seed":
+		return "a sweep has a list of seeds, such as seeds: [0, 1, 2]"
+	case "grid", "params", "parameters", "sweep":
+		return "did you mean \"product\"?"
+	}
+	for _, o := range config.Options(train.Defaults()) {
+		if first, _, _ := strings.Cut(o.Key, "."); first == key {
+			return fmt.Sprintf("settings of all runs stand under set, with their whole paths: set: {%s: ...}", o.Key)
+		}
+	}
+	if first, _, dotted := strings.Cut(key, "."); dotted && p.Hint(first) != "" {
+		return fmt.Sprintf("settings of all runs stand under set: {%s: ...}, and lists of values under product: {%s: [...]}", key, key)
+	}
+	return ""
+}
+
 // once reports keys that two parts of the plan set.
 func (p *Plan) once() error {
 	by := map[string]string{"seed": "seeds"}

@@ -1,22 +1,71 @@
 package train
 
-// hints are for keys that other programs have.
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+// hints are for keys that other programs have, where another name for them is not enough.
 var hints = map[string]string{
-	"device": onlyCPU, "gpu": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU,
-	"lr": learningRate, "learning_rate": learningRate,
-	"batch_size": "did you mean \"train.batch\"?", "num_epochs": "did you mean \"train.epochs\"?", "max_epochs": "did you mean \"train.epochs\"?",
-	"pretrained": start, "weights": start, "load": start, "finetune": start, "frozen": "did you mean \"freeze\"?",
-	"beta": "the beta of a beta-VAE is the weight of the loss kl: losses.1.kl.weight=4, if it is the second loss",
+	"device": onlyCPU, "gpu": onlyCPU, "gpus": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU, "accelerator": onlyCPU, "devices": onlyCPU,
+	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
+	"base": isSweep, "seeds": isSweep, "product": isSweep, "zip": isSweep, "set": isSweep, "grid": isSweep,
+	"steps": bySteps, "max_steps": bySteps, "training_steps": bySteps, "num_steps": bySteps, "iterations": bySteps,
+	"early_stopping": stops, "early_stop": stops, "patience": stops,
+	"labels":     "labels are a supervision: supervision={labels: {fraction: 0.1}}",
+	"pairs":      "pairs are a supervision: supervision={pairs: {count: 768}}",
+	"output_dir": outside, "out_dir": outside, "out": outside, "save_dir": outside, "log_dir": outside, "logdir": outside, "model_dir": outside,
+	"defaults": "a config has no defaults list; a sweep starts from another config, as its base",
+	"include":  "a config includes no other; a sweep starts from another config, as its base",
 }
 
 const (
-	onlyCPU      = "Unravel computes on the CPU only; train.threads is the number of threads"
-	start        = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
-	learningRate = "the learning rate is the optimiser's: train.optimizer.adam.lr"
+	onlyCPU = "Unravel computes on the CPU only; train.threads is the number of threads"
+	start   = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
+	isSweep = "it belongs to the file of a sweep, with a base; unravel sweep reads it (docs/sweeps.md)"
+	bySteps = "training is counted in epochs: train.epochs, of train.epoch_steps steps each"
+	stops   = "training stops early by train.stop={loss: loss, patience: 5}"
+	outside = "the folder of a run is no key of its config; unravel train takes it as --run DIR"
 )
 
 // Hint explains some keys of other programs that a config does not have; empty if it does not know the key.
-func (c *Config) Hint(key string) string { return hints[key] }
+func (c *Config) Hint(key string) string {
+	key = strings.ToLower(key)
+	if key == "lr" || key == "learning_rate" {
+		return c.Train.Hint(key)
+	}
+	if key == "beta" {
+		for i, l := range c.Losses {
+			if l.Name == "kl" {
+				return fmt.Sprintf("the beta of a beta-VAE is the weight of the loss kl: losses.%d.kl.weight=4", i)
+			}
+		}
+		return "the beta of a beta-VAE is the weight of the loss kl: losses=[reconstruction, {kl: {weight: 4}}]"
+	}
+	return hints[key]
+}
 
-// Hint is that of the config.
-func (s *Settings) Hint(key string) string { return hints[key] }
+// Hint is the config's, and knows the optimiser.
+func (s *Settings) Hint(key string) string {
+	if key = strings.ToLower(key); key == "lr" || key == "learning_rate" {
+		return fmt.Sprintf("the learning rate is the optimiser's: train.optimizer.%s.lr", s.Optimizer.Name)
+	}
+	return hints[key]
+}
+
+// HintValue explains lists in place of one value, which make a sweep.
+func (c *Config) HintValue(n *config.Node) string {
+	values, err := n, error(nil)
+	if n.IsScalar() && strings.Contains(n.Text(), ",") { // as Hydra has it
+		values, err = config.Parse("", []byte("["+n.Text()+"]"))
+	}
+	if err != nil || !values.IsList() || len(values.Items()) < 2 {
+		return ""
+	}
+	if n.Path() == "seed" {
+		return fmt.Sprintf("several seeds make a sweep: write seeds: %s and a base into a file for unravel sweep", values.Inline())
+	}
+	return fmt.Sprintf("several values make a sweep: write product: {%s: %s} and a base into a file for unravel sweep", n.Path(), values.Inline())
+}
