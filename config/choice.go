@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -20,6 +21,13 @@ func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]
 		return err
 	}
 	entry, err := t.Lookup(name)
+	hint := colonHint(name)
+	if first, second, joined := strings.Cut(name, " - "); hint == "" && joined {
+		hint = fmt.Sprintf("the dash of %s belongs below the dash of %s", second, first)
+	}
+	if err != nil && hint != "" {
+		return at.fail(n.path, fmt.Errorf("%q is no %s; %s", name, t.Kind, hint))
+	}
 	if err != nil {
 		return at.fail(n.path, err)
 	}
@@ -62,7 +70,15 @@ func (n *Node) choice(kind string, known []string) (name string, at position, op
 		return fail("want {name: {options}} to choose a %s, got an empty mapping; known: %s", kind, list)
 	case len(n.keys) > 1:
 		second := n.items[1]
-		return "", position{}, nil, second.keyOrValue().fail(n.path, fmt.Errorf(
+		place := second.keyOrValue()
+		switch known := slices.Contains(known, n.keys[1]); {
+		case !known && place.line == 0:
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s", kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
+		case !known && n.items[0].kind == nullNode:
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s begins further right than %s, or stands in braces: %s: {%s: ...}",
+				kind, n.keys[1], n.keys[0], n.keys[0], n.keys[0], n.keys[1]))
+		}
+		return "", position{}, nil, place.fail(n.path, fmt.Errorf(
 			"a %s with two names: %s is chosen at %s, and here %s; keep one, or replace the whole: %s={%s: {...}}",
 			kind, n.keys[0], n.items[0].keyOrValue(), n.keys[1], n.path, n.keys[1]))
 	}

@@ -289,7 +289,7 @@ var mistakes = []struct{ src, want string }{
 	{strings.Repeat("{a: ", 1<<16-1), "nested more than 64 deep"},
 	{"raw:\n" + strings.Repeat("- ", 1<<17-8) + "x", "x.yaml:2:131: nested more than 64 deep"},
 	{"name: " + strings.Repeat("a", 1<<18), "too many for a config"},
-	{"? [a]\n: 1", "x.yaml:2:1: found an invalid key"},
+	{"? [a]\n: 1", "x.yaml:2:1: the parser of YAML cannot read on here: found an invalid key"},
 	{"3.5: 1", `unknown key "3.5"`},
 	{"? a\n: 1", "a key must be a plain or quoted text"},
 	{"train: {rate: 0xffffffffffffffffff}", "which is too large"},

@@ -82,8 +82,13 @@ func didYouMean(key string) string { return fmt.Sprintf("did you mean %q?", key)
 
 var noSpace = regexp.MustCompile(`^([\w.-]+):([^\s/:].*)$`)
 
-// colonHint corrects a key and a value without a space between them, which YAML takes for one text.
+var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
+
+// colonHint corrects a key and a value without a colon and a space between them, which YAML takes for one text.
 func colonHint(text string) string {
+	if m := equals.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
+	}
 	if m := noSpace.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write a space after the colon: %s: %s", m[1], m[2])
 	}

@@ -33,6 +33,9 @@ func (n *Node) assign(assignment string) error {
 	if !ok || path == "" {
 		return at.fail("", errors.New("want key.path=value"))
 	}
+	if hint := syntaxHint(path, value); hint != "" {
+		return at.fail("", errors.New(hint))
+	}
 	segments := splitPath(path)
 	if len(segments) > maxDepth {
 		return at.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
@@ -75,6 +78,21 @@ func CutAssignment(s string) (path, value string, ok bool) {
 	return "", "", false
 }
 
+// syntaxHint says how to write what Hydra writes with signs; empty: the path has none.
+func syntaxHint(path, value string) string {
+	switch bare := strings.TrimLeft(path, "+~"); {
+	case strings.HasSuffix(path, "+") && !strings.HasSuffix(path, ".+"):
+		path = strings.TrimRight(path, "+")
+		return fmt.Sprintf("an element is added to a list with a dot before the +; write %s.+=%s", path, value)
+	case bare == path || bare == "":
+		return ""
+	case path[0] == '~':
+		return fmt.Sprintf("a key cannot be taken out; write %s=VALUE to set it", bare)
+	default:
+		return fmt.Sprintf("an override has no sign, also where the config lacks the key; write %s=%s", bare, value)
+	}
+}
+
 // descend returns the node under a key, which it makes if need be.
 func (n *Node) descend(at position, segment string) (*Node, error) {
 	switch n.kind {
@@ -115,5 +133,11 @@ func (n *Node) element(at position, segment string) (*Node, error) {
 	if len(n.items) == 0 {
 		return nil, at.fail(path, fmt.Errorf("%s is an empty list; add to it with %s.+=value", n.path, n.path))
 	}
-	return nil, at.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q", n.path, len(n.items)-1, segment))
+	meant := ""
+	for _, item := range n.items {
+		if meant == "" && (item.text == segment || item.Get(segment) != nil) {
+			meant = ", which is " + joinPath(item.path, segment)
+		}
+	}
+	return nil, at.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q%s", n.path, len(n.items)-1, segment, meant))
 }

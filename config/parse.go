@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 const (
 	maxSource = 1 << 18 // bytes of a config
 	maxDepth  = 64      // nesting of a config
+	tooNested = "nested more than 64 deep"
 )
 
 // ReadAll reads a config to its end, unless it is too large for one.
@@ -49,12 +51,15 @@ func parse(start position, path string, src []byte) (*Node, error) {
 	if len(src) > maxSource {
 		return nil, start.fail(path, fmt.Errorf("%d bytes are too many for a config; at most %d are read", len(src), maxSource))
 	}
+	if start.line > 0 {
+		src = bytes.TrimPrefix(src, []byte("\ufeff")) // editors of Windows write a byte order mark
+	}
 	if err := checkText(start, path, src); err != nil {
 		return nil, err
 	}
 	f, err := parseAST(src)
 	if err != nil {
-		return nil, syntaxError(start, path, err)
+		return nil, syntaxError(start, path, src, err)
 	}
 	c := converter{start: start}
 	docs := slices.DeleteFunc(f.Docs, func(d *ast.DocumentNode) bool { return d == nil || d.Body == nil })
@@ -76,7 +81,7 @@ func parseAST(src []byte) (f *ast.File, err error) {
 	}()
 	tokens := lexer.Tokenize(string(src))
 	if tk := tooDeep(tokens); tk != nil {
-		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested more than %d deep", maxDepth), Token: tk}
+		return nil, &yaml.SyntaxError{Message: tooNested, Token: tk}
 	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
@@ -105,14 +110,6 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-func syntaxError(start position, path string, err error) *Error {
-	var syntax *yaml.SyntaxError
-	if !errors.As(err, &syntax) {
-		return start.fail(path, err)
-	}
-	return start.of(syntax.Token).fail(path, errors.New(syntax.Message))
-}
-
 // of places a token of the source that begins at start.
 func (p position) of(tk *token.Token) position {
 	if p.line == 0 || tk == nil || tk.Position == nil {
@@ -127,7 +124,7 @@ type converter struct{ start position }
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
 	n := &Node{path: path, at: c.position(a)}
 	if depth > maxDepth {
-		return n.bad("nested more than %d deep", maxDepth)
+		return n.bad(tooNested)
 	}
 	switch a := a.(type) {
 	case nil, *ast.NullNode:

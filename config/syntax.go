@@ -1,0 +1,327 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// syntaxError explains why the source is no YAML, at the line that is wrong, and shows the line.
+func syntaxError(start position, path string, src []byte, err error) *Error {
+	var syntax *yaml.SyntaxError
+	if !errors.As(err, &syntax) {
+		return start.fail(path, err)
+	}
+	at := start.of(syntax.Token)
+	s := &source{strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")}
+	f := s.explain(at.line, at.column, syntax.Message)
+	if start.line == 0 { // an override: its text is its place
+		return start.fail(path, errors.New(f.text))
+	}
+	at.line, at.column = f.line, f.column
+	return at.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shown(f.line)))
+}
+
+// source is YAML that cannot be parsed, line by line.
+type source struct{ lines []string }
+
+// fault is a mistake in a source; lines and columns count from 1.
+type fault struct {
+	line, column int
+	text         string
+}
+
+const shownLine = 100 // characters of a line in a message
+
+// shown returns a line for a message.
+func (s *source) shown(line int) string {
+	text := strings.TrimRight(s.lines[line-1], " \r")
+	if r := []rune(text); len(r) > shownLine {
+		text = string(r[:shownLine]) + "..."
+	}
+	if strings.Contains(text, `"`) && strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
+}
+
+// explain finds what is wrong at or beside the place that the parser reports.
+func (s *source) explain(line, column int, message string) fault {
+	line = min(max(line, 1), len(s.lines))
+	if message == tooNested {
+		return fault{line, column, message}
+	}
+	for _, find := range []func(line int, message string) *fault{s.unpaired, s.unquoted} {
+		if f := find(line, message); f != nil {
+			return *f
+		}
+	}
+	for _, near := range []int{line, line + 1, line - 1} {
+		if near < 1 || near > len(s.lines) || s.blank(near) {
+			continue
+		}
+		for _, find := range []func(line int) *fault{s.tab, s.spacing, s.colons, s.comma, s.list, s.reserved, s.dash, s.indentation, s.keyless} {
+			if f := find(near); f != nil {
+				return *f
+			}
+		}
+	}
+	return fault{line, max(column, 1), "the parser of YAML cannot read on here: " + message}
+}
+
+// indent counts the spaces that a line begins with.
+func (s *source) indent(line int) int {
+	text := s.lines[line-1]
+	return len(text) - len(strings.TrimLeft(text, " "))
+}
+
+// blank reports whether a line has nothing but a comment.
+func (s *source) blank(line int) bool {
+	text := strings.TrimSpace(s.lines[line-1])
+	return text == "" || text[0] == '#'
+}
+
+// isElement reports whether a line begins an element of a list.
+func (s *source) isElement(line int) bool {
+	text := strings.TrimSpace(s.lines[line-1])
+	return text == "-" || strings.HasPrefix(text, "- ")
+}
+
+// body returns a line without indentation, dashes and comment, and how many characters stand before it.
+func (s *source) body(line int) (text string, before int) {
+	text = s.lines[line-1]
+	before = s.indent(line)
+	for text = text[before:]; strings.HasPrefix(text, "- "); {
+		rest := strings.TrimLeft(text[2:], " ")
+		before += len(text) - len(rest)
+		text = rest
+	}
+	text, _, _ = strings.Cut(text, " #")
+	return strings.TrimSpace(text), before
+}
+
+// above returns the last line before one that is not blank; 0: none.
+func (s *source) above(line int) int {
+	for line--; line > 0 && s.blank(line); line-- {
+	}
+	return line
+}
+
+// at makes a fault at the first character of a line.
+func (s *source) at(line int, format string, args ...any) *fault {
+	return &fault{line, s.indent(line) + 1, fmt.Sprintf(format, args...)}
+}
+
+// unpaired finds a bracket without its partner.
+func (s *source) unpaired(_ int, message string) *fault {
+	if !strings.ContainsAny(message, "[]{}") && !strings.Contains(message, "value is not allowed") {
+		return nil
+	}
+	type open struct {
+		fault
+		closer rune
+	}
+	var stack []open
+	for i, line := range s.lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		quote := rune(0)
+		for column, c := range []rune(line) {
+			here := fault{line: i + 1, column: column + 1}
+			switch {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'':
+				quote = c
+			case c == '[':
+				stack = append(stack, open{here, ']'})
+			case c == '{':
+				stack = append(stack, open{here, '}'})
+			case c != ']' && c != '}':
+			case len(stack) == 0:
+				here.text = fmt.Sprintf("this %c closes nothing; take it out, or open it before", c)
+				return &here
+			case stack[len(stack)-1].closer != c:
+				here.text = fmt.Sprintf("this %c cannot close the bracket at %d:%d; want %c before it", c, stack[len(stack)-1].line, stack[len(stack)-1].column, stack[len(stack)-1].closer)
+				return &here
+			default:
+				stack = stack[:len(stack)-1]
+			}
+		}
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	last := stack[len(stack)-1]
+	last.text = fmt.Sprintf("this bracket is not closed; want a %c", last.closer)
+	return &last.fault
+}
+
+// unquoted finds a quote without its end.
+func (s *source) unquoted(line int, message string) *fault {
+	quote := ""
+	switch {
+	case strings.Contains(message, "end character of double-quoted"):
+		quote = `"`
+	case strings.Contains(message, "end character of single-quoted"):
+		quote = "'"
+	default:
+		return nil
+	}
+	column := max(strings.Index(s.lines[line-1], quote), 0) + 1
+	return &fault{line, column, fmt.Sprintf("this quote is not closed; want a second %s", quote)}
+}
+
+func (s *source) tab(line int) *fault {
+	text := s.lines[line-1]
+	if i := strings.IndexByte(text, '\t'); i >= 0 && strings.TrimSpace(text[:i]) == "" {
+		return &fault{line, i + 1, "a tab indents this line; want spaces"}
+	}
+	return nil
+}
+
+var noDashSpace = regexp.MustCompile(`^-([^\s\d.-].*)$`)
+
+// spacing finds a dash or a colon without a space behind it.
+func (s *source) spacing(line int) *fault {
+	text, before := s.body(line)
+	if m := noDashSpace.FindStringSubmatch(text); m != nil {
+		return &fault{line, before + 1, "write a space after the dash: - " + m[1]}
+	}
+	if hint := colonHint(text); hint != "" {
+		return &fault{line, before + 1, hint}
+	}
+	return nil
+}
+
+var twoColons = regexp.MustCompile(`^([\w."-]+:\s+)([^\s"'\[{|>#][^"\[{]*):(\s|$)`)
+
+// colons finds a second key in a line.
+func (s *source) colons(line int) *fault {
+	text, before := s.body(line)
+	m := twoColons.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return &fault{line, before + len(m[1]) + len(m[2]) + 1, "a second colon in a line; write {KEY: VALUE} for options, and quotes around a text with a colon"}
+}
+
+var reservedStart = regexp.MustCompile("^(?:[\\w.\"-]+:\\s+)?([@`%])")
+
+// reserved finds a text that begins with a sign that YAML keeps for itself.
+func (s *source) reserved(line int) *fault {
+	text, before := s.body(line)
+	m := reservedStart.FindStringSubmatchIndex(text)
+	if m == nil {
+		return nil
+	}
+	return &fault{line, before + m[2] + 1, fmt.Sprintf("a text cannot begin with %s; want it in quotes", text[m[2]:m[3]])}
+}
+
+// comma finds a comma at the end of a line, as JSON and Python have it.
+func (s *source) comma(line int) *fault {
+	text, before := s.body(line)
+	if !strings.HasSuffix(text, ",") {
+		return nil
+	}
+	return &fault{line, before + len([]rune(text)), "a comma ends this line; take it out"}
+}
+
+var inlineList = regexp.MustCompile(`^([\w."-]+:\s+)- (.*)$`)
+
+// list finds the first element of a list where none can begin: behind its key, or below keys that have values.
+func (s *source) list(line int) *fault {
+	text, before := s.body(line)
+	if m := inlineList.FindStringSubmatch(text); m != nil {
+		return &fault{line, before + len(m[1]) + 1, fmt.Sprintf("a list cannot begin behind its key; write %s[%s]", m[1], m[2])}
+	}
+	if up := s.above(line); up > 0 && s.isElement(line) && !s.isElement(up) && s.indent(up) == s.indent(line) {
+		if text, _ := s.body(up); !strings.HasSuffix(text, ":") {
+			return s.at(line, "the line above is a key with a value, and this an element of a list; want one kind")
+		}
+	}
+	return nil
+}
+
+// dash finds a line in a list that begins with no dash.
+func (s *source) dash(line int) *fault {
+	if s.isElement(line) {
+		return nil
+	}
+	list := false
+	for up := s.above(line); up > 0 && s.indent(up) >= s.indent(line); up = s.above(up) {
+		if s.indent(up) > s.indent(line) {
+			continue
+		}
+		if !s.isElement(up) { // the list is below a key of this column, and ends
+			return nil
+		}
+		list = true
+	}
+	if !list {
+		return nil
+	}
+	text, _ := s.body(line)
+	return s.at(line, "the lines above are elements of a list; want a dash: - %s", text)
+}
+
+// indentation finds a line that begins in a column of no line above.
+func (s *source) indentation(line int) *fault {
+	up := s.above(line)
+	if up == 0 {
+		return nil
+	}
+	text, column := s.body(up)
+	key, value, _ := strings.Cut(text, ":")
+	have := s.indent(line)
+	full := value != "" && !strings.ContainsAny(strings.TrimSpace(value)[:1], "|>[{\"'") || value == "" && !strings.HasSuffix(text, ":")
+	if have > column && full {
+		return s.at(line, "%s here, and %s above, where %s has a value already; want both in one column", spaces(have), spaces(column), key)
+	}
+	if have > column {
+		return nil
+	}
+	for ; up > 0; up = s.above(up) {
+		_, column := s.body(up)
+		if have == column || have == s.indent(up) {
+			return nil
+		}
+		if s.indent(up) < have {
+			return s.at(line, "%s here; want %s or %s, as in the lines above", spaces(have), spaces(s.indent(up)), spaces(s.deeper(up)))
+		}
+	}
+	return nil
+}
+
+// deeper returns the indentation of the line after one.
+func (s *source) deeper(line int) int {
+	for line++; line <= len(s.lines); line++ {
+		if !s.blank(line) {
+			return s.indent(line)
+		}
+	}
+	return 0
+}
+
+func spaces(n int) string {
+	if n == 1 {
+		return "1 space"
+	}
+	return fmt.Sprintf("%d spaces", n)
+}
+
+// keyless finds a line that is neither a key with a value nor an element of a list.
+func (s *source) keyless(line int) *fault {
+	text, _ := s.body(line)
+	if s.isElement(line) || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.ContainsAny(text, "[]{}\"'") {
+		return nil
+	}
+	return s.at(line, "%q is no key with a value; want KEY: VALUE, or in a list - %s", text, text)
+}
