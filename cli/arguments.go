@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/train"
 )
 
 // flagsLast moves flags behind the arguments, so that a user may write them anywhere:
@@ -46,7 +42,7 @@ func takes(f *kong.Flag, arg string) bool {
 	return !f.IsBool()
 }
 
-// helpCommand is `unravel help [COMMAND ...]`, which helpLast turns into `unravel COMMAND --help`.
+// helpCommand is `unravel help [COMMAND ...]`, which asCommand turns into `unravel COMMAND --help`.
 type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"The command; if absent, all commands."`
 }
@@ -54,44 +50,13 @@ type helpCommand struct {
 // Run does nothing: there is always a --help.
 func (*helpCommand) Run() error { return nil }
 
-// helpLast turns `help train` into `train --help`.
-func helpLast(args []string) []string {
-	if len(args) == 0 || args[0] != "help" || slices.Contains(args, "--help") {
+// asCommand turns `help train` into `train --help`, and `--version` into `version`.
+func asCommand(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case len(args) == 0 || args[0] != "help" || slices.Contains(args, "--help"):
 		return args
 	}
 	return append(slices.Clone(args[1:]), "--help")
-}
-
-var unknownFlag = regexp.MustCompile(`^unknown flag --([\w.-]+)`)
-
-// overrideHint suggests the override of a setting whose name an unknown flag has.
-func overrideHint(err error, args []string) string {
-	m := unknownFlag.FindStringSubmatch(err.Error())
-	if m == nil || args[0] != "train" {
-		return ""
-	}
-	c := train.Defaults()
-	key := strings.ReplaceAll(m[1], "-", "_")
-	if text := c.Hint(key); text != "" {
-		return "; " + text
-	}
-	for _, o := range config.Options(&c) {
-		if o.Key == key || strings.HasSuffix(o.Key, "."+key) {
-			return "; settings of the config have no dashes: " + o.Key + "=" + valueOf("--"+m[1], args)
-		}
-	}
-	return ""
-}
-
-// valueOf returns the word that seems to be the value of an unknown flag.
-func valueOf(flag string, args []string) string {
-	for i, a := range args {
-		if value, ok := strings.CutPrefix(a, flag+"="); ok {
-			return value
-		}
-		if a == flag && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
-			return args[i+1]
-		}
-	}
-	return "..."
 }

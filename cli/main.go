@@ -123,7 +123,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintln(log, "unravel:", err)
 		return exitUsage
 	}
-	k, err := parser.Parse(flagsLast(parser.Model, helpLast(args)))
+	k, err := parser.Parse(flagsLast(parser.Model, asCommand(args)))
 	if out.Err() != nil {
 		return exitCode(out.Err(), out, log)
 	}
@@ -131,7 +131,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
+		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, args))
 		return exitUsage
 	}
 	if err := checkWritten(k.Flags()); err != nil {

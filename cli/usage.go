@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/train"
+)
+
+var (
+	unknownFlag    = regexp.MustCompile(`^unknown flag (--?[\w.-]+)`)
+	unexpectedWord = regexp.MustCompile(`^unexpected argument (.+)`)
+)
+
+// usageMessage is the parser's message about a command line with a hint of ours: the parser's own hints are by letters alone.
+func usageMessage(err error, args []string) string {
+	text, _, _ := strings.Cut(err.Error(), ", did you mean")
+	var command *kong.Node
+	if parse := new(kong.ParseError); errors.As(err, &parse) && parse.Context != nil {
+		command = parse.Context.Selected()
+		if command == nil {
+			command = parse.Context.Model.Node
+		}
+	}
+	if command == nil {
+		return text
+	}
+	hint := ""
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		hint = flagHint(command, m[1], args)
+	} else if m := unexpectedWord.FindStringSubmatch(text); m != nil {
+		hint = wordHint(command, m[1])
+	}
+	if hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
+
+// flagHint says what to write in place of a flag that a command does not have.
+func flagHint(command *kong.Node, flag string, args []string) string {
+	value := valueOf(flag, args)
+	for _, f := range otherFlags {
+		if slices.Contains(f.names, flag) && (len(f.commands) == 0 || slices.Contains(f.commands, command.Path())) {
+			return strings.ReplaceAll(f.hint, "VALUE", value)
+		}
+	}
+	if command.Path() == "train" {
+		if hint := settingHint(flag, value, args); hint != "" {
+			return hint
+		}
+	}
+	var known []string
+	for _, group := range command.AllFlags(true) {
+		for _, f := range group {
+			known = append(known, "--"+f.Name)
+		}
+	}
+	if near := registry.Near(flag, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return ""
+}
+
+// otherFlags are flags of other programs; VALUE stands for what the user gives.
+var otherFlags = []struct {
+	names    []string
+	commands []string // none: all
+	hint     string
+}{
+	{[]string{"-v", "-V"}, nil, "unravel version prints the version"},
+	{[]string{"--config", "-c", "--cfg", "--config-name", "--config-path", "--config_name", "-cn", "-cp", "--gin_config", "--gin-config"}, []string{"train", "sweep"}, "the config is an argument without a flag, behind the command: VALUE"},
+	{[]string{"-m", "--multirun", "--grid", "--hparams-search"}, []string{"train"}, "runs of several values are a sweep: unravel sweep FILE"},
+	{[]string{"-m", "--metric"}, []string{"eval", "compare"}, "did you mean \"--metrics\"?"},
+	{[]string{"-o", "--out", "--output", "--output-dir", "--output_dir", "--out-dir", "--logdir", "--log-dir", "--log_dir", "--save-dir", "--save_dir", "--model-dir", "--model_dir", "--exp-dir", "--name", "-d", "--dir"}, []string{"train"}, "the folder of the run is --run VALUE"},
+	{[]string{"-o", "--output", "--output-dir", "--output_dir", "--out-dir", "--out_dir", "--outdir"}, nil, "did you mean \"--out\"?"},
+	{[]string{"--dir", "--model", "--checkpoint", "--ckpt", "--model-dir", "--model_dir", "--logdir", "--path"}, []string{"eval", "encode", "decode", "report", "export"}, "the folder of a run is --run VALUE"},
+	{[]string{"--representations", "--representation", "--embeddings", "--latents", "--latent", "-z", "--z"}, []string{"eval"}, "codes are --codes VALUE"},
+	{[]string{"--labels", "--targets", "--ground-truth", "--ground_truth", "-y", "--y"}, []string{"eval", "compare"}, "factors are --factors VALUE"},
+	{[]string{"-j", "-n", "--workers", "--parallel", "--num-workers", "--n-jobs", "--n_jobs"}, []string{"sweep", "table"}, "runs at a time are --jobs VALUE"},
+	{[]string{"--continue", "--restart", "--load"}, []string{"train"}, "did you mean \"--resume\"?"},
+	{[]string{"-n", "--dryrun", "--check", "--validate"}, []string{"train", "sweep"}, "did you mean \"--dry-run\"?"},
+	{[]string{"--port", "-p"}, []string{"serve"}, "the port is part of --listen localhost:VALUE"},
+}
+
+// settingHint says how to set the setting whose name an unknown flag of train has.
+func settingHint(flag, value string, args []string) string {
+	name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
+	c, n := wouldTrain(args)
+	key := config.KeyFor(n, &c, name)
+	if key == "" {
+		return c.Hint(name)
+	}
+	return fmt.Sprintf("settings of the config have no dashes: %s=%s", key, asValue(c, key, value))
+}
+
+// asValue puts a value in brackets if the setting takes a list.
+func asValue(c train.Config, key, value string) string {
+	for _, o := range config.Options(c) {
+		if o.Key == key && strings.Contains(o.Type, "list of") && !strings.HasPrefix(value, "[") && value != "..." {
+			return "[" + value + "]"
+		}
+	}
+	return value
+}
+
+// wouldTrain returns the config that arguments of train name, without overrides, or the defaults.
+func wouldTrain(args []string) (train.Config, *config.Node) {
+	for _, name := range args[1:] {
+		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {
+			continue
+		}
+		if file, source, err := readConfig(name); err == nil {
+			n, err := config.Parse(file, source)
+			c, mistake := train.Load(file, source)
+			if errors.Join(err, mistake) == nil {
+				return c, n
+			}
+		}
+	}
+	return train.Defaults(), nil
+}
+
+// valueOf returns the word that seems to be the value of an unknown flag.
+func valueOf(flag string, args []string) string {
+	for i, a := range args {
+		if value, ok := strings.CutPrefix(a, flag+"="); ok {
+			return value
+		}
+		if a == flag && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			return args[i+1]
+		}
+	}
+	return "..."
+}
+
+// wordHint says what is meant by a word where a command takes none.
+func wordHint(command *kong.Node, word string) string {
+	var known []string
+	for _, c := range command.Children {
+		if !c.Hidden {
+			known = append(known, c.Name)
+		}
+	}
+	if hint := otherCommands[word]; hint != "" && command.Parent == nil {
+		return "did you mean \"unravel " + hint + "\"?"
+	}
+	if near := registry.Near(word, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if info, err := os.Stat(word); err == nil {
+		for _, name := range map[bool][]string{true: {"run"}, false: {"codes", "from"}}[info.IsDir()] {
+			for _, f := range command.Flags {
+				if f.Name == name {
+					return fmt.Sprintf("write --%s %s", name, word)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// otherCommands are names that other programs have for commands.
+var otherCommands = map[string]string{
+	"fit": "train", "run": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
+	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",
+	"sample": "decode", "traverse": "decode", "visualize": "decode", "reconstruct": "decode", "tune": "sweep", "search": "sweep", "multirun": "sweep", "grid": "sweep",
+	"ls": "runs", "gui": "serve", "ui": "serve", "dashboard": "serve", "tensorboard": "serve", "diff": "compare", "convert": "export", "tables": "table", "reproduce": "table",
+	"show": "data show", "resume": "train --resume", "doc": "docs",
+}
