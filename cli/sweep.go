@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -45,6 +46,9 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	}
 	plan, err := sweep.Open(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := configs.Read(c.File); err == nil {
+			return usagef("%s is the config of one run, for unravel train %s; want the YAML file of a sweep", c.File, c.File)
+		}
 		return usagef("there is no sweep %s; want a YAML file", c.File)
 	}
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
@@ -179,9 +178,9 @@ func readConfig(name string) (file string, source []byte, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", nil, usageError{fmt.Errorf("config: %w", err)}
 	case strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml"):
-		return "", nil, usagef("config: there is no file %s", name)
+		return "", nil, usagef("config: there is no file %s%s", name, configs.Suggest(name))
 	}
-	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, registry.Suggest(name, configs.Names()))
+	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
 }
 
 // withFlags adds to an error of an interrupted or existing run the flags that continue it.

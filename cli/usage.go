@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -32,6 +33,11 @@ func usageMessage(err error, args []string) string {
 	}
 	if command == nil {
 		return text
+	}
+	if m := unexpectedWord.FindStringSubmatch(text); m != nil {
+		if flag := flagBefore(command, m[1], args); flag != "" {
+			text = "unknown flag " + flag
+		}
 	}
 	hint := ""
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
@@ -58,16 +64,29 @@ func flagHint(command *kong.Node, flag string, args []string) string {
 			return hint
 		}
 	}
-	var known []string
-	for _, group := range command.AllFlags(true) {
-		for _, f := range group {
-			known = append(known, "--"+f.Name)
-		}
-	}
-	if near := registry.Near(flag, known); near != "" {
+	if near := registry.Near(flag, flagsOf(command)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return ""
+}
+
+// flagsOf lists the flags of a command.
+func flagsOf(command *kong.Node) (names []string) {
+	for _, group := range command.AllFlags(true) {
+		for _, f := range group {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return names
+}
+
+// flagBefore returns the unknown flag that a word is the value of, which the parser takes for an argument; empty: none.
+func flagBefore(command *kong.Node, word string, args []string) string {
+	i := slices.Index(args, word)
+	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {
+		return ""
+	}
+	return args[i-1]
 }
 
 // otherFlags are flags of other programs; VALUE stands for what the user gives.
@@ -94,39 +113,35 @@ var otherFlags = []struct {
 // settingHint says how to set the setting whose name an unknown flag of train has.
 func settingHint(flag, value string, args []string) string {
 	name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
-	c, n := wouldTrain(args)
+	file, source := wouldTrain(args)
+	c, n := train.Defaults(), (*config.Node)(nil)
+	if read, err := train.Load(file, source); err == nil {
+		c = read
+		n, _ = config.Parse(file, source) // it was read
+	}
 	key := config.KeyFor(n, &c, name)
 	if key == "" {
 		return c.Hint(name)
 	}
-	return fmt.Sprintf("settings of the config have no dashes: %s=%s", key, asValue(c, key, value))
-}
-
-// asValue puts a value in brackets if the setting takes a list.
-func asValue(c train.Config, key, value string) string {
-	for _, o := range config.Options(c) {
-		if o.Key == key && strings.Contains(o.Type, "list of") && !strings.HasPrefix(value, "[") && value != "..." {
-			return "[" + value + "]"
+	for _, text := range []string{value, "[" + value + "]"} {
+		if _, err := train.Load(file, source, key+"="+text); err == nil {
+			return fmt.Sprintf("settings of the config have no dashes: %s=%s", key, text)
 		}
 	}
-	return value
+	return fmt.Sprintf("settings of the config have no dashes: %s=...", key)
 }
 
-// wouldTrain returns the config that arguments of train name, without overrides, or the defaults.
-func wouldTrain(args []string) (train.Config, *config.Node) {
-	for _, name := range args[1:] {
+// wouldTrain returns the config that arguments of train name.
+func wouldTrain(args []string) (file string, source []byte) {
+	for _, name := range append(args[1:], configs.Quickstart) {
 		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {
 			continue
 		}
 		if file, source, err := readConfig(name); err == nil {
-			n, err := config.Parse(file, source)
-			c, mistake := train.Load(file, source)
-			if errors.Join(err, mistake) == nil {
-				return c, n
-			}
+			return file, source
 		}
 	}
-	return train.Defaults(), nil
+	return "", nil
 }
 
 // valueOf returns the word that seems to be the value of an unknown flag.
@@ -170,7 +185,7 @@ func wordHint(command *kong.Node, word string) string {
 
 // otherCommands are names that other programs have for commands.
 var otherCommands = map[string]string{
-	"fit": "train", "run": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
+	"fit": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
 	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",
 	"sample": "decode", "traverse": "decode", "visualize": "decode", "reconstruct": "decode", "tune": "sweep", "search": "sweep", "multirun": "sweep", "grid": "sweep",
 	"ls": "runs", "gui": "serve", "ui": "serve", "dashboard": "serve", "tensorboard": "serve", "diff": "compare", "convert": "export", "tables": "table", "reproduce": "table",

@@ -240,7 +240,7 @@ var mistakes = []struct{ src, want string }{
 	{"quiet: yes", `quiet: want true or false, got the text "yes"`},
 	{"quiet: 1", "quiet: want true or false, got 1"},
 	{"range: [1]", "x.yaml:1:8: range: want a list of 2, got 1"},
-	{"range: 1", "range: want a list of 2, got 1; write [1]"},
+	{"range: 1", "range: want a list of 2, got 1"},
 	{"range: [1, x]", `x.yaml:1:12: range.1: want a number, got the text "x"`},
 	{"losses: kl", `losses: want a list, got the text "kl"; write [kl]`},
 	{"losses: {kl: {}}", "losses: want a list, got a mapping"},

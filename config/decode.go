@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -95,7 +96,7 @@ func (d *decoder) pointer(n *Node, v reflect.Value) error {
 
 func (d *decoder) slice(n *Node, v reflect.Value) error {
 	if n.kind != listNode {
-		return n.NotList("a list")
+		return n.NotList("a list", reflect.New(v.Type()).Interface())
 	}
 	if len(n.items) == 0 && v.IsNil() {
 		return nil
@@ -108,7 +109,7 @@ func (d *decoder) slice(n *Node, v reflect.Value) error {
 
 func (d *decoder) array(n *Node, v reflect.Value) error {
 	if n.kind != listNode {
-		return n.NotList(fmt.Sprintf("a list of %d", v.Len()))
+		return n.NotList(fmt.Sprintf("a list of %d", v.Len()), reflect.New(v.Type()).Interface())
 	}
 	if len(n.items) != v.Len() {
 		return n.Errorf("want a list of %d, got %d", v.Len(), len(n.items))
@@ -124,20 +125,33 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-// NotList returns the error about something else in place of a list, which says what is wanted and how to write what is given
-// as a list.
-func (n *Node) NotList(what string) error {
-	hint := ""
+// NotList returns the error about something else in place of a list, which says what is wanted. If what is given can be
+// decoded into list when it is written as one, the error says how, and otherwise which element is wrong.
+func (n *Node) NotList(what string, list any) error {
+	text := ""
 	switch {
 	case n.kind == scalarNode:
-		hint = "write [" + shorten(n.text) + "]"
+		text = "[" + n.text + "]"
 	case n.kind == mapNode && len(n.keys) > 0:
-		hint = "write a dash before each element: - " + n.keys[0] + ", or [" + n.keys[0] + "]"
-		if text := n.asList(); len(text) <= maxHint {
-			hint = "write " + text
-		}
+		text = n.asList()
 	}
-	return n.fail(&mismatch{what, hint, n})
+	return n.fail(&mismatch{what, listHint(text, list), n})
+}
+
+// listHint says how to write a list, or what is wrong with its elements.
+func listHint(text string, list any) string {
+	root, err := Parse("", []byte("list: "+text))
+	if text == "" || err != nil || len(text) > maxHint {
+		return ""
+	}
+	var one *Error
+	switch err := root.Get("list").Decode(list); {
+	case err == nil:
+		return "write " + text
+	case errors.As(err, &one) && one.Key != "list": // an element, not the number of them
+		return "in the list " + text + ": " + one.Err.Error()
+	}
+	return ""
 }
 
 // maxHint is the length of the longest value that a hint writes out.

@@ -21,7 +21,7 @@ type Hinter interface {
 // ValueHinter is implemented by settings of a whole config that know what some values of another kind mean, such as a list
 // of seeds in place of one.
 type ValueHinter interface {
-	HintValue(n *Node) string // empty: nothing is known
+	HintValue(n *Node, want string) string // empty: nothing is known
 }
 
 // unknownKey is the error about a key that settings do not have.
@@ -107,7 +107,7 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 				key.hint = didYouMean(near)
 			}
 		case values != nil && errors.As(one.Err, &value):
-			if hint := values.HintValue(value.got); hint != "" {
+			if hint := values.HintValue(value.got, value.want); hint != "" {
 				value.hint = hint
 			}
 		}

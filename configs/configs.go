@@ -51,9 +51,26 @@ func Names() []string {
 func Read(name string) ([]byte, error) {
 	source, err := files.ReadFile(name + ".yaml")
 	if err != nil || strings.HasPrefix(name, tables+"/") {
-		return nil, fmt.Errorf("there is no experiment %q%s", name, registry.Suggest(name, Names()))
+		return nil, fmt.Errorf("there is no experiment %q%s", name, Suggest(name))
 	}
 	return source, nil
+}
+
+// Suggest returns `; did you mean "x"?` for the name of an experiment as a file, or for a name that is near, and the experiments of a model
+// for its name; otherwise the list of all, and for the name of a file nothing.
+func Suggest(name string) string {
+	names, file := Names(), strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
+	if slices.Contains(names, bare) {
+		return fmt.Sprintf("; did you mean the experiment %s?", bare)
+	}
+	if file {
+		return ""
+	}
+	if below := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name+"/") }); len(below) > 0 {
+		return "; known: " + strings.Join(below, ", ")
+	}
+	return registry.Suggest(name, names)
 }
 
 // Title returns the first sentence of the comment that an experiment begins with.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -104,7 +103,7 @@ func (p *Plan) Validate() error {
 }
 
 // HintValue explains one number in place of seeds: it may be the seed, or how many there are.
-func (p *Plan) HintValue(n *config.Node) string {
+func (p *Plan) HintValue(n *config.Node, _ string) string {
 	if n.Path() == "seeds" && n.IsScalar() {
 		return "seeds are listed: [0, 1, 2] makes three runs, and [3] one of the seed 3"
 	}
@@ -173,7 +172,7 @@ func ReadConfig(name, folder string) (file string, source []byte, err error) {
 		return name + ".yaml", embedded, nil
 	}
 	if strings.HasSuffix(name, ".yaml") {
-		return "", nil, fmt.Errorf("there is no file %s", name)
+		return "", nil, fmt.Errorf("there is no file %s%s", name, configs.Suggest(name))
 	}
-	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, registry.Suggest(name, configs.Names()))
+	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
 }

@@ -56,7 +56,10 @@ func (s *Settings) Hint(key string) string {
 }
 
 // HintValue explains lists in place of one value, which make a sweep.
-func (c *Config) HintValue(n *config.Node) string {
+func (c *Config) HintValue(n *config.Node, want string) string {
+	if strings.Contains(want, "list") {
+		return ""
+	}
 	values, err := n, error(nil)
 	if n.IsScalar() && strings.Contains(n.Text(), ",") { // as Hydra has it
 		values, err = config.Parse("", []byte("["+n.Text()+"]"))

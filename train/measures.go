@@ -63,7 +63,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 			return nil
 		}
 	default:
-		return n.NotList("a list of metrics, or the keys " + strings.Join(measureKeys, ", "))
+		return n.NotList("a list of metrics, or the keys "+strings.Join(measureKeys, ", "), new([]metrics.Choice))
 	}
 	return once(n, m.Final)
 }
@@ -120,7 +120,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 		}
 	}
 	if !n.IsList() {
-		return n.NotList("fast or a list of metrics")
+		return n.NotList("fast or a list of metrics", new([]metrics.Choice))
 	}
 	for _, item := range n.Items() {
 		if item.IsScalar() && item.Decode(&word) == nil && word == fastWord {
