@@ -24,7 +24,7 @@ var floors = [][]string{
 	{".", "registry", "results", "rng"}, // . are the documents
 	{"config", "configs"},
 	{"factor", "internal"},
-	{"hierarchy", "graph"},
+	{"hierarchy", "graph", "factor/similarity"},
 	{"losses/logic"},
 	{"losses", "metrics", "datasets"},
 	{"models"},
