@@ -48,6 +48,7 @@ func TestTrain(t *testing.T) {
 			}
 			Options map[string]any
 			Basis   metrics.Basis
+			Scale   float64
 			Chance  *metrics.Chance
 		}
 	}
@@ -249,6 +250,7 @@ func TestEval(t *testing.T) {
 		Options      map[string]any
 		Like         []string
 		Basis        metrics.Basis
+		Scale        float64
 		Chance       *metrics.Chance
 	}
 	evaluate := func(args ...string) map[string]metric {

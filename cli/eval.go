@@ -118,16 +118,23 @@ func (c *evalCommand) check() error {
 		return nil
 	case c.Best || c.Average:
 		return usagef("--best and --average choose weights of a run; want --run DIR")
+	case c.Codes == "" && c.ofHierarchies():
+		return nil
+	case c.Codes == "" && slices.Equal(c.Metrics, []string{"h-error"}):
+		return usagef("h-error compares two hierarchies; want --hierarchy FILE and --true-hierarchy FILE, or --run DIR")
 	case c.Codes == "":
-		return usagef("nothing to evaluate; want --run DIR, or --codes FILE and --factors FILE")
-	case c.Factors == "" && c.Rotations == "" && c.Pairs == "":
-		return usagef("--codes needs --factors (or --rotations): the factors of the same rows, in a file or as the array factors of the codes' .npz, or --pairs: which of them agree")
+		return usagef("nothing to evaluate; want --run DIR, or --codes FILE, with --factors FILE for metrics of factors")
 	case c.Factors == "" && len(c.Types) > 0:
 		return usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
 		return usagef("--bins %d is negative; want at least one bin", c.Bins)
 	}
 	return nil
+}
+
+// ofHierarchies reports whether the metrics compare two hierarchies alone, and need no codes.
+func (c *evalCommand) ofHierarchies() bool {
+	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
 }
 
 // evaluation is the input of metrics with the metrics to compute.
@@ -286,7 +293,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		}
 	}
 	if len(needFactors) > 0 {
-		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needFactors, ", "), metrics.MissingFactors)
+		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needFactors, ", "), e.withOptions(metrics.MissingFactors))
 	}
 	if len(needLevels) > 0 {
 		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.MissingLevels)

@@ -31,6 +31,7 @@ type measured struct {
 	Options  map[string]any
 	Like     []string
 	Basis    metrics.Basis
+	Scale    float64
 	Chance   *metrics.Chance
 }
 
@@ -307,7 +308,7 @@ func TestEvalOneArchive(t *testing.T) {
 		}
 	}
 	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
-		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "--codes needs --factors", "the array factors of the codes' .npz")
+		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' .npz")
 	}
 	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

@@ -11,8 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// readFiles reads --codes and --factors into e.
+// readFiles reads --codes and --factors into e. Without factors nothing is known of the images. Without codes, which h-error does not use,
+// there is one row of zeros.
 func (c *evalCommand) readFiles(e *evaluation) error {
+	if c.Codes == "" {
+		e.in = &metrics.Input{Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
+		e.in.SetUnknown()
+		return nil
+	}
 	if c.Factors != "" {
 		if err := sameRows(c.Codes, c.Factors); err != nil {
 			return err
@@ -41,8 +47,13 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.in = in
 		return nil
 	}
-	if codes.Rows == 0 || codes.Cols == 0 || factors.Cols == 0 && c.Rotations == "" {
+	if codes.Rows == 0 || codes.Cols == 0 || c.Factors != "" && factors.Cols == 0 && c.Rotations == "" {
 		return in.Validate()
+	}
+	if c.Factors == "" && c.Rotations == "" {
+		in.SetUnknown()
+		e.in = in
+		return nil
 	}
 	columns, err := columnsOfTable(factors, c.Types, c.Factors)
 	if err != nil {

@@ -97,6 +97,12 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 	return nil
 }
 
+// SetUnknown replaces the factors by one factor of one level, of which no row is known to have another: nothing is known of the images.
+func (in *Input) SetUnknown() {
+	in.Factors, in.Exact = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}, nil
+	in.Levels = make([]int, in.Codes.Rows)
+}
+
 // known lists the rows whose values are known.
 func (c *Column) known() []int {
 	rows := make([]int, 0, len(c.Values))
