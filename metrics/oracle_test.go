@@ -170,7 +170,7 @@ func wellSaid(t *testing.T, name string, err error) {
 }
 
 // unsupervised metrics do not know which code is perfect.
-var unsupervised = map[string]bool{"mutual-information": true, "total-correlation": true, "wasserstein-correlation": true, "code-spread": true}
+var unsupervised = map[string]bool{"mutual-information": true, "total-correlation": true, "wasserstein-correlation": true, "hsic": true, "conditional-tc": true, "code-spread": true}
 
 func checkOrder(t *testing.T, name string, kind factor.Kind, values map[string]float64) {
 	t.Helper()

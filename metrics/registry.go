@@ -114,6 +114,16 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &TotalCorrelation{} },
 	},
 	{
+		Name: "conditional-tc", Doc: "the total correlation of codes with inactive columns: of the columns that are active together",
+		Units:  "nats",
+		Source: "Ross and Doshi-Velez 2021, section 5.2, of normal distributions", New: func() Metric { return &ConditionalTC{} },
+	},
+	{
+		Name: "hsic", Doc: "dependence of sub-codes on each other, or on the other factors, by kernels",
+		Units:  "none: a mean of products of centred similarities",
+		Source: "Gretton et al. 2005, definition 2", New: func() Metric { return newHSIC() },
+	},
+	{
 		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
 		Units:  "squared units of the codes; normalised: none",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },

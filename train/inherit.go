@@ -16,7 +16,7 @@ var lossesOf = map[string]string{
 	"variance": "variance", "mad": "mad", "radius": "radius", "diameter": "diameter", "mpd": "mpd",
 	"contraction-mean": "contraction", "contraction-max": "contraction",
 	"mse": "left-inverse", "mae": "left-inverse", "me": "left-inverse",
-	"dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
+	"hsic": "hsic", "conditional-tc": "conditional-tc", "dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
 }
 
 // Inherit returns metrics with the settings of the run's losses of the same property, such as the code columns of each factor: a metric
@@ -131,6 +131,29 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 		if m, ok := m.(*metrics.DLSBD); ok {
 			if codes := planesOf(l); codes != nil && !set("codes") {
 				m.Codes = codes
+			}
+			return true
+		}
+	case *losses.HSICLoss:
+		if m, ok := m.(*metrics.HSIC); ok {
+			if len(l.Codes) > 0 && !set("codes", "assign") {
+				m.Codes = l.Codes
+			}
+			if !set("between") {
+				m.Between = metrics.Between(l.Between)
+			}
+			if !set("bandwidth") {
+				m.Bandwidth = l.Bandwidth
+			}
+			return true
+		}
+	case *losses.ConditionalTCLoss:
+		if m, ok := m.(*metrics.ConditionalTC); ok {
+			if !set("active") {
+				m.Active = nil
+				for _, a := range l.Active {
+					m.Active = append(m.Active, metrics.ActiveCodes(a))
+				}
 			}
 			return true
 		}

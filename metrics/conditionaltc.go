@@ -1,0 +1,223 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// ActiveCodes is a rule: its code columns are active where a factor has one of some levels, and inactive elsewhere, also where it is
+// unknown.
+type ActiveCodes struct {
+	Columns []int  `yaml:"columns" doc:"columns of the codes"`
+	Factor  string `yaml:"factor" doc:"name of the factor"`
+	Levels  []int  `yaml:"levels" doc:"levels of the factor at which the columns are active"`
+}
+
+// ConditionalTC is the total correlation, in nats, of codes with inactive columns (Ross and Doshi-Velez 2021, section 5.2): the metric of
+// the loss of its name, for normal distributions with the codes' covariances in place of a discriminator. For the m_p of n rows with the same
+// active columns A_p, and u the codes minus the mean of their column, over its standard deviation, both over the rows where the column is
+// active, it is
+//
+//	sum over p of m_p/n (sum over d in A_p of mean_p u_d^2 - |A_p| - ln det cov_p u) / 2
+//
+// Rows with fewer than two active columns that vary, or with active columns that hardly more rows have, add 0. Where all columns are active it is [TotalCorrelation]. It is 0 if columns that are active
+// together are not correlated, and can be slightly below where their variances differ between sets of active columns.
+//
+// Active columns follow from Active, or else from the hierarchy of the codes: a column is inactive where it is 0.
+type ConditionalTC struct {
+	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor, such as [{columns: [2, 3], factor: shape, levels: [0]}]; other columns always are. Empty: columns are inactive where they are 0, as codes with a hierarchy are"`
+}
+
+// Needs returns NoLevels: where levels are unknown, columns are inactive.
+func (*ConditionalTC) Needs() Needs { return NoLevels }
+
+// Better returns LowerIsBetter.
+func (*ConditionalTC) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*ConditionalTC) Range() (least, most float64) { return math.Inf(-1), math.Inf(1) }
+
+// Validate checks the settings.
+func (m *ConditionalTC) Validate() error {
+	for i, a := range m.Active {
+		if len(a.Columns) == 0 || len(a.Levels) == 0 {
+			return config.Invalid(fmt.Sprintf("active.%d", i), "want at least one column and one level")
+		}
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (m *ConditionalTC) Suits(in *Input) error {
+	if len(m.Active) == 0 && in.Hierarchy == nil {
+		return MissingHierarchy
+	}
+	names := factor.Names(in.Factors)
+	for i, a := range m.Active {
+		k := slices.Index(names, a.Factor)
+		if k < 0 {
+			return config.Invalid(fmt.Sprintf("active.%d.factor", i), "there is no factor %q; the factors are %s", a.Factor, strings.Join(names, ", "))
+		}
+		for _, c := range a.Columns {
+			if c < 0 || c >= in.Codes.Cols {
+				return config.Invalid(fmt.Sprintf("active.%d.columns", i), "there is no column %d; codes have columns 0 to %d", c, in.Codes.Cols-1)
+			}
+		}
+		for _, l := range a.Levels {
+			if l < 0 || l >= in.Factors[k].Size {
+				return config.Invalid(fmt.Sprintf("active.%d.levels", i), "there is no level %d; %s has levels 0 to %d", l, a.Factor, in.Factors[k].Size-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Compute returns the part per_pattern, by active columns: the total correlation of the rows.
+func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	active := m.mask(in)
+	units := activeUnits(in.Codes, active)
+	patterns, names := map[string][]int{}, []string(nil)
+	for i := range in.Codes.Rows {
+		if err := stops(ctx, i, 1<<10); err != nil {
+			return Result{}, err
+		}
+		var columns []string
+		for c, on := range active[i] {
+			if on {
+				columns = append(columns, columnName(c))
+			}
+		}
+		name := strings.Join(columns, " ")
+		if patterns[name] == nil {
+			names = append(names, name)
+		}
+		patterns[name] = append(patterns[name], i)
+	}
+	var r Result
+	part := Part{Name: "per_pattern"}
+	few := 0
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
+		rows := patterns[name]
+		columns := slices.DeleteFunc(activeColumns(active[rows[0]]), func(c int) bool {
+			return !slices.ContainsFunc(rows, func(i int) bool { return units.Row(i)[c] != units.Row(rows[0])[c] })
+		})
+		if len(rows) <= len(columns) {
+			few += len(rows)
+			continue
+		}
+		if len(columns) < 2 {
+			continue
+		}
+		tc, err := patternTC(units, rows, columns)
+		if err != nil {
+			return Result{}, fmt.Errorf("where %s are active: %w", name, err)
+		}
+		r.Value += tc * float64(len(rows)) / float64(in.Codes.Rows)
+		part.Labels, part.Values = append(part.Labels, name), append(part.Values, tc)
+		r.Basis.count([]int{len(rows)})
+	}
+	if r.Basis.Groups == 0 {
+		r.Notes = append(r.Notes, "no two columns are active together and vary")
+	}
+	if few > 0 {
+		r.Basis.Rows = in.Codes.Rows - few
+		r.Basis.Excluded = []Exclusion{{Rows: few, Why: "with active columns of too few rows"}}
+	}
+	r.Parts = []Part{part}
+	return r, nil
+}
+
+// mask returns the active columns of every row.
+func (m *ConditionalTC) mask(in *Input) [][]bool {
+	mask, k := make([][]bool, in.Codes.Rows), len(in.Factors)
+	names := factor.Names(in.Factors)
+	for i := range mask {
+		mask[i] = make([]bool, in.Codes.Cols)
+		for c := range mask[i] {
+			mask[i][c] = len(m.Active) > 0 || math.Abs(in.Codes.Row(i)[c]) > inactive
+		}
+		for _, a := range m.Active {
+			on := slices.Contains(a.Levels, in.Levels[i*k+slices.Index(names, a.Factor)])
+			for _, c := range a.Columns {
+				mask[i][c] = mask[i][c] && on
+			}
+		}
+	}
+	return mask
+}
+
+// activeColumns lists the columns that are on.
+func activeColumns(mask []bool) (list []int) {
+	for c, on := range mask {
+		if on {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active. Constant columns are 0.
+func activeUnits(codes Matrix, active [][]bool) Matrix {
+	units := Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
+	for c := range codes.Cols {
+		var column []float64
+		var rows []int
+		for i := range codes.Rows {
+			if active[i][c] {
+				column, rows = append(column, codes.Row(i)[c]), append(rows, i)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		unit := make([]float64, len(rows))
+		unitColumn(Matrix{Rows: len(rows), Cols: 1, Data: column}, 0, unit)
+		for at, i := range rows {
+			units.Data[i*codes.Cols+c] = unit[at]
+		}
+	}
+	return units
+}
+
+// patternTC is the summand of rows with the same active columns.
+func patternTC(units Matrix, rows, columns []int) (float64, error) {
+	k, n := len(columns), len(rows)
+	x := mat.NewDense(k, n, nil)
+	var sum float64
+	for a, c := range columns {
+		column := make([]float64, n)
+		for at, i := range rows {
+			v := units.Row(i)[c]
+			column[at] = v
+			sum += v * v / float64(n)
+		}
+		mean := meanOf(column)
+		for at, v := range column {
+			x.Set(a, at, v-mean)
+		}
+	}
+	var s mat.SymDense
+	s.SymOuterK(1/float64(n), x)
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
+		return 0, fmt.Errorf("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
+	}
+	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
+}
+
+// Resample implements Resampled.
+func (*ConditionalTC) Resample() (Resample, string) { return ResampleRows, "" }

@@ -1,0 +1,351 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2), from the sum of
+// their products and the sums of their rows:
+//
+//	1/n^2 trace(K H L H) = 1/n^2 sum_ij K_ij L_ij - 2/n^3 sum_i k_i l_i + 1/n^4 sum_i k_i sum_i l_i
+func centred(products float64, k, l []float64) float64 {
+	n := float64(len(k))
+	var both, ks, ls float64
+	for i := range k {
+		both += k[i] / n * (l[i] / n)
+		ks += k[i] / n
+		ls += l[i] / n
+	}
+	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding
+}
+
+// HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of its name over all rows
+// in place of a batch. It is the sum over pairs of
+//
+//	1/n^2 trace(K H L H),  H = 1 - 1/n
+//
+// for the kernel matrices K and L of the rows. Between codes, the pairs are the sub-codes of different factors, or of images without
+// factors the columns; between factors, a sub-code and a factor that is not its own, over the rows where that is known. Kernels of codes are
+// Gaussian, exp(-|a - b|^2/(2 s^2)). Kernels of factors, mapped to [0, 1], are Gaussian, of circular factors on a circle of the
+// circumference 1, and of categorical factors 1 for equal levels. Independent codes have about 1/n for each pair.
+//
+// The default bandwidth s is the lower median distance of pairs of rows, or 1 if that is 0: of all pairs of up to 362 rows, and of as
+// many rows at equal steps. The time grows with the square of the number of rows: of more than Samples rows as many are measured.
+type HSIC struct {
+	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
+	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' kernels, in units of the codes; 0: the median distance"`
+	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+}
+
+// Between names the pairs that should be independent.
+type Between string
+
+// The pairs.
+const (
+	BetweenCodes   Between = "codes"
+	BetweenFactors Between = "factors"
+)
+
+// newHSIC returns the defaults.
+func newHSIC() *HSIC { return &HSIC{Between: BetweenCodes, Samples: 2000} }
+
+// Variants implements Varied.
+func (*HSIC) Variants() []Metric {
+	return []Metric{newHSIC(), &HSIC{Between: BetweenFactors, Bandwidth: 0.5, Samples: 200}}
+}
+
+// SetCodes implements SubCoded.
+func (m *HSIC) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
+
+// Needs returns NoLevels between codes, whose columns are all that matters, and KnownLevels between factors.
+func (m *HSIC) Needs() Needs {
+	if m.Between == BetweenFactors {
+		return KnownLevels
+	}
+	return NoLevels
+}
+
+// Better returns LowerIsBetter.
+func (*HSIC) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*HSIC) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Validate checks the settings.
+func (m *HSIC) Validate() error {
+	if m.Between != BetweenCodes && m.Between != BetweenFactors {
+		return config.Invalid("between", "unknown pairs %q; want codes or factors", string(m.Between))
+	}
+	if !(m.Bandwidth >= 0) || math.IsInf(m.Bandwidth, 0) {
+		return config.Invalid("bandwidth", "%v; want 0 (the median) or more", m.Bandwidth)
+	}
+	if err := validSamples(m.Samples); err != nil {
+		return err
+	}
+	return m.Assign.validate()
+}
+
+// Suits implements Selective.
+func (m *HSIC) Suits(in *Input) error {
+	switch {
+	case m.alone(in) && in.Codes.Cols < 2:
+		return fmt.Errorf("there is %d code column; want at least two, to have a pair", in.Codes.Cols)
+	case m.alone(in):
+		return nil
+	case len(in.Factors) < 2:
+		return wantFactors(in, 2)
+	}
+	_, err := planBlocks(in, m.Codes, m.Assign)
+	return err
+}
+
+// alone reports whether every column is a sub-code of its own, as nothing is known of the images.
+func (m *HSIC) alone(in *Input) bool {
+	known := slices.ContainsFunc(in.Levels, func(l int) bool { return l != factor.Unknown })
+	return m.Between == BetweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
+}
+
+// Compute returns the grid hsic of the pairs.
+func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
+		rows, err := in.sample(m.Samples)
+		if err != nil {
+			return Result{}, err
+		}
+		in = in.part(rows)
+		r.Basis.Rows = m.Samples
+	}
+	blocks, err := m.blocks(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Between == BetweenFactors {
+		r.Grids, err = m.withFactors(ctx, in, blocks)
+	} else {
+		r.Grids, err = m.withCodes(ctx, in, blocks)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	for _, row := range r.Grids[0].Values {
+		r.Value += factor.Sum.Of(row)
+	}
+	if m.Between == BetweenCodes {
+		r.Value /= 2 // the grid has each pair twice
+	}
+	return r, nil
+}
+
+// blocks returns the sub-codes.
+func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
+	if m.alone(in) {
+		blocks := make([]factor.Block, in.Codes.Cols)
+		for c := range blocks {
+			blocks[c] = factor.Block{Factor: c, Columns: []int{c}}
+		}
+		return blocks, nil
+	}
+	blocks, err := planBlocks(in, m.Codes, m.Assign)
+	if err == nil && blocks == nil {
+		blocks, err = assigned(ctx, in)
+	}
+	return blocks, err
+}
+
+// withCodes compares every two sub-codes.
+func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
+	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
+	sides := make([]*similarities, len(blocks))
+	for i, b := range blocks {
+		name := columnName(b.Columns[0])
+		if !m.alone(in) {
+			name = in.Factors[b.Factor].Name
+		}
+		sides[i], g.Values[i] = m.ofCodes(in.Codes, b.Columns), make([]float64, len(blocks))
+		g.Rows = append(g.Rows, name)
+	}
+	g.Columns = g.Rows
+	values, err := criteria(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
+	for i := range blocks {
+		for j := i + 1; j < len(blocks) && err == nil; j++ {
+			g.Values[i][j], g.Values[j][i] = values[i][j], values[i][j]
+		}
+	}
+	return []Grid{g}, err
+}
+
+// withFactors compares every sub-code with every factor that is not its own, over the rows where that is known.
+func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
+	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks)), Columns: factor.Names(in.Factors)}
+	for i, b := range blocks {
+		g.Rows, g.Values[i] = append(g.Rows, in.Factors[b.Factor].Name), make([]float64, len(in.Factors))
+	}
+	for j := range in.Factors {
+		known := in.restrict([]int{j})
+		if known.Codes.Rows == 0 {
+			continue
+		}
+		sides := []*similarities{ofFactor(known)}
+		for _, b := range blocks {
+			sides = append(sides, m.ofCodes(known.Codes, b.Columns))
+		}
+		values, err := criteria(ctx, known.Codes.Rows, sides, func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j })
+		if err != nil {
+			return nil, err
+		}
+		for i := range blocks {
+			g.Values[i][j] = values[0][i+1]
+		}
+	}
+	return []Grid{g}, nil
+}
+
+// similarities is a kernel of rows of points.
+type similarities struct {
+	points []float64 // rows x width
+	width  int
+	equal  bool    // 1 for equal points, else 0
+	s      float64 // of Gaussian similarities
+}
+
+// ofCodes returns the kernel of some columns.
+func (m *HSIC) ofCodes(codes Matrix, columns []int) *similarities {
+	some := codes.Columns(columns)
+	k := &similarities{points: some.Data, width: some.Cols, s: m.Bandwidth}
+	if k.s == 0 {
+		k.s = k.median(some.Rows)
+	}
+	return k
+}
+
+// ofFactor returns the kernel of the only factor of an input.
+func ofFactor(in *Input) *similarities {
+	k := &similarities{points: in.factorRows(UnitsRange), width: 1, equal: in.Factors[0].Kind == factor.Categorical}
+	if in.Factors[0].Kind == factor.Circular {
+		var turned []float64
+		for _, v := range k.points {
+			s, c := math.Sincos(2 * math.Pi * v)
+			turned = append(turned, c/(2*math.Pi), s/(2*math.Pi))
+		}
+		k.points, k.width = turned, 2
+	}
+	k.s = k.median(in.Codes.Rows)
+	return k
+}
+
+// medianRows is the number of rows whose pairs make a median.
+const medianRows = 362
+
+// median returns the lower median distance of pairs of rows, or 1 if it is 0.
+func (k *similarities) median(n int) float64 {
+	m := min(n, medianRows)
+	var squares []float64
+	for a := range m {
+		for b := range a {
+			squares = append(squares, k.square(a*n/m, b*n/m))
+		}
+	}
+	if len(squares) == 0 {
+		return 1
+	}
+	slices.Sort(squares)
+	if s := math.Sqrt(squares[(len(squares)-1)/2]); s > 0 {
+		return s
+	}
+	return 1
+}
+
+// square returns the squared distance of two rows.
+func (k *similarities) square(a, b int) (sum float64) {
+	for c := range k.width {
+		d := k.points[a*k.width+c] - k.points[b*k.width+c]
+		sum += d * d
+	}
+	return sum
+}
+
+// row sets dst to the similarities of row i with all rows, and returns their sum.
+func (k *similarities) row(i int, dst []float64) (sum float64) {
+	scale := 1 / (2 * k.s * k.s)
+	for j := range dst {
+		switch square := k.square(i, j); {
+		case k.equal && square > 0:
+			dst[j] = 0
+		case k.equal:
+			dst[j] = 1
+		default:
+			dst[j] = math.Exp(-square * scale)
+		}
+		sum += dst[j]
+	}
+	return sum
+}
+
+// criteria returns the criterion of each wanted pair of kernels of n rows.
+func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, j int) bool) ([][]float64, error) {
+	k := len(sides)
+	sums := make([][]float64, k) // by side and row
+	for i := range sums {
+		sums[i] = make([]float64, n)
+	}
+	products := make([][]float64, n) // by row: of pairs of sides
+	err := each(ctx, n, func(row int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		alike := make([][]float64, k)
+		for i, side := range sides {
+			alike[i] = make([]float64, n)
+			sums[i][row] = side.row(row, alike[i])
+		}
+		products[row] = make([]float64, k*k)
+		for i := range k {
+			for j := range k {
+				if !wanted(i, j) {
+					continue
+				}
+				var sum float64
+				for at, v := range alike[i] {
+					sum += v * alike[j][at]
+				}
+				products[row][i*k+j] = sum
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]float64, k)
+	for i := range k {
+		values[i] = make([]float64, k)
+		for j := range k {
+			if !wanted(i, j) {
+				continue
+			}
+			var sum float64
+			for _, row := range products {
+				sum += row[i*k+j]
+			}
+			values[i][j] = centred(sum, sums[i], sums[j])
+		}
+	}
+	return values, nil
+}
+
+// Resample implements Resampled.
+func (*HSIC) Resample() (Resample, string) {
+	return ResampleNone, "it is about 1/n of independent codes, and the median distance is of the rows that are measured"
+}
