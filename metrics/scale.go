@@ -2,8 +2,7 @@ package metrics
 
 import (
 	"math"
-
-	"github.com/unravel-ml/unravel/factor"
+	"slices"
 )
 
 // scaled is implemented by metrics whose value changes with the scale of the codes.
@@ -30,10 +29,16 @@ func ofScale(m Metric) bool {
 
 // scale is the root of the mean variance of the code columns; 0 of constant codes.
 func (m Matrix) scale() float64 {
-	variances, column := make([]float64, m.Cols), make([]float64, m.Rows)
-	for c := range variances {
-		deviation := unitColumn(m, c, column)
-		variances[c] = deviation * deviation
+	deviations, column := make([]float64, m.Cols), make([]float64, m.Rows)
+	for c := range deviations {
+		deviations[c] = unitColumn(m, c, column)
 	}
-	return math.Sqrt(factor.Mean.Of(variances))
+	largest, square := slices.Max(deviations), 0.0
+	if largest == 0 {
+		return 0
+	}
+	for _, d := range deviations {
+		square += d / largest * (d / largest) // squares neither overflow nor vanish
+	}
+	return largest * math.Sqrt(square/float64(m.Cols))
 }
