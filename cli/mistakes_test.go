@@ -181,7 +181,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"data show", []string{"<name>"}},
 		{"data show sqare", []string{`unknown dataset "sqare"; did you mean "square"?`}},
 		{"data show square size", []string{`"size" is not an option; want name=value`}},
-		{"data show square sise=3", []string{`unknown key "sise"; did you mean "size"?`}},
+		{"data show square sizee=3", []string{`unknown key "sizee"; did you mean "size"?`}},
 		{"data show square size=3.5", []string{"dataset.square.size: want an integer, got 3.5"}},
 		{"data show square side=64", []string{"dataset.square.side: 64 is out of range"}},
 		{"data show square --rows=colour", []string{`no factor "colour"`, "row, column"}},

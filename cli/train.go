@@ -111,10 +111,10 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 		name, overrides = overrides[0], overrides[1:]
 	}
 	for _, o := range overrides {
-		if strings.HasPrefix(o, "~") {
-			return read, nil, usagef("%q: a key cannot be taken out; want key.path=value", o)
-		}
 		if !strings.Contains(o, "=") {
+			if strings.HasPrefix(o, "~") {
+				return read, nil, usagef("%q is not an override: a key cannot be taken out; want key.path=value, after the config", o)
+			}
 			return read, nil, usagef("%q is not an override; want key.path=value, after the config", o)
 		}
 	}

@@ -81,6 +81,8 @@ func CutAssignment(s string) (path, value string, ok bool) {
 // syntaxHint says how to write what Hydra writes with signs; empty: the path has none.
 func syntaxHint(path, value string) string {
 	switch bare := strings.TrimLeft(path, "+~"); {
+	case strings.Contains(path, ":") && !strings.Contains(path, `"`):
+		return fmt.Sprintf("keys are joined by dots; write %s=%s", strings.ReplaceAll(path, ":", "."), value)
 	case strings.HasSuffix(path, "+") && !strings.HasSuffix(path, ".+"):
 		path = strings.TrimRight(path, "+")
 		return fmt.Sprintf("an element is added to a list with a dot before the +; write %s.+=%s", path, value)

@@ -59,4 +59,17 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "Krogh and Hertz 1992; as in the code of Jeong and Song 2019 (CascadeVAE)", New: func() Loss { return NewWeightDecay() }},
 	{Name: "logic", Doc: "a sentence of first-order logic about codes and factors, as a quantity that is 0 where it is true",
 		Source: "Zhang and Sugiyama 2024, section 2, appendix B", New: func() Loss { return NewLogic() }},
+}, Hints: map[string]string{
+	"mse": squared, "l2": squared, "squared-error": squared, "reconstruction-mse": squared,
+	"bce": "cross-entropy of pixels is {reconstruction: {likelihood: bernoulli}}", "binary-cross-entropy": "cross-entropy of pixels is {reconstruction: {likelihood: bernoulli}}",
+	"kl-divergence": "did you mean \"kl\"?", "kl-div": "did you mean \"kl\"?",
+	"elbo": "it is two losses: [reconstruction, kl]", "vae": "it is two losses: [reconstruction, kl]",
+	"beta-vae": "beta is the weight of kl: [reconstruction, {kl: {weight: 4}}]", "beta": "beta is the weight of kl: [reconstruction, {kl: {weight: 4}}]",
+	"total-correlation": "did you mean \"tc\"?", "beta-tcvae": "did you mean \"tc\"?",
+	"factor-vae": "the loss of FactorVAE is {tc: {estimator: adversarial}}",
+	"dip":        "there are two: want dip-i or dip-ii", "dip-vae": "there are two: want dip-i or dip-ii",
+	"nt-xent": "did you mean \"info-nce\"?", "contrastive": "did you mean \"info-nce\"?",
+	"barlow-twins": "did you mean \"cross-correlation\"?", "byol": "did you mean \"cosine-regression\"?", "simsiam": "did you mean \"cosine-regression\"?",
 }}
+
+const squared = "squared error of pixels is {reconstruction: {likelihood: gaussian}}"

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"fmt"
+
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
@@ -236,6 +238,15 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Units:  "bits of a code",
 		Source: "Ross and Doshi-Velez 2021, section 8.1", New: func() Metric { return newDescriptionLength() },
 	},
+}, Hints: map[string]string{
+	"mic": "", "mcc": "", // other measures, although the letters are near
+	"sap-score": didYouMean("sap"), "mig-score": didYouMean("mig"), "dci-score": didYouMean("dci"),
+	"beta-vae-sklearn": didYouMean("beta-vae"), "beta-vae-metric": didYouMean("beta-vae"), "beta-vae-score": didYouMean("beta-vae"),
+	"factor-vae-metric": didYouMean("factor-vae"), "factor-vae-score": didYouMean("factor-vae"),
+	"disentanglement": byDCI, "completeness": byDCI, "informativeness": byDCI,
+	"modularity-explicitness": "they are two metrics: [modularity, explicitness]",
+	"unsupervised":            "want [mutual-information, total-correlation, wasserstein-correlation]",
+	"unsupervised-metrics":    "want [mutual-information, total-correlation, wasserstein-correlation]",
 }}
 
 // FastNames lists the metrics that take a few milliseconds for 10,000 codes, like training on a few hundred images.
@@ -256,6 +267,10 @@ func Fast(in *Input) []Choice {
 	}
 	return list
 }
+
+const byDCI = "it is a part of the metric dci: [dci]"
+
+func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`. The option like sets all options as one of the
 // [Dialects] does: `{mig: {like: disent}}`; others change them.

@@ -46,10 +46,12 @@ var Registry = &registry.Registry[Settings]{Kind: "model", Entries: []registry.E
 	{Name: "moco", Doc: "tells another view of an image from a queue of other images; losses: info-nce", Source: "He et al. 2020, equation 1", New: func() Settings { return NewMoCo() }},
 	{Name: "moco-v2", Doc: "moco with a hidden layer between code and key; losses: info-nce", Source: "Chen et al. 2020", New: func() Settings { return NewMoCo2() }},
 }, Hints: map[string]string{
-	"beta-vae":   "a beta-VAE is the model vae with a weight of the loss kl: losses: [reconstruction, {kl: {weight: 4}}]",
-	"cc-vae":     "it is the model vae with a capacity of the loss kl: {kl: {weight: 1000, capacity: {to: 25, steps: 10000}}}, as in the config cc-vae/square-paper",
-	"factor-vae": factorVAE, "factorvae": factorVAE,
-	"beta-tcvae": tcVAE, "tc-vae": tcVAE, "tcvae": tcVAE,
+	"beta-vae":     "a beta-VAE is the model vae with a weight of the loss kl: losses: [reconstruction, {kl: {weight: 4}}]",
+	"cc-vae":       "it is the model vae with a capacity of the loss kl: {kl: {weight: 1000, capacity: {to: 25, steps: 10000}}}, as in the config cc-vae/square-paper",
+	"annealed-vae": "it is the model vae with a capacity of the loss kl: {kl: {weight: 1000, capacity: {to: 25, steps: 10000}}}, as in the config cc-vae/square-paper",
+	"factor-vae":   factorVAE, "beta-tcvae": tcVAE, "tc-vae": tcVAE,
+	"autoencoder": "did you mean \"ae\"?", "variational-autoencoder": "did you mean \"vae\"?",
+	"resnet": "networks are encoders of a model: {vae: {encoder: resnet18}}", "mlp": "networks are encoders of a model: {vae: {encoder: mlp}}",
 	"dip-vae": "a DIP-VAE is the model vae with the loss dip-i or dip-ii",
 }}
 

@@ -38,6 +38,9 @@ var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entrie
 		Source: "You et al. 2020, algorithm 2",
 		New:    func() OptimizerSettings { return NewLAMB() },
 	},
+}, Hints: map[string]string{
+	"adan":     "", // another one
+	"momentum": "it is an option: {sgd: {momentum: 0.9}}", "sgdm": "momentum is an option: {sgd: {momentum: 0.9}}",
 }}
 
 // OptimizerSettings makes the optimiser of one group of parameters.
