@@ -140,7 +140,7 @@ func (c *listCommand) Run(s *streams) error {
 		}
 		return printOne(s.out, k, c.Name)
 	}
-	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(c.Kind, names))
+	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(strings.TrimSuffix(c.Kind, "s")+"s", names))
 }
 
 func printItems(w io.Writer, items []item) {

@@ -94,7 +94,10 @@ func readingRuns(ctx context.Context, s *streams) context.Context {
 func columnError(err error) error {
 	var unknown *index.UnknownColumnError
 	if errors.As(err, &unknown) {
-		return usagef("%w --csv has the names of all columns", err)
+		if unknown.Nearest != "" {
+			return usagef("%w --csv has the names of all columns", err)
+		}
+		return usagef("%w; --csv has the names of all columns", err)
 	}
 	return usagef("--%w", err) // filter ...
 }

@@ -55,7 +55,7 @@ func TestConfig(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"dataset: sqare":                         `did you mean "square"?`,
-		"dataset: {square: {sizee: 4}}":           `did you mean "size"?`,
+		"dataset: {square: {sizee: 4}}":          `did you mean "size"?`,
 		"dataset: {square: {size: 16}}":          "less than size", // side is 16 by default
 		"dataset: {square: {side: 64}}":          "want 1 to 63",
 		"dataset: grid":                          "path",

@@ -1,10 +1,8 @@
 package index
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,10 +91,13 @@ func Columns(runs []*Run) (list []Column) {
 	return list
 }
 
-// UnknownColumnError says that no run has a column.
+// UnknownColumnError says that no run has a column, and which one is near; empty: none.
 type UnknownColumnError struct{ Name, Nearest string }
 
 func (e *UnknownColumnError) Error() string {
+	if e.Nearest == "" {
+		return fmt.Sprintf("no run has %q", e.Name)
+	}
 	return fmt.Sprintf("no run has %q; did you mean %q?", e.Name, e.Nearest)
 }
 
@@ -204,17 +205,25 @@ func differs(runs []*Run, c Column, none bool) bool {
 	return false
 }
 
-// nearestColumn is the column that is called most like a name, or that ends like it.
+// nearestColumn is the column that a name, or the end of one, is near to; empty if there is none or more than one.
 func nearestColumn(name string, columns []string) string {
+	if near := registry.Near(name, columns); near != "" {
+		return near
+	}
 	parts := strings.Count(name, ".") + 1
-	best, distance := "", math.MaxInt
+	var ends, whole []string
 	for _, c := range columns {
 		segments := strings.Split(c, ".")
-		end := strings.Join(segments[max(0, len(segments)-parts):], ".")
-		d := min(registry.Distance(name, c), registry.Distance(name, end))
-		if d < distance || d == distance && cmp.Less(len(c), len(best)) {
-			best, distance = c, d
+		ends = append(ends, strings.Join(segments[max(0, len(segments)-parts):], "."))
+	}
+	near := registry.Near(name, ends)
+	for i, end := range ends {
+		if end == near && near != "" {
+			whole = append(whole, columns[i])
 		}
 	}
-	return best
+	if len(whole) != 1 {
+		return ""
+	}
+	return whole[0]
 }

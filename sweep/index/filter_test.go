@@ -55,7 +55,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	var unknown *index.UnknownColumnError
-	if _, err := index.FindColumn(some(), "nothing"); !errors.As(err, &unknown) || unknown.Name != "nothing" {
+	if _, err := index.FindColumn(some(), "nothing"); !errors.As(err, &unknown) || unknown.Name != "nothing" || unknown.Nearest != "" {
 		t.Errorf("an unknown column: %v", err)
 	}
 	if none, err := index.Filter(nil, "seed=1"); err != nil || len(none) != 0 {
