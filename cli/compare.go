@@ -27,7 +27,7 @@ type compareCommand struct {
 	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR), which needs codes of the same images: lasso, spearman or none."`
 	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in the ranking."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out       string   `placeholder:"DIR" writes:"folder" help:"Write a folder: compare.json, the metrics as .csv, and as .csv and .png the ranks, Kendall's tau between metrics, and UDR by pairs of runs."`
+	Out       string   `placeholder:"DIR" writes:"folder" help:"Write a folder: compare.json, the metrics as .csv, and as .csv and .png the ranks, Kendall's tau between metrics (of three runs or more), and UDR by pairs of runs."`
 }
 
 // Run prints the comparison.
@@ -54,6 +54,11 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	x := newComparison(runs, agreement)
+	settings := make([]*index.Run, len(c.Sources))
+	for i, source := range c.Sources {
+		settings[i] = settingsOf(source)
+	}
+	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
 		return errors.New("there is nothing to compare: no metrics, and not the codes of the same images")
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/train"
 )
 
 // compareJSON is what compare --json prints.
@@ -176,6 +178,79 @@ func TestCompareImages(t *testing.T) {
 	}
 	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
 		t.Errorf("%+v, log %q", x, log)
+	}
+}
+
+// runFolders writes folders of runs of the tiny experiment: its overrides, and a value of mig and of dci.
+func runFolders(t *testing.T, runs map[string][]string) {
+	t.Helper()
+	for dir, overrides := range runs {
+		c, err := train.Load("tiny.yaml", []byte(tiny), overrides[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, dir+"/config.yaml", text)
+		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
+	}
+}
+
+// Runs say in which settings they differ, and how much of a difference the seed makes.
+func TestCompareSettings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	runFolders(t, map[string][]string{
+		"a1": {"0.25", "name=a1"}, "a2": {"0.5", "seed=2"}, "a3": {"0.75", "seed=3", "train.threads=1"}, "same": {"0.25"},
+		"b1": {"0.5", "losses.1.kl.weight=4", "train.epochs=7"}, "b2": {"1", "losses.1.kl.weight=4", "train.epochs=7", "seed=2"},
+	})
+	writeFile(t, "other.json", []byte(`[{"name":"mig","value":0.125,"better":"higher"}]`))
+	for _, c := range []struct{ args, settings, seeds string }{
+		{"a1 a2 a3", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
+		{"a1 a2 a3 other.json", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
+		{"a1 same", "", ""},
+		{"a1 b1", "losses.1.kl.weight=1.0,4.0 train.epochs=3,7", ""},
+		{"a1 b1 other.json", "losses.1.kl.weight=1.0,4.0,- train.epochs=3,7,-", ""},
+		{"a1 b1 a2 b2", "losses.1.kl.weight=1.0,4.0,1.0,4.0 seed=1,1,2,2 train.epochs=3,7,3,7", "[0 2] 0.375±0.1768 0.25..0.5 of 2 [1 3] 0.75±0.3536 0.5..1 of 2"},
+	} {
+		var x comparison
+		o := succeed(t, append([]string{"compare", "--json", "--udr", "none"}, strings.Fields(c.args)...)...)
+		decodeOne(t, o.out, &x)
+		var settings, seeds []string
+		for _, d := range x.Settings {
+			var values []string
+			for _, v := range d.Values {
+				if v == nil {
+					values = append(values, "-")
+				} else {
+					values = append(values, *v)
+				}
+			}
+			settings = append(settings, d.Key+"="+strings.Join(values, ","))
+		}
+		for _, g := range x.Seeds {
+			s := g.Spreads[0]
+			seeds = append(seeds, fmt.Sprintf("%v %.4g±%.4g %v..%v of %d", g.Runs, s.Mean, s.Std, s.Least, s.Most, s.Count))
+		}
+		if got := strings.Join(settings, " "); got != c.settings {
+			t.Errorf("%s: settings %s, want %s", c.args, got, c.settings)
+		}
+		if got := strings.Join(seeds, " "); got != c.seeds {
+			t.Errorf("%s: seeds %s, want %s", c.args, got, c.seeds)
+		}
+	}
+	o := succeed(t, "compare", "a1", "b1", "a2", "--udr", "none")
+	for _, want := range []string{"losses.1.kl.weight ", "mean ± deviation over seeds (least to most)  runs 1, 3", "0.375 ± 0.1768 (0.25 to 0.5)"} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in\n%s", want, o.out)
+		}
+	}
+	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") || strings.Contains(o.out, "setting") || exists("out/kendall.csv") {
+		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)
 	}
 }
 

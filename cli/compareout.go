@@ -17,8 +17,11 @@ import (
 type comparison struct {
 	Runs    []string           `json:"runs"`
 	Metrics []comparedMetric   `json:"metrics"`
-	Tau     [][]cell           `json:"kendall_tau"` // of the metrics, in their order
+	Tau     [][]cell           `json:"kendall_tau"` // of the metrics, in their order; null of two metrics that fewer than three runs have
 	UDR     *metrics.Agreement `json:"udr,omitempty"`
+
+	Settings []difference `json:"settings,omitempty"` // in which the runs differ, unless it is the seed alone
+	Seeds    []seedGroup  `json:"seeds,omitempty"`
 }
 
 // comparedMetric holds the values of one metric in all runs.
@@ -72,14 +75,43 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 			goodness[i] = append(goodness[i], -v)
 		}
 	}
-	for _, a := range goodness {
+	for i, a := range goodness {
 		var row []cell
-		for _, b := range goodness {
-			row = append(row, cell(metrics.KendallTau(a, b)))
+		for j, b := range goodness {
+			tau := math.NaN()
+			if i == j || common(a, b) >= fewestForTau {
+				tau = metrics.KendallTau(a, b)
+			}
+			row = append(row, cell(tau))
 		}
 		x.Tau = append(x.Tau, row)
 	}
 	return x
+}
+
+// fewestForTau is the number of runs that Kendall's tau of two metrics needs: two runs always agree or disagree.
+const fewestForTau = 3
+
+// common counts the runs that have both values.
+func common(a, b []float64) (n int) {
+	for i := range a {
+		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// hasTau reports whether two metrics have a tau.
+func (x *comparison) hasTau() bool {
+	for i, row := range x.Tau {
+		for j, v := range row {
+			if i != j && !math.IsNaN(float64(v)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // metric returns the metric of a name, added if it is new.
@@ -168,7 +200,9 @@ func (x *comparison) print(w io.Writer) error {
 		}
 		fmt.Fprintln(t)
 	}
-	if len(x.Metrics) > 1 {
+	x.printSeeds(t)
+	x.printSettings(t)
+	if x.hasTau() {
 		fmt.Fprint(t, "\nKendall's tau")
 		for i := range x.Metrics {
 			fmt.Fprintf(t, "\t%d", i+1)
@@ -205,19 +239,19 @@ func (x *comparison) writeFiles(dir string) error {
 	if err := write("metrics.csv", func(w io.Writer) error { return writeRecords(w, gridRecords(values)) }); err != nil {
 		return err
 	}
-	drawn := []struct {
+	type figure struct {
 		name string
 		grid metrics.Grid
 		heat report.Heat
-	}{
+	}
+	drawn := []figure{
 		{"ranks", ranks, report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}},
-		{"kendall", tau, report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}},
+	}
+	if len(x.Runs) >= fewestForTau {
+		drawn = append(drawn, figure{"kendall", tau, report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
 	}
 	if pairs != nil {
-		drawn = append(drawn, drawn[0])
-		last := &drawn[len(drawn)-1]
-		last.name, last.grid = "udr", *pairs
-		last.heat = report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}
+		drawn = append(drawn, figure{"udr", *pairs, report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range drawn {
 		g := d.grid
