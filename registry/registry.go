@@ -155,7 +155,7 @@ const (
 // tells it from others (rmse and mse), and so do digits (moco-v3 and moco-v2), unless they are swapped.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	if len(a) < 2 || len(b) < 2 || Distance(a, b) > most {
+	if len(a) < 2 || b == "" || Distance(a, b) > most {
 		return false
 	}
 	i := 0

@@ -126,7 +126,7 @@ func TestPlaceMistakes(t *testing.T) {
 			`notes.1: row "a", column "D" has a note already`,
 		},
 		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], moves: {D: 0}, reason: x}]\ncurves:", `notes.0.moves: column "D": 0 is out of range; want a number above or below 0`},
-		{"\ncurves:", "\nnotes: [{rows: [a], moves: {Dd: 1}, reason: x}]\ncurves:", `notes.0.moves: there is no column "Dd"; known: D, R`},
+		{"\ncurves:", "\nnotes: [{rows: [a], moves: {Dd: 1}, reason: x}]\ncurves:", `notes.0.moves: there is no column "Dd"; did you mean "D"?`},
 		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], moves: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
 	} {

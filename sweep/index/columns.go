@@ -205,24 +205,26 @@ func differs(runs []*Run, c Column, none bool) bool {
 	return false
 }
 
-// nearestColumn is the column that a name, or the end of one, is near to; empty if there is none or more than one.
+// nearestColumn is the column whose end a name is or is near to; empty if there is none or more than one.
 func nearestColumn(name string, columns []string) string {
-	if near := registry.Near(name, columns); near != "" {
-		return near
-	}
 	parts := strings.Count(name, ".") + 1
 	var ends, whole []string
 	for _, c := range columns {
 		segments := strings.Split(c, ".")
 		ends = append(ends, strings.Join(segments[max(0, len(segments)-parts):], "."))
 	}
-	near := registry.Near(name, ends)
+	near := name
+	if !slices.Contains(ends, name) {
+		near = registry.Near(name, ends)
+	}
 	for i, end := range ends {
-		if end == near && near != "" {
+		if end == near {
 			whole = append(whole, columns[i])
 		}
 	}
-	if len(whole) != 1 {
+	depth := func(a, b string) int { return strings.Count(a, ".") - strings.Count(b, ".") }
+	slices.SortStableFunc(whole, depth)
+	if len(whole) == 0 || len(whole) > 1 && depth(whole[0], whole[1]) == 0 {
 		return ""
 	}
 	return whole[0]
