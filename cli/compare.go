@@ -24,6 +24,8 @@ type compareCommand struct {
 	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
 	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas; those with settings, such as 'logic: \"forall ...\"', and those that a run has not stored are computed. If absent: the stored metrics, and of files of codes all metrics that apply."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval, for metrics of --metrics. If absent, each run has the columns of its own losses."`
+	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles of the chance level of metrics that are computed, as for eval. 0: no chance levels."`
 	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR), which needs codes of the same images: lasso, spearman or none."`
 	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in the ranking."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
@@ -111,8 +113,15 @@ func (c *compareCommand) check() error {
 			return usagef("%s is named twice", source)
 		}
 	}
-	if c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0) {
+	switch {
+	case c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--types and --bins belong to --factors")
+	case c.Blocks != "" && (len(c.Metrics) == 0 || presetNamed(c.Metrics)):
+		return usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
+	case c.Chance != 0:
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return usagef("--chance: %w", err)
+		}
 	}
 	if _, _, err := chooseMetrics(c.Metrics, nil, ""); err != nil {
 		return err
@@ -155,9 +164,13 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 		results, err = named(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
-	r := &compared{name: source}
+	r, factors := &compared{name: source}, c.Factors
+	if factors == "" {
+		factors = table.Beside(source, "factors")
+	}
+	measured := factors != "" || len(c.Metrics) > 0
 	log := s.log
-	if c.Factors != "" { // measuring reads the file again
+	if measured { // measuring reads the file again
 		log = nil
 	}
 	t, err := readCodes(source, log)
@@ -165,10 +178,9 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 		return nil, err
 	}
 	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
-	if c.Factors == "" {
-		return r, nil
+	if measured {
+		r.results, err = c.measure(ctx, &evalCommand{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
 	}
-	r.results, err = c.measure(ctx, &evalCommand{Codes: source, Factors: c.Factors, Types: c.Types, Bins: c.Bins, Metrics: c.Metrics}, s)
 	return r, err
 }
 
@@ -213,16 +225,17 @@ func (c *compareCommand) folderResults(ctx context.Context, dir string, s *strea
 	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
 		return stored, err
 	}
-	if err == nil && !presetNamed(c.Metrics) {
+	if err == nil && !presetNamed(c.Metrics) && c.Blocks == "" {
 		if stored, err = named(stored, c.Metrics); err == nil {
 			return stored, nil
 		}
 	}
-	return c.measure(ctx, &evalCommand{Dir: dir, Metrics: c.Metrics}, s)
+	return c.measure(ctx, &evalCommand{Dir: dir}, s)
 }
 
 // measure computes metrics as eval does.
 func (c *compareCommand) measure(ctx context.Context, e *evalCommand, s *streams) ([]metrics.Result, error) {
+	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
 	opened, err := e.open(ctx, s)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ type comparison struct {
 	Tau     [][]cell           `json:"kendall_tau"` // of the metrics, in their order; null of two metrics that fewer than three runs have
 	UDR     *metrics.Agreement `json:"udr,omitempty"`
 
+	Notes []string `json:"notes,omitempty"` // what makes values hard to compare
+
 	Settings []difference `json:"settings,omitempty"` // in which the runs differ, unless it is the seed alone
 	Seeds    []seedGroup  `json:"seeds,omitempty"`
 }
@@ -32,6 +34,7 @@ type comparedMetric struct {
 	Ranks  []cell            `json:"ranks"` // 1 is best
 
 	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null of a run without; absent if no run has one
+	Chances   []*metrics.Chance   `json:"chances,omitempty"`   // likewise
 }
 
 // cell is a number, null in JSON if it is not finite.
@@ -46,7 +49,7 @@ func (n cell) MarshalJSON() ([]byte, error) {
 
 // newComparison collects the results of runs by metric, in the order of first occurrence.
 func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
-	x := &comparison{UDR: agreement}
+	x := &comparison{UDR: agreement, Notes: comparability(runs)}
 	at := map[string]int{}
 	for i, r := range runs {
 		x.Runs = append(x.Runs, r.name)
@@ -58,6 +61,12 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 					m.Intervals = make([]*metrics.Interval, len(runs))
 				}
 				m.Intervals[i] = result.Interval
+			}
+			if result.Chance != nil {
+				if m.Chances == nil {
+					m.Chances = make([]*metrics.Chance, len(runs))
+				}
+				m.Chances[i] = result.Chance
 			}
 		}
 	}
@@ -197,8 +206,18 @@ func (x *comparison) print(w io.Writer) error {
 			if m.Intervals != nil && m.Intervals[i] != nil {
 				fmt.Fprintf(t, " [%s, %s]", report.Number(m.Intervals[i].Low), report.Number(m.Intervals[i].High))
 			}
+			if m.Chances != nil && m.Chances[i] != nil {
+				than := ", chance"
+				if !m.Chances[i].Differs {
+					than = ", no better than chance"
+				}
+				fmt.Fprintf(t, "%s %s", than, report.Number(m.Chances[i].Mean))
+			}
 		}
 		fmt.Fprintln(t)
+	}
+	for _, note := range x.Notes {
+		fmt.Fprintf(t, "note: %s\n", note)
 	}
 	x.printSeeds(t)
 	x.printSettings(t)

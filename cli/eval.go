@@ -208,9 +208,9 @@ func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, se
 		if e.chosen, err = x.Config.Inherit(named, set); err != nil {
 			return err
 		}
-		for _, c := range e.chosen {
-			if !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) }) {
-				e.remarks = append(e.remarks, c.Name+" has the columns and settings of the run's loss; --option or --blocks would change them")
+		for _, m := range e.chosen {
+			if c.Blocks == "" && !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == m.Name && reflect.DeepEqual(o.Value, m.Value) }) {
+				e.remarks = append(e.remarks, m.Name+" has the columns and settings of the run's loss; --option or --blocks would change them")
 			}
 		}
 	}

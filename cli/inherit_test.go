@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// someCompared is a part of what compare prints.
+type someCompared struct {
+	Metrics []struct {
+		Name    string
+		Values  []float64
+		Chances []*metrics.Chance
+	}
+	Notes []string
+}
+
+func comparedAs(t *testing.T, text string) (x someCompared) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestMetricOfLoss checks that a run's metric measures the columns that the loss of its name has trained, in eval and compare.
+func TestMetricOfLoss(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, losses := range map[string]string{"plain": "[contraction]", "variance": "[{variance: {weight: 10, codes: {row: [3], column: [0, 1]}}}]"} {
+		writeFile(t, name+".yaml", []byte("dataset: {square: {size: 16, side: 4}}\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
+			"losses: "+losses+"\nmetrics: [variance]\ntrain: {epochs: 2, figures: false}\n"))
+		succeed(t, "train", name+".yaml", "--run", name)
+	}
+	value := func(args ...string) float64 {
+		t.Helper()
+		got, _ := measure(t, append([]string{"--run", "variance", "--metrics", "variance"}, args...)...)
+		return got["variance"].Value
+	}
+	own := value()
+	if got := value("--option", "variance.codes={row: [3], column: [0, 1]}"); got != own {
+		t.Errorf("variance %v; of the loss's columns %v", own, got)
+	}
+	shares := value("--blocks", "0-1;2-3")
+	if got := value("--option", "variance.assign=order"); got != shares || got == own {
+		t.Errorf("of equal shares %v and %v, of the loss's columns %v", got, shares, own)
+	}
+	x := comparedAs(t, succeed(t, "compare", "plain", "variance", "--json").out)
+	m, notes := x.Metrics[0], strings.Join(x.Notes, "\n")
+	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 || !strings.Contains(notes, "variance is measured on other columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
+		t.Errorf("%+v, notes %s", m, notes)
+	}
+	x = comparedAs(t, succeed(t, "compare", "plain", "variance", "--json", "--metrics", "variance", "--blocks", "0-1;2-3").out)
+	if m := x.Metrics[0]; m.Values[1] != shares || strings.Contains(strings.Join(x.Notes, "\n"), "other columns") {
+		t.Errorf("%+v, notes %q", m, x.Notes)
+	}
+}
