@@ -91,9 +91,7 @@ func TestEvalTypes(t *testing.T) {
 	if log != "" || angular["contraction-max"].Value == ordinal["contraction-max"].Value {
 		t.Errorf("kinds change nothing: %v, %v; log %q", angular, ordinal, log)
 	}
-	if _, log = measure(t, with("--metrics", "mse", "--types", "circular")...); log != "factor depth is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles\n" {
-		t.Errorf("log of an uneven circle: %q", log)
-	}
+	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1, "factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
 }
 
 // Metrics that do not apply are left out of all, and the rest is measured.

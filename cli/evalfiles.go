@@ -37,8 +37,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 			factors.DropCounter()
 		}
 	}
-	codes.WantRows(factors.Rows)
-	if factors.WantRows(codes.Rows); factors.Rows != codes.Rows {
+	if table.Settle(codes, factors); factors.Rows != codes.Rows {
 		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
@@ -63,9 +62,11 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
 	if c.Rotations != "" {
-		if err := addRotations(in, c.Rotations); err != nil {
+		notes, err := addRotations(in, c.Rotations)
+		if err != nil {
 			return err
 		}
+		e.remarks = append(e.remarks, notes...)
 	}
 	if len(c.Types) == 0 && c.Factors != "" {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
@@ -184,17 +185,11 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 	const manyLevels = 100
 	var remarks []string
 	for j := range t.Cols {
-		f, known := in.Factors[j], 0
-		for at := j; at < len(in.Levels); at += len(in.Factors) {
-			if in.Levels[at] != factor.Unknown {
-				known++
-			}
-		}
-		switch {
+		switch f := in.Factors[j]; {
 		case t.Words != nil && t.Words[j] != nil:
 			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, numberedWords(t.Words[j])))
-		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels && known < 5*f.Size:
-			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels in %d rows; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size, known))
+		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
+			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size))
 		}
 	}
 	return remarks
@@ -214,19 +209,22 @@ func numberedWords(words []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// addRotations adds the factor of rotations of a file to an input.
-func addRotations(in *metrics.Input, path string) error {
+// addRotations adds the factor of rotations of a file to an input, and returns remarks on the file.
+func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	t, err := table.ReadBlocks(path, "rotations")
 	if err != nil {
-		return fmt.Errorf("rotations: %w", err)
+		return nil, fmt.Errorf("rotations: %w", err)
 	}
 	if err := t.Finite(); err != nil {
-		return fmt.Errorf("rotations: %s: %w", path, err)
+		return nil, fmt.Errorf("rotations: %s: %w", path, err)
+	}
+	if t.WantRows(in.Codes.Rows); t.Cols == 5 || t.Cols == 10 { // four or nine numbers behind an index
+		t.DropCounter()
 	}
 	if err := in.AddRotations(metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return t.Notes, nil
 }
 
 // describeFactors lists factors with their kinds and numbers of levels.

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -133,16 +134,20 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 			return nil, err
 		}
 	}
-	t, err := readCodes(c.Codes, s.log)
+	t, err := readCodes(c.Codes, nil)
 	if err != nil {
 		return nil, err
 	}
-	x.codes = metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
 	if c.Factors != "" {
-		f, err := readTable(c.Factors, "factors")
+		f, err := readFactors(c.Factors)
 		if err != nil {
 			return nil, err
 		}
+		if err := f.Finite(); err != nil {
+			return nil, fmt.Errorf("factors: %s: %w", c.Factors, err)
+		}
+		table.Settle(t, f)
+		t.Notes = append(t.Notes, f.Notes...)
 		if f.Rows != t.Rows {
 			return nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, f.Rows, f.Cols, t.Rows, c.Codes)
 		}
@@ -151,6 +156,10 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 		}
 		x.paths, x.names = numberRows(f.Ints, f.Cols)
 	}
+	for _, note := range t.Notes {
+		fmt.Fprintln(s.log, note)
+	}
+	x.codes = metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
 	if c.Truth != "" {
 		if x.truth, err = hierarchy.Read(c.Truth); err != nil {
 			return nil, err

@@ -159,7 +159,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
 		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},
 		{files + " --bins=-1", []string{"--bins -1 is negative"}},
-		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, categorical or continuous`}},
+		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, circular:PERIOD, categorical or continuous`}},
 		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
 		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},
 		{files + " --blocks 0;1-9", []string{"block 1, of factor1: 1-9: codes have columns 0 to 3"}},

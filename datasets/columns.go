@@ -25,7 +25,7 @@ func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
 	if n.IsMap() {
 		err = n.Decode(&k.Named)
 	} else {
-		err = n.Decode(&k.List)
+		k.List, err = kindList(n)
 	}
 	if err != nil {
 		return err
@@ -36,6 +36,26 @@ func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
 		}
 	}
 	return nil
+}
+
+// kindList reads a list of kinds. YAML takes circular:360 in brackets for a mapping.
+func kindList(n *config.Node) ([]string, error) {
+	var list []string
+	if !n.IsList() {
+		return nil, n.Decode(&list)
+	}
+	for _, item := range n.Items() {
+		if keys := item.Keys(); item.IsMap() && len(keys) == 1 && keys[0] == factor.Circular.String() {
+			list = append(list, keys[0]+":"+item.Items()[0].Text())
+			continue
+		}
+		var text string
+		if err := item.Decode(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, nil
 }
 
 // EncodeConfig writes what DecodeConfig reads.
@@ -88,6 +108,13 @@ func (k ColumnKinds) kindsOf(names []string) ([]*factor.ColumnKind, error) {
 		kinds[i] = &kind
 	}
 	return kinds, nil
+}
+
+// noteOf remarks on a factor of numbers that may be degrees, where no kind is given; key leads to the setting of kinds.
+func noteOf(f factor.Factor, key string) (note string, ok bool) {
+	const manyLevels = 100
+	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
+		f.Kind == factor.Ordinal && f.Size > manyLevels
 }
 
 // maxWholeLevels is the number of levels of whole numbers whose kind is not given; more of them are binned.

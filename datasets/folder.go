@@ -19,7 +19,7 @@ import (
 // Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder, upright as their EXIF data say, brought to
 // one size and kept in the cache. Hidden files are left out, and links that lead out of the folder.
 //
-// Labels is a table in a text file, separated by commas, semicolons or tabs, with names in its first line and a line for each picture. Images are
+// Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images are
 // in the order of the table, otherwise in that of their paths. Its columns become factors: numbers are levels in their order, or bins of equal width if they are not whole and there are more than
 // Bins, or more than 256; words are the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown levels, see [Incomplete].
 type Folder struct {
@@ -168,6 +168,9 @@ func (f *Folder) setFactors(d *stored, labels *labelTable) error {
 		d.factors[j] = of
 		for i, l := range levels {
 			d.levels[i*k+j] = l
+		}
+		if note, ok := noteOf(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
+			d.notes = append(d.notes, note)
 		}
 		if len(words) > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("factor %s: %s", name, numberedWords(words)))

@@ -182,7 +182,7 @@ func TestFolderLabels(t *testing.T) {
 			func(f *Folder) {
 				f.Factors = []string{"v"}
 				f.Kinds = ColumnKinds{Named: map[string]string{"v": "circular:360"}}
-			}, "v 3 circular [0 90 180]", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
+			}, "v 4 circular [0 90 180 270]", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
 		{"bins", "file,v\na/x.png,0.5\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 2 }, "v 2 ordinal [3 8]", []int{0, 0, 1, 0}, []int{1, 2, 4, 3}},
 		{"unlabelled are kept", "file,v\nb/z.png,4\n", func(f *Folder) { f.Unlabelled = "keep" }, "v 1 ordinal [4]", []int{0, -1, -1, -1}, []int{3, 1, 2, 4}},
 		{"unlabelled are skipped", "file,v\nb/z.png,4\nc/z.png,5\na/x.png,6\n", func(f *Folder) { f.Unlabelled = "skip" }, "v 2 ordinal [4 6]", []int{0, 1}, []int{3, 1}},

@@ -22,7 +22,8 @@ import (
 //   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
 //     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
 //   - factors: N x K numbers, the levels of every image. Without sizes, any values
-//     will do: level l is the l-th smallest that occurs; NaN is an unknown level, see [Incomplete]. May be left out when the
+//     will do: level l is the l-th smallest that occurs; NaN is an unknown level, see [Incomplete]. Values of circular
+//     factors with a period are angles. May be left out when the
 //     images are the full grid of sizes, the last factor fastest; otherwise images without factors have one of one level, "unknown".
 //   - sizes (optional): K numbers of levels, for factors of which not all levels
 //     occur, or that have values 0 .. size-1 to be kept as levels.

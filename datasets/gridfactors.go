@@ -88,6 +88,11 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
 		}
 	}
+	for _, f := range d.factors {
+		if note, ok := noteOf(f, "dataset.grid.kinds"); ok && sizes == nil && s.Kinds.List == nil && s.Kinds.Named == nil {
+			d.notes = append(d.notes, note)
+		}
+	}
 	d.missing = countMissing(d.levels, k)
 	if err := countable(d.factors); err != nil {
 		return fmt.Errorf("%s (%v): its %w", a.Label, a.Shape, err)

@@ -180,7 +180,8 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 // (Zhang and Sugiyama 2024, appendix F.2). There are no groups: all images are in
 // Split.Unlabelled.
 //
-// With a file, its integers are the labels in place of the factors' levels. With the same seed, the
+// With a file, its numbers or words are the labels in place of the factors' levels: the least ordinal label is 0 in [factor.Factor.Scaled], and
+// the largest 1. With the same seed, the
 // labelled images of a smaller fraction are a subset of those of a larger one.
 type FactorLabels struct {
 	Fraction float64     `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`

@@ -307,9 +307,9 @@ func TestLabelTables(t *testing.T) {
 	}{
 		{"words and an index", ",shape\n0,heart\n1,ellipse\n2,NA\n3,heart\n", "", "shape 2 [1 0 -1 1] []"},
 		{"pandas, a missing one", "size\n0.0\n1.0\n\"\"\n2.0\n", "ordinal", "size 3 [0 1 -1 2] []"},
-		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 2 [0 0 1 1] [0 0.75]"},
-		{"real degrees", "a;\n0;\n22,5;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0625 0.75]"},
-		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 3 [0 2 1 0] [0 0.25 0.75]"},
+		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 4 [0 0 3 3] []"},
+		{"real degrees", "a;\n0;\n4,428;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0123 0.75]"},
+		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -334,7 +334,7 @@ func TestLabelTables(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 numbers; want a row for each of the 4 images",
-		"a\n0\nx\n1\n2\n": `line 3, field 1 (a): "x" is a word, and 0 in line 2 a number`,
+		"a\n0\nx\n1\n2\n": `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

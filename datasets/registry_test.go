@@ -1,6 +1,7 @@
 package datasets_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,23 @@ func TestConfig(t *testing.T) {
 	}
 	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds.List[1] != "ordinal" {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A period in brackets needs no quotes, and is the same after it is written.
+func TestKindsConfig(t *testing.T) {
+	for _, text := range []string{"[circular:360, ordinal, 'circular:0.5']", "['circular:360', ordinal, circular:0.5]", "\n    - circular:360\n    - ordinal\n    - circular:0.5"} {
+		s, err := decode("dataset:\n  grid:\n    path: x\n    kinds: " + text + "\n")
+		for range 2 {
+			if err != nil || !slices.Equal(s.Dataset.Value.(*GridFolder).Kinds.List, []string{"circular:360", "ordinal", "circular:0.5"}) {
+				t.Fatalf("%s: %+v, %v", text, s, err)
+			}
+			written, bad := config.Encode(s)
+			if bad != nil {
+				t.Fatal(bad)
+			}
+			s, err = decode(string(written))
+		}
 	}
 }
 

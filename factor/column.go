@@ -38,8 +38,9 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 }
 
 // Levels turns numbers into a factor without a name and a level for each, Unknown of NaN. The levels are the distinct
-// numbers, ascending; with a period, the distinct angles. Circular numbers without a period that are not evenly spaced
-// are an error: a circle through them is not known. Continuous numbers are for the caller to bin.
+// numbers, ascending. With a period they are the distinct angles, or the equal steps of a turn if the angles fill half of
+// them at least. Circular numbers without a period that are not evenly spaced are an error: a circle
+// through them is not known. Continuous numbers are for the caller to bin.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f := Factor{Kind: k.Kind}
 	if k.Period > 0 {
@@ -56,9 +57,7 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	slices.Sort(f.Values)
 	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= k.Period*sameAngle })
 	f.Size = len(f.Values)
-	if k.Period > 0 {
-		f.setAngles(k.Period)
-	} else if k.Kind == Circular && !f.Even() {
+	if k.Kind == Circular && k.Period == 0 && !f.Even() {
 		return f, nil, fmt.Errorf("the circular values %s are not evenly spaced; want their period, such as circular:360 for degrees, or another kind", someValues(f.Values))
 	}
 	levels := make([]int, len(numbers))
@@ -71,6 +70,9 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		default:
 			levels[i] = at - 1 // as good as the same angle
 		}
+	}
+	if k.Period > 0 && f.Size > 0 {
+		f.turn(k.Period, levels)
 	}
 	return f, levels, nil
 }
@@ -90,19 +92,50 @@ func reduced(v, period float64) float64 {
 	return v
 }
 
-// setAngles sets the angles of values, period to a full turn, unless they are a full turn in equal steps.
-func (f *Factor) setAngles(period float64) {
-	even := true
+// turn takes the values for angles, period to a full turn. If they fill half of the equal steps of a turn at least, the
+// levels become these steps; otherwise they get Angles.
+func (f *Factor) turn(period float64, levels []int) {
+	const most = 2 // steps for each value: many without a value would be no grid
+	for n := f.Size; n <= most*f.Size; n++ {
+		if f.onSteps(period, n) {
+			f.takeSteps(period, n, levels)
+			return
+		}
+	}
+	for _, v := range f.Values {
+		f.Angles = append(f.Angles, 2*math.Pi*v/period)
+	}
+}
+
+// onSteps reports whether all values lie on n equal steps of a turn.
+func (f *Factor) onSteps(period float64, n int) bool {
+	for _, v := range f.Values {
+		steps := (v - f.Values[0]) / period * float64(n)
+		if math.Abs(steps-math.Round(steps)) > float64(n)*sameAngle {
+			return false
+		}
+	}
+	return true
+}
+
+// takeSteps makes the n steps of a turn the levels.
+func (f *Factor) takeSteps(period float64, n int, levels []int) {
+	step := period / float64(n)
+	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+float64(n)*sameAngle)
+	values, at := make([]float64, n), make([]int, f.Size)
+	for l := range values {
+		values[l] = begin + step*float64(l)
+	}
 	for l, v := range f.Values {
-		even = even && math.Abs(v-f.Values[0]-period*float64(l)/float64(f.Size)) <= period*sameAngle
+		at[l] = min(int(math.Round((v-begin)/step)), n-1)
+		values[at[l]] = v
 	}
-	if even && f.Size > 1 {
-		return
+	for i, l := range levels {
+		if l >= 0 {
+			levels[i] = at[l]
+		}
 	}
-	f.Angles = make([]float64, f.Size)
-	for l, v := range f.Values {
-		f.Angles[l] = 2 * math.Pi * v / period
-	}
+	f.Size, f.Values = n, values
 }
 
 // Even reports whether the values of the levels are equally spaced, to a hundredth of a step.

@@ -18,12 +18,14 @@ func TestColumnLevels(t *testing.T) {
 		want    string // values, angles in turns, levels
 	}{
 		"from 1":                  {"ordinal", []float64{1, 4, 2, nan}, "[1 2 4] [] [0 2 1 -1]"},
-		"two angles, not four":    {"circular:360", []float64{0, 360, -90, 270}, "[0 270] [0 0.75] [0 0 1 1]"},
-		"rounded radians":         {"circular:6.283185307179586", []float64{-turn / 4, 3 * turn / 4, turn, 0}, "[0 4.71238898038469] [0 0.75] [1 1 0 0]"},
+		"two angles, not four":    {"circular:360", []float64{0, 360, -90, 270}, "[0 90 180 270] [] [0 0 3 3]"},
+		"rounded radians":         {"circular:6.283185307179586", []float64{-turn / 4, 3 * turn / 4, turn, 0}, "[0 1.5707963267948966 3.141592653589793 4.71238898038469] [] [3 3 0 0]"},
 		"a full turn":             {"circular:360", []float64{90, 0, 180, 270}, "[0 90 180 270] [] [1 0 2 3]"},
 		"a full turn, not from 0": {"circular:360", []float64{45, 225, 135, 315}, "[45 135 225 315] [] [0 2 1 3]"},
-		"a gap":                   {"circular:4", []float64{0, 1, 3}, "[0 1 3] [0 0.25 0.75] [0 1 2]"},
-		"one angle":               {"circular:4", []float64{5, 1}, "[1] [0.25] [0 0]"},
+		"a gap":                   {"circular:4", []float64{0, 1, 3}, "[0 1 2 3] [] [0 1 3]"},
+		"a gap in degrees":        {"circular:360", []float64{50, 230, 320, 5}, "[5 50 95 140 185 230 275 320] [] [1 5 7 0]"},
+		"real angles":             {"circular:8", []float64{0, 0.1234567, 2.7, nan}, "[0 0.1234567 2.7] [0 0.0154320875 0.3375] [0 1 2 -1]"},
+		"one angle":               {"circular:4", []float64{5, 1}, "[1] [] [0 0]"},
 		"even, without a period":  {"angular", []float64{3, 5, 7}, "[3 5 7] [] [0 1 2]"},
 	} {
 		k, err := ParseColumnKind(c.kind)

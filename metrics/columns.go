@@ -84,13 +84,13 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 			}
 		}
 		f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
-		if kind.Kind == factor.Circular {
-			name := f.Name
-			var err error
-			if *f, levels, err = circle(c.Values, kind.Period); err != nil {
-				return fmt.Errorf("factor %s: %w", name, err)
+		if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(levels, *f)) {
+			of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period}.Levels(c.Values)
+			if err != nil {
+				return fmt.Errorf("factor %s: %w", f.Name, err)
 			}
-			f.Name = name
+			of.Name, levels = f.Name, steps
+			*f = of
 		}
 		in.setLevels(j, rows, levels)
 	}
@@ -112,6 +112,18 @@ func (c *Column) known() []int {
 		}
 	}
 	return rows
+}
+
+// even reports whether the values of a factor's levels are equally spaced, exactly where they are integers.
+func (c *Column) even(levels []int, f factor.Factor) bool {
+	if c.Ints != nil {
+		least := slices.Min(c.Ints)
+		f.Values = make([]float64, f.Size)
+		for i, l := range levels {
+			f.Values[l] = float64(uint64(c.Ints[i]) - uint64(least))
+		}
+	}
+	return f.Even()
 }
 
 // setLevels sets the levels of factor j in some rows; in the others it is unknown.
@@ -155,28 +167,4 @@ func number[T int64 | float64](values []T) (levels []int, distinct []T) {
 		levels[i] = at[v]
 	}
 	return levels, distinct
-}
-
-// maxPeriod is the largest whole period whose steps are all levels.
-const maxPeriod = 1 << 16
-
-// circle returns the circular factor of values. If period and values are whole numbers, its levels are 0 to period-1,
-// also those without rows.
-func circle(values []float64, period float64) (factor.Factor, []int, error) {
-	f, levels, err := factor.ColumnKind{Kind: factor.Circular, Period: period}.Levels(values)
-	if err != nil || period == 0 {
-		return f, levels, err
-	}
-	whole := func(v float64) bool { return v == math.Trunc(v) }
-	if !whole(period) || period > maxPeriod || slices.ContainsFunc(f.Values, func(v float64) bool { return !whole(v) }) {
-		return f, levels, nil
-	}
-	for i, l := range levels {
-		levels[i] = int(f.Values[l])
-	}
-	f = factor.Factor{Kind: f.Kind, Size: int(period), Values: make([]float64, int(period))}
-	for l := range f.Values {
-		f.Values[l] = float64(l)
-	}
-	return f, levels, nil
 }

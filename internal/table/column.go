@@ -75,7 +75,11 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 
 // errorf is an error of a field.
 func (t *Text) errorf(row, column int, format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", t.file, t.Place(row, column), fmt.Errorf(format, args...))
+	err := fmt.Errorf("%s: %s: %w", t.file, t.place(row, column), fmt.Errorf(format, args...))
+	if t.Names != nil && t.first != nil {
+		err = fmt.Errorf("%w (column %s)", err, t.Names[column])
+	}
+	return err
 }
 
 // Errorf is an error about a column.

@@ -23,8 +23,8 @@ type Table struct {
 	Words      [][]string // by column: the words of levels 0, 1, ...; nil, of one column or of all: it has numbers
 	Notes      []string   // remarks on how the file is read
 
-	file    string
-	counted bool // the first row is 0, 1, 2, ..., and may number the columns
+	file           string
+	counted, reals bool // as of a Text
 }
 
 // Read reads a file by its ending: a table of text (.csv, .tsv or .txt, see [ReadText]), .npz, else .npy. Arrays may
@@ -68,7 +68,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 		return nil, err
 	}
 	n, k := len(t.Rows), len(t.Rows[0])
-	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([]int64, n*k), file: t.file, counted: t.counted}
+	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([]int64, n*k), file: t.file, counted: t.counted, reals: t.reals}
 	if counts(m.Names) {
 		m.Names = nil
 	}
@@ -98,22 +98,31 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 	return m, nil
 }
 
-// WantRows settles whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns, where a table of
-// n rows is wanted. A remark says what it is taken for.
+// Settle is [Table.WantRows] of codes and of their factors, whose rows are as many.
+func Settle(codes, factors *Table) {
+	if codes.counted && codes.reals && factors.counted && factors.Cols > 1 && codes.Rows == factors.Rows { // both by chance is unlikely
+		codes.WantRows(codes.Rows - 1)
+	}
+	codes.WantRows(factors.Rows)
+	factors.WantRows(codes.Rows)
+}
+
+// WantRows settles whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns, where n rows are
+// wanted. A remark says what the line is taken for.
 func (t *Table) WantRows(n int) {
-	if !t.counted {
+	switch {
+	case !t.counted:
 		return
+	case t.Rows == n+1:
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns, as there are %d rows below", t.file, t.Lines[0], n))
+		t.Rows, t.Lines, t.Data = n, t.Lines[1:], t.Data[t.Cols:]
+		if t.Ints != nil {
+			t.Ints = t.Ints[t.Cols:]
+		}
+	case t.Cols > 1:
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns", t.file, t.Lines[0]))
 	}
 	t.counted = false
-	if t.Rows != n+1 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns", t.file, t.Lines[0]))
-		return
-	}
-	t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns: %d rows are wanted", t.file, t.Lines[0], n))
-	t.Rows, t.Lines, t.Data = n, t.Lines[1:], t.Data[t.Cols:]
-	if t.Ints != nil {
-		t.Ints = t.Ints[t.Cols:]
-	}
 }
 
 // DropCounter leaves out a first column that counts the rows, 0, 1, 2, ..., of a table whose columns have no names: an

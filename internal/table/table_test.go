@@ -39,12 +39,12 @@ func TestNumbers(t *testing.T) {
 		"":                  "x.csv is empty",
 		"a,b\n":             "no lines below",
 		"1,2\n3\n":          "x.csv: line 2 has 1 fields; want 2",
-		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2 (b): "x" is not a number`,
+		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number (column b)`,
 		",1\n0,1\n":         `line 1, field 1: "" is not a number`,
 		"1,1e999\n":         "line 1, field 2: 1e999 is too large a number",
 		"1,2\n1,\"2\n":      "x.csv: parse error on line 2, column",
 		"1,2\n1,-inf\n":     "line 2, field 2: -inf is not finite",
-		"x,y\n1,NA\n":       `line 2, field 2 (y): "NA" is not a number`,
+		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number (column y)`,
 		"1,2024-1-31\n":     "looks like a date",
 	} {
 		if _, err := readTable(text, false); err == nil || !strings.Contains(err.Error(), want) {

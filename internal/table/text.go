@@ -22,7 +22,7 @@ type Text struct {
 	file  string
 	first []int // by column of Rows: its number in the file, from 1; nil: not known
 
-	counted bool // the first row is 0, 1, 2, ..., and may number the columns
+	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below are written as real ones
 }
 
 // ReadTextFile is [ReadText] of a file.
@@ -47,8 +47,9 @@ func ReadTextFile(path string, named bool) (*Text, error) {
 }
 
 // ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise it does so if
-// it has no number and no missing value, or numbers the columns from 0 as pandas does: above numbers that are all
-// written as real ones, above words, or behind an empty field above an index.
+// it has no number and no missing value, or numbers the columns from 0 as pandas does: above words, above three or more
+// columns of numbers that are all written as real ones, or behind an empty field above an index. Of other lines 0, 1, ...
+// [Table.WantRows] decides.
 func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	lines, err := NewLines(r, name)
 	if err != nil {
@@ -102,11 +103,14 @@ func (t *Text) takeNames(named bool) error {
 		fallthrough
 	case t.words(head), counts(head[1:]) && Unnamed(head[0]) && t.index():
 		t.Names = head
-	case counts(head) && t.above():
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, numbers the columns", t.file, t.Lines[0], someOf(head)))
-	case counts(head) && len(head) > 1:
-		t.counted = true
-		return nil
+	case counts(head):
+		const manyColumns = 3 // whose numbers from 0 are hardly a row of real numbers
+		words, reals := t.above()
+		if t.counted, t.reals = true, reals; !words && (!reals || len(head) < manyColumns) {
+			return nil
+		}
+		t.counted = false
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, is taken for the numbers of the columns", t.file, t.Lines[0], someOf(head)))
 	default:
 		return nil
 	}
@@ -154,28 +158,26 @@ func (t *Text) index() bool {
 	return len(seen) > 0
 }
 
-// above reports that whole numbers in the first line are no numbers of an image: a column has words alone below it, or
-// all numbers below are written with a point or an exponent.
-func (t *Text) above() bool {
-	real, any := true, false
+// above reports what whole numbers in the first line stand above: a column of words alone, and numbers that are all
+// written with a point or an exponent.
+func (t *Text) above() (words, reals bool) {
+	reals = len(t.Rows) > 1
 	for c := range t.Rows[0] {
-		words, numbers := 0, 0
+		numbers, others := 0, 0
 		for _, row := range t.Rows[1:] {
 			if f := row[c]; !Missing(f) {
 				if _, err := t.number(f); err != nil {
-					words++
+					others++
 				} else {
 					numbers++
-					real = real && strings.ContainsAny(f, ".,eE")
+					reals = reals && strings.ContainsAny(f, ".,eE")
 				}
 			}
 		}
-		if words > 0 && numbers == 0 {
-			return true
-		}
-		any = any || numbers > 0
+		words = words || others > 0 && numbers == 0
+		reals = reals && others == 0
 	}
-	return real && any
+	return words, reals
 }
 
 // Unnamed reports the name of a column that has none. pandas reads a column without a name as Unnamed: 0.
@@ -232,8 +234,8 @@ func (t *Text) Column(i int) []string {
 	return column
 }
 
-// Place names a field: its line and its column.
-func (t *Text) Place(row, column int) string {
+// place names a field: its line and its column.
+func (t *Text) place(row, column int) string {
 	place := fmt.Sprintf("line %d, ", t.Lines[row])
 	if t.Lines[row] == 0 {
 		place = ""
@@ -241,9 +243,5 @@ func (t *Text) Place(row, column int) string {
 	if t.first == nil {
 		return place + "column " + t.Names[column]
 	}
-	place += fmt.Sprintf("field %d", t.first[column])
-	if t.Names != nil {
-		place += fmt.Sprintf(" (%s)", t.Names[column])
-	}
-	return place
+	return place + fmt.Sprintf("field %d", t.first[column])
 }

@@ -82,6 +82,9 @@ func TestForms(t *testing.T) {
 		"a last separator": "x,y,\n0.5,-2,\n1.25,3.5,\n7,40,\n",
 	} {
 		got, err := readTable(text, false)
+		if err == nil {
+			got.WantRows(3)
+		}
 		if err != nil || got.Rows != want.Rows || got.Cols != want.Cols || !slices.Equal(got.Data, want.Data) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
 			continue
@@ -115,12 +118,12 @@ func TestFactors(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a,b\n1,x\n2,7\n":             `x.csv: line 2, field 2 (b): "x" is a word, and 7 in line 3 a number`,
-		"day\n2024-01-31\n":           `x.csv: line 2, field 1 (day): "2024-01-31" looks like a date`,
+		"a,b\n1,x\n2,7\n":             `x.csv: line 2, field 2: "x" is a word, and 7 in line 3 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical (column b)`,
+		"day\n2024-01-31\n":           `x.csv: line 2, field 1: "2024-01-31" looks like a date; want numbers, such as days, or kind categorical (column day)`,
 		"day\n31.1.2024 10:00\n":      "looks like a date",
-		"a;b\n1,5;1\n1.5;2\n":         "line 3, field 1 (a): 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
+		"a;b\n1,5;1\n1.5;2\n":         "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
 		"a\n" + differentWords(60):    "60 different words in 60 rows",
-		"a\ninf\n":                    "line 2, field 1 (a): inf is not finite",
+		"a\ninf\n":                    "line 2, field 1: inf is not finite; want a finite number (column a)",
 		"a,,b\n1,5,2\n":               `column 2 is called ""; want a name`,
 		"a,b\n1,2\n1,2,3\n":           "line 3 has 3 fields; want 2, as line 1 has",
 		"name,v\n\"a\nb\",1\nc,2,1\n": "line 4 has 3 fields",
@@ -177,6 +180,33 @@ func TestWantRows(t *testing.T) {
 		}
 		if got.WantRows(rows); got.Rows != rows || !slices.Equal(got.Data, want) || len(got.Notes) != 1 {
 			t.Errorf("%d rows: %+v; want %v", rows, got, want)
+		}
+	}
+}
+
+// Numbers of columns above codes and factors are told from rows, by the rows of the other file where a line alone does not tell.
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		codes, factors string
+		rows           int
+	}{
+		{"0,1\n0.5,1.5\n0.25,2.0\n", "a,b\n0,1\n1,1\n0,0\n", 3}, // sine and cosine of 0
+		{"0,1\n0.5,1.5\n0.25,2.0\n", "a,b\n0,1\n1,1\n", 2},
+		{"0,1\n0.5,1.5\n0.25,2.0\n", "0,1\n2,1\n1,1\n", 2},
+		{"0,1\n0.5,1.5\n0.25,2.0\n", "0\n2\n1\n", 3},
+		{"0,1,2\n0.5,1.5,1.0\n0.25,2.0,1.0\n", "0\n2\n1\n", 2},
+		{"0,1,2\n0.5,1.5,1.0\n0.25,2.0,1.0\n", "x,y\n2,w\n1,v\n", 2},
+	} {
+		codes, err := readTable(c.codes, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		factors, err := readTable(c.factors, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Settle(codes, factors); codes.Rows != c.rows || factors.Rows != c.rows || len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
+			t.Errorf("%q, %q: %d and %d rows, want %d; remarks %q", c.codes, c.factors, codes.Rows, factors.Rows, c.rows, codes.Notes)
 		}
 	}
 }
