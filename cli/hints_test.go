@@ -44,6 +44,7 @@ func TestNewcomers(t *testing.T) {
 		"seeds.yaml": "base: quickstart\nseeds: 3\n", "seed.yaml": "base: quickstart\nseed: [0, 1]\n", "set.yaml": "base: quickstart\ntrain.epochs: 3\n", "train.yaml": "base: quickstart\ntrain: {epochs: 3}\n",
 		"one.yaml": "dataset: square\nseed: [0, 1, 2]\n", "kl.yaml": "dataset: square\nmodel: vae\nlosses:\n  - reconstruction\n  - kl: 4\n",
 		"loss.yaml": "dataset: square\nmodel: vae\nloss: [kl]\n", "base.yaml": "base: quickstart\n",
+		"axes.yaml": "base: vae/square\nseeds: [0, 1]\nproduct: {train.lr: [1, 2]}\n", "scalar.yaml": "base: vae/square\nproduct: {train.batch: 16}\n",
 	} {
 		writeFile(t, name, []byte(content))
 	}
@@ -116,6 +117,11 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  train.figures=0", "want true or false, got 0; write false"},
 		{"train  vae/square  train.epochs=three", `want an integer, got the text "three"`},
 		{"train  vae/square  train.optimizer.lr=0.1", "an option of adam is train.optimizer.adam.lr"},
+		{"train  vae/square  dataset=photos/", "pictures of a folder are {folder: {path: photos/}}"},
+		{"train  vae/square  dataset={folder: photos}", "dataset.folder: want a mapping, got the text \"photos\"; write {path: photos}"},
+		{"train  vae/square  dataset.name=square", `unknown dataset "name" beside square; known: square`},
+		{"train  vae/square  supervision.labels=0.1", "write {fraction: 0.1}"},
+		{"train  vae/square  train.epochs  =  3", "write train.epochs=3, without spaces around the ="},
 		// names
 		{"train  vae/square  metrics=[fid]", `unknown metric "fid"; known: dlsbd`},
 		{"train  vae/square  metrics=[mic]", `unknown metric "mic"; known: dlsbd`},
@@ -190,6 +196,8 @@ func TestNewcomers(t *testing.T) {
 		{"sweep  seed.yaml  --dry-run", "seed.yaml:2:1: seed: unknown key \"seed\"; a sweep has a list of seeds, such as seeds: [0, 1, 2]"},
 		{"sweep  set.yaml  --dry-run", "settings of all runs stand under set: {train.epochs: ...}"},
 		{"sweep  train.yaml  --dry-run", "settings of all runs stand under set, with their whole paths: set: {train.epochs: ...}"},
+		{"sweep  axes.yaml  --dry-run", "axes.yaml:3:21: product.\"train.lr\": argument \"train.lr=1\": train.lr: unknown key \"lr\"; the learning rate is the optimiser's: train.optimizer.adam.lr"},
+		{"sweep  scalar.yaml  --dry-run", "scalar.yaml:2:24: product.\"train.batch\": want a list of values for train.batch, got 16; write [16]"},
 		{"table  --workers  3", "runs at a time are --jobs 3"},
 		{"serve  --port  80", "the port is part of --listen localhost:80"},
 		{"data  show  square  dataset.square.sizee=3", `did you mean "size"?`},
@@ -260,7 +268,7 @@ func pasted(log string, args []string) []string {
 			if _, _, whole := config.CutAssignment(w[1]); whole && !strings.HasPrefix(w[1], "[") && !strings.HasPrefix(w[1], "{") {
 				return replaced(args, old, w[1])
 			}
-			return replaced(args, old, key+"="+w[1])
+			return append(slices.Clone(args), m[2]+"="+w[1])
 		}
 		return nil
 	}

@@ -110,7 +110,10 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 	if len(overrides) > 0 && !strings.Contains(overrides[0], "=") {
 		name, overrides = overrides[0], overrides[1:]
 	}
-	for _, o := range overrides {
+	for i, o := range overrides {
+		if !strings.Contains(o, "=") && i+2 < len(overrides) && overrides[i+1] == "=" {
+			return read, nil, usagef("%q is not an override; write %s=%s, without spaces around the =", o, o, overrides[i+2])
+		}
 		if !strings.Contains(o, "=") {
 			if strings.HasPrefix(o, "~") {
 				return read, nil, usagef("%q is not an override: a key cannot be taken out; want key.path=value, after the config", o)

@@ -16,7 +16,10 @@ import (
 // entries: the entry's New makes settings with their defaults, which must be a
 // pointer, and the options are decoded into them.
 func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
-	name, at, options, err := n.choice(t.Kind, t.Names())
+	name, at, options, err := n.choice(t.Kind, t.Names(), func(name, key string) bool {
+		entry, err := t.Lookup(name)
+		return err == nil && hasKey(reflect.ValueOf(any(entry.New())), key)
+	})
 	if err != nil {
 		return err
 	}
@@ -52,8 +55,16 @@ func ChoiceType[T any](t *registry.Registry[T]) string {
 	return "one of " + strings.Join(t.Names(), ", ")
 }
 
+// hasKey reports whether settings have a key.
+func hasKey(v reflect.Value, key string) bool {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v.Kind() == reflect.Struct && slices.Contains(names(fieldsOf(v.Type())), key)
+}
+
 // choice finds the name that was chosen, where it stands, and its options.
-func (n *Node) choice(kind string, known []string) (name string, at position, options *Node, err error) {
+func (n *Node) choice(kind string, known []string, has func(name, key string) bool) (name string, at position, options *Node, err error) {
 	list := strings.Join(known, ", ")
 	fail := func(format string, args ...any) (string, position, *Node, error) {
 		return "", position{}, nil, n.Errorf(format, args...)
@@ -71,12 +82,14 @@ func (n *Node) choice(kind string, known []string) (name string, at position, op
 	case len(n.keys) > 1:
 		second := n.items[1]
 		place := second.keyOrValue()
-		switch known := slices.Contains(known, n.keys[1]); {
-		case !known && place.line == 0:
+		switch option := has(n.keys[0], n.keys[1]); {
+		case option && place.line == 0:
 			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s", kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
-		case !known && n.items[0].kind == nullNode:
+		case option:
 			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s begins further right than %s, or stands in braces: %s: {%s: ...}",
 				kind, n.keys[1], n.keys[0], n.keys[0], n.keys[0], n.keys[1]))
+		case !slices.Contains(known, n.keys[1]):
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q beside %s%s", kind, n.keys[1], n.keys[0], registry.Suggest(n.keys[1], known)))
 		}
 		return "", position{}, nil, place.fail(n.path, fmt.Errorf(
 			"a %s with two names: %s is chosen at %s, and here %s; keep one, or replace the whole: %s={%s: {...}}",

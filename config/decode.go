@@ -172,13 +172,27 @@ func (n *Node) asList() string {
 	return "[" + strings.Join(entries, ", ") + "]"
 }
 
+// usualKey returns the key that a single value in place of a mapping is of; empty: it is not known.
+func (n *Node) usualKey(keys []string) string {
+	usual := []string{"path", "run"}
+	if class := n.class(); class == isInt || class == isFloat {
+		usual = []string{"weight", "fraction"}
+	}
+	for _, key := range usual {
+		if slices.Contains(keys, key) {
+			return key
+		}
+	}
+	return ""
+}
+
 // wantMapping is the error about something else in place of a mapping with keys.
 func (n *Node) wantMapping(keys []string) error {
 	hint := colonHint(n.text)
 	switch {
 	case n.kind != scalarNode:
-	case slices.Contains(keys, "weight") && (n.class() == isInt || n.class() == isFloat):
-		hint = "write {weight: " + n.text + "}"
+	case hint == "" && n.usualKey(keys) != "":
+		hint = fmt.Sprintf("write {%s: %s}", n.usualKey(keys), n.Inline())
 	case hint == "" && len(keys) > 0:
 		hint = "its keys: " + strings.Join(keys, ", ")
 	}

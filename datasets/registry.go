@@ -1,6 +1,8 @@
 package datasets
 
 import (
+	"strings"
+
 	"context"
 	"fmt"
 
@@ -177,6 +179,9 @@ type Choice struct {
 
 // DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // no name has these
+		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
+	}
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Builder])(c))
 }
 

@@ -1,10 +1,12 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -77,8 +79,11 @@ func (a *Axes) DecodeConfig(n *config.Node) error {
 	}
 	for i, item := range n.Items() {
 		axis := Axis{Key: n.Keys()[i]}
-		if !item.IsList() || len(item.Items()) == 0 {
-			return item.Errorf("want a list of values for %s", axis.Key)
+		if item.IsList() && len(item.Items()) == 0 {
+			return item.Errorf("the list is empty; want a list of values for %s", axis.Key)
+		}
+		if !item.IsList() {
+			return item.NotList("a list of values for "+axis.Key, new([]any))
 		}
 		for _, v := range item.Items() {
 			text, err := inline(v)
@@ -170,7 +175,7 @@ func (p *Plan) Runs() ([]Run, error) {
 	for _, c := range choices {
 		config, err := train.Load(file, source, c.settings.overrides()...)
 		if err != nil {
-			return nil, err
+			return nil, p.located(err)
 		}
 		r, err := NewRun(unique(nameOf(c.names, base.Name), names), config)
 		if err != nil {
@@ -183,6 +188,45 @@ func (p *Plan) Runs() ([]Run, error) {
 		runs = append(runs, r)
 	}
 	return runs, nil
+}
+
+// located adds to mistakes in settings where the plan has the settings.
+func (p *Plan) located(err error) error {
+	var one *config.Error
+	var several config.Errors
+	switch {
+	case p.root == nil:
+	case errors.As(err, &several):
+		var all []error
+		for _, e := range several {
+			all = append(all, p.located(e))
+		}
+		return errors.Join(all...)
+	case errors.As(err, &one):
+		if n := p.node(one.File); n != nil {
+			return n.Errorf("%w", one)
+		}
+	}
+	return err
+}
+
+// node finds the setting of the plan that an argument in an error's place is of; nil: it is of none.
+func (p *Plan) node(argument string) *config.Node {
+	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product")}
+	if list := p.root.Get("list"); list != nil {
+		parts = append(parts, list.Items()...)
+	}
+	for _, part := range parts {
+		if part == nil {
+			continue
+		}
+		for _, key := range part.Keys() {
+			if strings.HasPrefix(argument, "argument "+strings.TrimSuffix(strconv.Quote(key+"="), `"`)) {
+				return part.Get(key)
+			}
+		}
+	}
+	return nil
 }
 
 // choices lists the combinations.
