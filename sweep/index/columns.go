@@ -215,6 +215,9 @@ func nearestColumn(name string, columns []string) string {
 	}
 	near := name
 	if !slices.Contains(ends, name) {
+		if whole := registry.Near(name, columns); whole != "" {
+			return whole
+		}
 		near = registry.Near(name, ends)
 	}
 	for i, end := range ends {
