@@ -152,18 +152,19 @@ const (
 )
 
 // slip reports whether a is b with at most so many letters added, left out, replaced or swapped. The first letter of a short name
-// tells it from others (rmse and mse), and so do digits (moco-v3 and moco-v2), unless they are swapped.
+// tells it from others (rmse and mse), and so do digits (moco-v3 and moco-v2), unless they are swapped or typed twice.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) < 2 || b == "" || Distance(a, b) > most {
 		return false
 	}
 	i := 0
-	for i < min(len(a), len(b))-1 && a[i] == b[i] {
+	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
 	}
 	swapped := i+1 < min(len(a), len(b)) && a[i] == b[i+1] && a[i+1] == b[i]
-	return swapped || digits(a) == digits(b) && (len(a) > shortName || a[0] == b[0])
+	repeated := 0 < i && i < len(a) && len(a) == len(b)+1 && a[i] == a[i-1]
+	return swapped || repeated || digits(a) == digits(b) && (len(a) > shortName || a[0] == b[0])
 }
 
 // Fold removes what spellings of a name differ in: case, hyphens, underscores and spaces.

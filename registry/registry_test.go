@@ -50,7 +50,7 @@ func TestNear(t *testing.T) {
 		"MIG": "mig", "betavae": "beta-vae", "Beta_VAE": "beta-vae", "mlvae": "ml-vae", "epoch-steps": "epoch_steps", "Conv64": "conv64",
 		"vea": "vae", "jj": "j", "avriance": "", "migg": "mig", "mi": "mig", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "", "batsh": "batch", "loss": "losses",
 		"recon": "reconstruction", "modu": "modularity", "reconstrution": "reconstruction", "recontsructon": "reconstruction", "kld": "kl", "kk": "kl", "lk": "kl", "mu": "", "mug": "mig", "sise": "", "miig": "mig", "names": "name",
-		"fid": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "", "conv46": "conv64",
+		"fid": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "", "conv46": "conv64", "conv644": "conv64", "conv4": "", "conv634": "",
 		"nadam": "", "radam": "", "dip": "", "ma": "", "k": "", "": "", "gan": "", "asgd": "", "adamm": "adam",
 	} {
 		if got := Near(name, known); got != want {

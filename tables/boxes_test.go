@@ -59,7 +59,7 @@ func TestBoxesMistakes(t *testing.T) {
 		"column: R, rows=rows":                    "boxes.column: the figure has no column",
 		"rows: [a, none, b/β]=rows: [a, q, none]": `boxes.rows.1: there is no row "q"`,
 		"rows: [a, none, b/β]=rows: []":           "boxes.rows: the figure has no rows",
-		"best: [same, none, b/β]=best: [smae]":    `boxes.best.0: there is no row "smae"; did you mean "same"?`,
+		"best: [same, none, b/β]=best: [some]":    `boxes.best.0: there is no row "some"; did you mean "same"?`,
 		"labels: [x, y, z & more]=labels: [x]":    "boxes.labels: there are 1 labels for 3 rows",
 		", line: the best=":                       "boxes.line: the line has no name",
 	} {

@@ -106,7 +106,7 @@ func TestQuotedMistakes(t *testing.T) {
 		{"of: rows", "of: columns", `"columns" is unknown; want runs, rows or printed`},
 		{"from: 0, to: 1e9", "from: 2, to: 1", "1 is not above from, 2"},
 		{"tables: [TABLE], column: D, of: rows", "tables: [], column: D, of: rows", "want the names of tables"},
-		{"cells: {table: TABLE, row: a}", "cells: {table: enriching-tabel2, row: a}", `did you mean "enriching-table2"?`},
+		{"cells: {table: TABLE, row: a}", "cells: {table: enriching-table22, row: a}", `did you mean "enriching-table2"?`},
 		{"cells: {table: TABLE, row: a}", "cells: {table: lsbd-vae-figure5, row: a}", "the table lsbd-vae-figure5 quotes cells itself"},
 		{"column: D, of: rows", "column: Q, of: rows", `the table trained has no column "Q"`},
 	} {
