@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -19,9 +20,11 @@ type compareJSON struct {
 	Metrics []struct {
 		Name, Better  string
 		Values, Ranks []*float64
+		Chances       []*metrics.Chance
 	}
-	Tau [][]*float64 `json:"kendall_tau"`
-	UDR *struct {
+	Notes []string
+	Tau   [][]*float64 `json:"kendall_tau"`
+	UDR   *struct {
 		Scores []float64
 		Pairs  [][]float64
 		Used   []int

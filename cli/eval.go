@@ -139,12 +139,13 @@ func (c *evalCommand) ofHierarchies() bool {
 
 // evaluation is the input of metrics with the metrics to compute.
 type evaluation struct {
-	in       *metrics.Input
-	seed     uint64
-	chosen   []metrics.Choice
-	files    bool     // codes and factors are of files
-	optional bool     // metrics that do not apply are left out
-	remarks  []string // lines for the log
+	in             *metrics.Input
+	seed           uint64
+	chosen         []metrics.Choice
+	files          bool     // codes and factors are of files
+	withoutFactors bool     // codes are of files, and factors of none
+	optional       bool     // metrics that do not apply are left out
+	remarks        []string // lines for the log
 
 	codes  factor.SubCodes // of the metrics that have none of their own
 	assign metrics.Assign

@@ -51,7 +51,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	}
 	if c.Factors == "" && c.Rotations == "" {
 		in.SetUnknown()
-		e.in = in
+		e.in, e.withoutFactors = in, true
 		return nil
 	}
 	columns, err := columnsOfTable(factors, c.Types, c.Factors)

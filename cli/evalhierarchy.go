@@ -103,7 +103,7 @@ func (e *evaluation) withOptions(err error) error {
 	if e.files && errors.Is(err, metrics.MissingCircular) {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
 	}
-	if e.files && errors.Is(err, metrics.MissingFactors) {
+	if e.withoutFactors && errors.Is(err, metrics.MissingFactors) {
 		return usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' .npz, rotations with --rotations, and which rows agree with --pairs", err)
 	}
 	for missing, option := range map[metrics.Missing]string{
