@@ -34,7 +34,8 @@ func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err := stops(ctx, i, 1<<14); err != nil {
 			return Result{}, err
 		}
-		row, scale, part := in.Codes.Row(i), 0.0, 1/float64(i+1)
+		one, _ := Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.sized(leastSquared, mostSquared)
+		row, scale, part := one.Data, 0.0, 1/float64(i+1)
 		if norm := norm2(row); norm > 0 {
 			scale = 1 / norm
 		}

@@ -136,6 +136,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
+	in = in.sized(leastTrees, mostTrees)
 	fitted, err := m.fitAll(ctx, in)
 	if err != nil {
 		return Result{}, err
@@ -260,7 +261,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	add("informativeness_train", "per_factor_train", "", factors, factor.Mean.Of(f.train), f.train)
 	add("informativeness_test", "per_factor_test", Informativeness, factors, factor.Mean.Of(f.test), f.test)
 	if total(f.importance) == 0 {
-		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0")
+		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0"+in.tinyForTrees())
 	}
 	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
 	return r, nil

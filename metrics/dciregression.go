@@ -93,6 +93,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
 	}
+	in = in.sized(leastTrees, mostTrees)
 	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)
 	if err != nil {
 		return Result{}, err

@@ -70,7 +70,7 @@ func (e Entropy) Of(importances []float64) float64 {
 			h -= p * math.Log(p)
 		}
 	}
-	return 1 - h/base
+	return max(1-h/base, e.least()) // rounding of equal importances
 }
 
 // weighted returns the mean of values with non-negative weights; the plain mean if all weights are 0.

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/factor"
@@ -53,11 +55,18 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 func (m *Manipulated) measure(ctx context.Context, in *Input) (Result, error) {
+	if in.Stream == nil {
+		return Result{}, errors.New("there is no stream of random numbers to draw groups; want one")
+	}
+	var r Result
+	if sized := in.sized(leastSquared, mostSquared); sized != in {
+		r.Notes = append(r.Notes, fmt.Sprintf("the grid is of codes divided by 2^%d, as their squares are no numbers", in.Codes.exponent()))
+		in = sized
+	}
 	g, err := Manipulation(ctx, in, in.Stream)
 	if err != nil {
 		return Result{}, err
 	}
-	var r Result
 	part, moved := Part{Name: "per_factor"}, Grid{Name: g.Name, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, name := range g.Columns {
 		column := make([]float64, len(g.Values))

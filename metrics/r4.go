@@ -123,6 +123,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
+	in = in.sized(leastTrees, mostTrees)
 	rows := p.sample(in)
 	factors, codes, err := in.predictors(rows)
 	if err != nil {

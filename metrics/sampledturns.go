@@ -57,6 +57,7 @@ type dispersion struct {
 
 // sampled measures D_k of every object of a sample, for one factor.
 func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor int) (*measured, error) {
+	codes, _ = codes.sized(leastSquared, mostSquared)
 	n := len(s.objects)
 	r := &measured{values: make([]float64, n), turns: make([]float64, n)}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
@@ -193,6 +194,7 @@ func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 
 // weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
 func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
+	codes, _ = codes.sized(leastSquared, mostSquared)
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i, rows := range s.objects {
 		if err := ctx.Err(); err != nil {

@@ -144,6 +144,11 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
+	if s.Deviation == factor.Variance && !s.Standardise {
+		if err := codes.wantSquares(); err != nil {
+			return Result{}, err
+		}
+	}
 	var rows []int // nil: all
 	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
 		if rows, err = in.sample(s.Samples); err != nil {

@@ -172,6 +172,7 @@ func counted(count, objects int) string {
 
 // subgroup measures every object along circle k.
 func (m turning) subgroup(ctx context.Context, codes Matrix, t *torus, k int) (*measured, error) {
+	codes, _ = codes.sized(leastSquared, mostSquared)
 	size := t.circles[k].Size
 	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)

@@ -209,9 +209,13 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if err := ready(ctx, w, in); err != nil {
 		return Result{}, err
 	}
-	d := in.Codes.Cols
+	if err := in.Codes.wantSquares(); err != nil {
+		return Result{}, err
+	}
+	codes, exponent := in.Codes.sized(leastSquared, mostSquared) // D S has fourth powers of them
+	d := codes.Cols
 	var s mat.SymDense
-	stat.CovarianceMatrix(&s, mat.NewDense(in.Codes.Rows, d, in.Codes.Data), nil)
+	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
 	// D S has the eigenvalues of the symmetric D^(1/2) S D^(1/2).
 	similar := mat.NewSymDense(d, nil)
 	g := Grid{Name: "covariance", Values: symmetricRows(&s)}
@@ -231,10 +235,16 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if !eigen.Factorize(similar, false) {
 		return Result{}, fmt.Errorf("the eigenvalues of the codes' covariance do not converge")
 	}
-	r := Result{Value: wassersteinCorrelation(trace, eigen.Values(nil)), Grids: []Grid{g}}
+	value := wassersteinCorrelation(trace, eigen.Values(nil))
 	normalised := Part{Name: "normalised", Values: []float64{0}}
+	r := Result{Value: math.Ldexp(value, 2*exponent), Grids: []Grid{g}}
+	for _, row := range g.Values {
+		for c := range row {
+			row[c] = math.Ldexp(row[c], 2*exponent)
+		}
+	}
 	if trace > 0 {
-		normalised.Values[0] = r.Value / trace
+		normalised.Values[0] = value / trace
 	} else {
 		r.Notes = append(r.Notes, "all columns are constant")
 	}

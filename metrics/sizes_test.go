@@ -1,0 +1,104 @@
+package metrics_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// sizedCodes returns codes of three factors, times a number.
+func sizedCodes(size float64) *Input {
+	random := rng.New(1, "sizes")
+	kinds := []factor.Factor{{Name: "a", Size: 4, Kind: factor.Ordinal}, {Name: "b", Size: 3, Kind: factor.Ordinal}, {Name: "c", Size: 8, Kind: factor.Circular}}
+	in := gridInput(kinds, 5, func(l []int, z []float64) {
+		turn := 2 * math.Pi * float64(l[2]) / 8
+		copy(z, []float64{float64(l[0]), float64(l[1]) - 0.5*float64(l[0]), math.Cos(turn), math.Sin(turn), 0})
+		for c := range z {
+			z[c] += 0.2 * random.NormFloat64()
+		}
+	})
+	for i := range in.Codes.Data {
+		in.Codes.Data[i] *= size
+	}
+	return in
+}
+
+// Very large and very small codes: metrics without a unit keep their values, to the digits that the codes have, metrics with the unit of the codes or
+// its square follow it or say that its square is no number, and none is NaN or infinite.
+func TestSizesOfCodes(t *testing.T) {
+	linear := strings.Fields("mad radius diameter mpd")
+	trees := strings.Fields("dci dci-regression r4")
+	square := strings.Fields("variance wasserstein-correlation")
+	by := strings.Fields("contraction-mean contraction-max sap beta-vae factor-vae logic") // definitions with a constant in units of the codes
+	measured := func(name string, size float64) (float64, error) {
+		in := sizedCodes(size)
+		in.Stream = rng.New(1, name)
+		m := choice(name).Value
+		if d, ok := m.(*DCI); ok {
+			d.Rounds = 5
+		}
+		r, err := m.Compute(t.Context(), in)
+		return r.Value, err
+	}
+	for _, e := range entries() {
+		if s, ok := e.New().(Selective); ok && s.Suits(sizedCodes(1)) != nil {
+			continue
+		}
+		want, err := measured(e.Name, 1)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			continue
+		}
+		for _, size := range []float64{1e-320, 1e-200, 1e-100, 1e-30, 1e100, 1e200, 3e307} {
+			got, err := measured(e.Name, size)
+			tolerance := 1e-9
+			if size < 1e-310 { // codes of three digits
+				tolerance = 0.02
+			}
+			switch {
+			case slices.Contains(square, e.Name) && (size < 1e-100 || size > 1e100):
+				if err == nil || !strings.Contains(err.Error(), "no number holds the square") {
+					t.Errorf("%s of codes times %g: %v, error %v", e.Name, size, got, err)
+				}
+				continue
+			case slices.Contains(trees, e.Name) && size > 1e38:
+				if err == nil || !strings.Contains(err.Error(), "single precision") {
+					t.Errorf("%s of codes times %g: %v, error %v", e.Name, size, got, err)
+				}
+				continue
+			case err != nil:
+				t.Errorf("%s of codes times %g: %v", e.Name, size, err)
+				continue
+			case math.IsNaN(got) || math.IsInf(got, 0):
+				t.Errorf("%s of codes times %g is %v", e.Name, size, got)
+			case slices.Contains(by, e.Name):
+				continue
+			case slices.Contains(linear, e.Name):
+				got /= size
+			case slices.Contains(square, e.Name):
+				got = got / size / size
+			case e.Name == "explicitness" && size < 1e-310: // ranks rows, of which some are equal in three digits
+				continue
+			}
+			if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
+				t.Errorf("%s of codes times %g: %v, want %v", e.Name, size, got, want)
+			}
+		}
+	}
+}
+
+// Concentrations of equal importances are 0, and not less by rounding.
+func TestEntropyIsNotNegative(t *testing.T) {
+	for n := 2; n < 40; n++ {
+		for _, v := range []float64{1. / 3, .1, 1e-5, 7} {
+			if got := (Entropy{Log: LogFactors}).Of(slices.Repeat([]float64{v}, n)); got < 0 || got > 1e-14 {
+				t.Errorf("%d times %v: %v", n, v, got)
+			}
+		}
+	}
+}
