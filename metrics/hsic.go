@@ -127,6 +127,9 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		in = in.part(rows)
 		r.Basis.Rows = m.Samples
 	}
+	if m.Bandwidth == 0 {
+		in = in.sized(leastSquared, mostSquared)
+	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
 		return Result{}, err
