@@ -226,6 +226,7 @@ func TestFolderMistakes(t *testing.T) {
 		change      func(*Folder)
 		want        string
 	}{
+		{"no names", "a.png,1\nb.png,2\n", nil, "labels.csv: line 1 names the picture a.png; want names of the columns there"},
 		{"no rows for some", "file,v\na.png,1\n", nil, "122 of 123 pictures have no row: b.png, many/0.png"},
 		{"ambiguous", "file,v\nb,1\nb.png,1\ns/b.png,1\n", nil, "line 2: \"b\" is the name of several"},
 		{"no such column", "file,v\na.png,1\n", func(f *Folder) { f.Factors = []string{"u"} }, "factors: "},

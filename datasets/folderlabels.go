@@ -129,6 +129,9 @@ func (t *labelTable) text() *table.Text {
 // match finds the picture of each row, and pictures and rows that have none.
 func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureList) error {
 	find := newPictureIndex(list)
+	if at, ok := find.whole[text.Names[file]]; ok {
+		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.files[at].name)
+	}
 	rowOf := make(map[int]int, len(text.Rows)) // by picture
 	var lost, bare []string
 	var rows []int

@@ -281,7 +281,7 @@ func axisOfChannels(s []int) channelAxis {
 		return channelsLast
 	case first == 1 && (last <= colourChannels || last < width && last < manyChannels):
 		return channelsLast
-	case first == 1 && last >= manyChannels && width == 1: // a sequence of length 1
+	case first == 1 && width == 1: // a sequence of length 1
 		return channelsLast
 	case last >= manyChannels:
 		return channelsFirst
