@@ -42,7 +42,8 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.find(ctx, settings, c.JSON, s)
 	}
-	if c.Dir == "" {
+	named := c.Dir != ""
+	if !named {
 		if c.Dir, err = folderOf(settings, overrides, c.Resume); err != nil {
 			return err
 		}
@@ -52,7 +53,11 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.DryRun {
 		if !c.Resume && isRun(c.Dir) { // as training would say
-			return withFlags(rundir.ErrExists, c.Dir)
+			there := withFlags(rundir.ErrExists, c.Dir)
+			if named {
+				return there
+			}
+			fmt.Fprintf(s.log, "note: %v\n", there)
 		}
 		return dryTrain(ctx, settings, c.Dir, c.JSON, s)
 	}
