@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/factor"
@@ -59,15 +58,14 @@ func (m *Manipulated) measure(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, errors.New("there is no stream of random numbers to draw groups; want one")
 	}
 	var r Result
-	if sized := in.sized(leastSquared, mostSquared); sized != in {
-		r.Notes = append(r.Notes, fmt.Sprintf("the grid is of codes divided by 2^%d, as their squares are no numbers", in.Codes.exponent()))
-		in = sized
-	}
 	g, err := Manipulation(ctx, in, in.Stream)
 	if err != nil {
 		return Result{}, err
 	}
-	part, moved := Part{Name: "per_factor"}, Grid{Name: g.Name, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
+	if g.Name != gridOfVariances {
+		r.Notes = append(r.Notes, "the grid is "+g.Name+", as their squares are no numbers")
+	}
+	part, moved := Part{Name: "per_factor"}, Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, name := range g.Columns {
 		column := make([]float64, len(g.Values))
 		for i := range g.Values {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -12,16 +13,22 @@ import (
 // manipulatedRows is the number of rows that Manipulation measures for each factor, rounded up to whole groups.
 const manipulatedRows = 20000
 
+const gridOfVariances = "manipulation"
+
 // Manipulation returns the variance of every code column while one factor varies and all others are fixed (Cao et al.
 // 2022, section 4.3, figures 3 and 12), in squared units of the codes: over groups of images that agree in all other
 // factors, the sum of squared distances from the mean of the group, divided by the number of images minus the number of
 // groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the grid are code
 // columns, columns are factors; NaN where no two images differ in that factor alone. Images with an unknown level are
-// left out, and factors of which no level is known. The only error is that of the context.
+// left out, and factors of which no level is known. Codes whose squares are no numbers are divided by a power of two, which the grid's name says.
+// The only error is that of the context.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()
-	k := len(in.Factors)
-	g := Grid{Name: "manipulation", Values: make([][]float64, in.Codes.Cols)}
+	k, name := len(in.Factors), gridOfVariances
+	if sized := in.sized(leastSquared, mostSquared); sized != in {
+		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.exponent()), sized
+	}
+	g := Grid{Name: name, Values: make([][]float64, in.Codes.Cols)}
 	for c := range g.Values {
 		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, k)
 	}
