@@ -155,7 +155,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},
 		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
 		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
-		{"eval --codes " + codes, []string{"no metric applies"}},
+		{"eval --codes " + codes + " --metrics mig", []string{"takes the factors of the rows with --factors"}},
 		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
 		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},
 		{files + " --bins=-1", []string{"--bins -1 is negative"}},

@@ -100,7 +100,7 @@ func TestWithoutFactors(t *testing.T) {
 		}
 		all, log := measure(t, fewTrees("--run", run, "--metrics", "all")...)
 		lines := strings.Count(log, "no factor of several levels is known of the images")
-		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != (len(all) == 4) {
+		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != (len(all) == 5) {
 			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
 		}
 		o := call(t, fewTrees("eval", "--run", run, "--metrics", "all", "--out", set+"-figures")...)

@@ -68,12 +68,17 @@ func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err
 	}
-	if err := e.Sample().suits(e.Final(), e.Data.Len()); err != nil {
-		return nil, nil, err
+	unsuited := e.Sample().suits(e.Final(), e.Data.Len())
+	if unsuited != nil && !e.Config.inherits() {
+		return nil, nil, unsuited
 	}
 	l, err := e.Loop()
-	if err != nil {
+	if err != nil { // a mistake in a loss comes before the metric that has its settings
 		return nil, nil, e.Config.untrainable(err)
+	}
+	if unsuited != nil {
+		l.Close()
+		return nil, nil, unsuited
 	}
 	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
 		if _, err := findLoss(l.Losses(), s.Loss); err != nil {

@@ -65,6 +65,13 @@ func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key stri
 	return list, nil
 }
 
+// inherits reports whether a final metric may have the settings of a loss.
+func (c *Config) inherits() bool {
+	return slices.ContainsFunc(c.Metrics.Final, func(m metrics.Choice) bool {
+		return slices.ContainsFunc(c.Losses, func(l losses.Choice) bool { return l.Name == lossesOf[m.Name] })
+	})
+}
+
 // ownLabels reports whether the losses see labels of a file.
 func (c *Config) ownLabels() bool {
 	return slices.ContainsFunc(c.Supervision, func(s datasets.SupervisionChoice) bool {
