@@ -35,6 +35,13 @@ func TestSpaceshapesGolden(t *testing.T) {
 
 func TestSpaceshapesFacts(t *testing.T) {
 	d := hierarchical(t, &Spaceshapes{Samples: 600})
+	sizes := map[string]int{}
+	for _, f := range d.Factors() {
+		sizes[f.Name] = f.Size
+	}
+	if sizes["shape"] != 4 || sizes["jet"] != 3 { // and inactive
+		t.Errorf("sizes of factors %v", sizes)
+	}
 	count := map[[2]int]int{}
 	choice, values, pixels := make([]int, 2), make([]float64, 6), make([]float32, 64*64)
 	mask := make([]bool, 6)
