@@ -78,6 +78,8 @@ func (b *Basis) String() string {
 	switch {
 	case b.Single > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d groups have one row, and nothing varies in them", b.Single, b.Groups))
+	case b.Groups == 1:
+		parts = append(parts, "one group")
 	case b.Groups > 0:
 		parts = append(parts, fmt.Sprintf("%d groups of at least %d rows", b.Groups, b.Smallest))
 	}

@@ -75,3 +75,30 @@ func TestChanceOfCodes(t *testing.T) {
 		t.Errorf("%+v", r.Chance)
 	}
 }
+
+// TestBasis checks the line that states a basis.
+func TestBasis(t *testing.T) {
+	for want, b := range map[string]Basis{
+		"5 rows":            {Rows: 5, Of: 5},
+		"5 rows, one group": {Rows: 5, Of: 5, Groups: 1, Smallest: 5},
+		"3 of 9 rows (2 without a known level; hair: 4 with an unknown level), 4 groups of at least 2 rows": {Rows: 3, Of: 9, Groups: 4, Smallest: 2,
+			Excluded: []Exclusion{{Rows: 2, Why: "without a known level"}, {Factor: "hair", Rows: 4, Why: "with an unknown level"}}},
+		"9 rows, 3 of 4 groups have one row, and nothing varies in them, fitted to 6 and tested on 3 others":               {Rows: 9, Of: 9, Groups: 4, Smallest: 1, Single: 3, Train: 6, Test: 3},
+		"9 rows, fitted to 60 and tested on 30, which may be the same rows, too few: want at least 21 rows of each object": {Rows: 9, Of: 9, Train: 60, Test: 30, Shared: true, Want: 21, For: "rows of each object"},
+		"9 rows, fitted to the rows that are measured":                                                                     {Rows: 9, Of: 9, Shared: true},
+	} {
+		if got := b.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	// D_LSBD of one object with five rows
+	in := gridInput([]factor.Factor{{Name: "angle", Size: 5, Kind: factor.Circular}}, 3, func(l []int, z []float64) { z[0], z[1] = math.Sincos(float64(l[0])) })
+	if b := evaluated(t, in, []Choice{choice("dlsbd")}).Basis; b.Want != 21 || b.Groups != 1 || b.Smallest != 5 {
+		t.Errorf("%+v", b)
+	}
+	// more columns than rows: an affine map has no error
+	wide := gridInput(ordinals(3, 2), 8, func(_ []int, z []float64) { copy(z, []float64{1, 2, 3}) })
+	if b := evaluated(t, wide, []Choice{choice("mse")}).Basis; b.Want != 10 || !b.Shared {
+		t.Errorf("%+v", b)
+	}
+}
