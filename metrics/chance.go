@@ -41,7 +41,7 @@ const (
 	chanceRows   = 2000 // of a shuffle, at least, if there are so many
 	slowRows     = 100
 	slowPart     = 25 // a shuffle of a slow metric has one of so many rows
-	cheapPart    = 5  // or of so many, where the metric is made cheaper
+	cheapPart    = 20 // or of so many, where the metric is made cheaper
 	cheaperBy    = 5
 	nearer       = 1.0 / 3
 	mostShuffles = 1000
