@@ -13,6 +13,10 @@ type ColumnKind struct {
 	Kind       Kind
 	Continuous bool    // ordinal, and levels are bins of the numbers
 	Period     float64 // circular: numbers are angles, Period to a full turn; 0: levels are evenly spaced
+
+	// Sample says that the numbers are a sample of a whole turn: whole numbers of a whole period are levels on all equal steps that
+	// they lie on, however few of these occur.
+	Sample bool
 }
 
 // ParseColumnKind reads ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are synonyms
@@ -72,7 +76,7 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		}
 	}
 	if k.Period > 0 && f.Size > 0 {
-		f.turn(k.Period, levels)
+		f.turn(k, levels)
 	}
 	return f, levels, nil
 }
@@ -92,10 +96,18 @@ func reduced(v, period float64) float64 {
 	return v
 }
 
-// turn takes the values for angles, period to a full turn. If they fill half of the equal steps of a turn at least, the
-// levels become these steps; otherwise they get Angles.
-func (f *Factor) turn(period float64, levels []int) {
+// mostSteps is the largest number of equal steps of a turn that are levels.
+const mostSteps = 1 << 16
+
+// turn takes the values for angles of a kind with a period. If they fill half of the equal steps of a turn at least, or are whole numbers of a
+// sample, the levels become these steps; otherwise they get Angles.
+func (f *Factor) turn(k ColumnKind, levels []int) {
 	const most = 2 // steps for each value: many without a value would be no grid
+	period := k.Period
+	if n := f.wholeSteps(period); k.Sample && n > 0 {
+		f.takeSteps(period, n, levels)
+		return
+	}
 	for n := f.Size; n <= most*f.Size; n++ {
 		if f.onSteps(period, n) {
 			f.takeSteps(period, n, levels)
@@ -105,6 +117,24 @@ func (f *Factor) turn(period float64, levels []int) {
 	for _, v := range f.Values {
 		f.Angles = append(f.Angles, 2*math.Pi*v/period)
 	}
+}
+
+// wholeSteps returns the fewest equal steps of a turn on which the values lie, if they and the period are whole numbers; 0 of others, and of too
+// many steps.
+func (f *Factor) wholeSteps(period float64) int {
+	if period != math.Trunc(period) || period > mostSteps {
+		return 0
+	}
+	step := int(period)
+	for _, v := range f.Values {
+		if v != math.Trunc(v) {
+			return 0
+		}
+		for a := int(v - f.Values[0]); a != 0; {
+			step, a = a, step%a
+		}
+	}
+	return int(period) / step
 }
 
 // onSteps reports whether all values lie on n equal steps of a turn.

@@ -85,7 +85,7 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		}
 		f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
 		if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(levels, *f)) {
-			of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period}.Levels(c.Values)
+			of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}.Levels(c.Values)
 			if err != nil {
 				return fmt.Errorf("factor %s: %w", f.Name, err)
 			}

@@ -63,6 +63,7 @@ func TestSetFactors(t *testing.T) {
 		"continuous":               {metrics.Column{Values: []float64{0, 1, 4}, Type: metrics.ColumnType{Continuous: true}}, 4, "ordinal [0.5 1.5 3.5] [0 1 2] exact true"},
 		"large whole numbers":      {metrics.Column{Values: []float64{1 << 60, 1 << 60}, Ints: []int64{1<<60 + 1, 1 << 60}, Type: found}, 2, "ordinal [1.152921504606847e+18 1.152921504606847e+18] [1 0] exact false"},
 		"two angles, not four":     {metrics.Column{Values: []float64{0, 4.5, -1.5, 3}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4.5}}, 2, "circular [0 1.5 3] [0 0 2 2] exact false"},
+		"few steps of a turn":      {metrics.Column{Values: []float64{0, 15, 35}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 40}}, 2, "circular [0 5 10 15 20 25 30 35] [0 3 7] exact false"},
 		"levels of a whole circle": {metrics.Column{Values: []float64{-1, 5, 2}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4}}, 2, "circular [0 1 2 3] [3 1 2] exact false"},
 	} {
 		c.column.Name = "f"
