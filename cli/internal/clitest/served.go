@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Heard is a log that calls a function once, when a text is in it.
@@ -64,15 +65,24 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 			return
 		}
 		jar, _ := cookiejar.New(nil) // for the token; it does not fail
-		a, err := (&http.Client{Jar: jar}).Get(found[1])
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer a.Body.Close()
-		text, err := io.ReadAll(a.Body)
-		if page = string(text); err != nil || a.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
+		client := &http.Client{Jar: jar}
+		const tries = 100 // a busy server may not have read the run yet, and shows the list
+		for range tries {
+			a, err := client.Get(found[1])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			text, err := io.ReadAll(a.Body)
+			_ = a.Body.Close() // it is read
+			if page = string(text); err != nil || a.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
+				return
+			}
+			if !strings.Contains(found[1], "run?dir=") || strings.Contains(page, "data-run=") {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
 	}
 	h.Call = func() { go read() }
