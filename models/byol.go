@@ -66,6 +66,9 @@ type byol struct {
 	settings BYOL
 }
 
+// Paced implements the interface of that name.
+func (m *byol) Paced() bool { return m.settings.Momentum.paced() }
+
 // projected adds codes and their projections, with the parameters of a prefix.
 func (m *byol) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
 	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {

@@ -104,6 +104,9 @@ func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 	return g.State(name, []int{1}, nn.Zeros)
 }
 
+// Paced implements the interface of that name.
+func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
+
 // Objectives implements Model.
 func (m *cascadeVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 

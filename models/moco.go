@@ -64,6 +64,9 @@ type moco struct {
 	settings MoCo
 }
 
+// Paced implements the interface of that name.
+func (m *moco) Paced() bool { return m.settings.Momentum.paced() }
+
 // head adds codes and unit vectors made of them.
 func (m *moco) head(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, unit *gorgonia.Node, err error) {
 	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {

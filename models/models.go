@@ -124,6 +124,13 @@ type Starter interface {
 	Started(taken func(name string) bool) (derived []string)
 }
 
+// Paced is implemented by models that use [Step.Progress] or [Early.Progress] with some settings only. Any other model with a
+// [Program.After] or a [Program.Prelude] counts as using it.
+type Paced interface {
+	// Paced reports whether training depends on its progress, a fraction of its whole length.
+	Paced() bool
+}
+
 // Space is a part of a code.
 type Space struct {
 	Name   string // "sphere", "euclidean"

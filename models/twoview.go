@@ -92,6 +92,9 @@ func (m Momentum) At(progress float64) float64 {
 	return 1 - (1-m.Base)*(1+math.Cos(math.Pi*min(max(progress, 0), 1)))/2
 }
 
+// paced reports whether the momentum changes with the progress of training.
+func (m Momentum) paced() bool { return m.Schedule != constantMomentum }
+
 // twoViews is the part that two-view models share.
 type twoViews struct {
 	base

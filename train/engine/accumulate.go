@@ -86,15 +86,23 @@ func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 // place among the updates of the epoch.
 func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
-	groups := func(batches int) int { return (batches + k - 1) / k }
 	first := l.at.inEpoch + 1 - g.Batches
 	place := first / k
 	if first >= labelled {
-		place = groups(labelled) + (first-labelled)/k
+		place = groupsOf(labelled, k) + (first-labelled)/k
 	}
-	updates := float64(groups(labelled) + groups(of-labelled))
+	updates := float64(l.epochUpdates(of))
 	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
 }
+
+// epochUpdates is the number of updates in an epoch of so many batches: labelled and unlabelled ones are in groups of their own.
+func (l *Loop) epochUpdates(of int) int {
+	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
+	return groupsOf(labelled, k) + groupsOf(of-labelled, k)
+}
+
+// groupsOf is the number of groups of k batches, the last of which may be smaller.
+func groupsOf(batches, k int) int { return (batches + k - 1) / k }
 
 // accumulatedPrefix begins the names of tensors of gradients that wait for further batches.
 const (

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/models"
+)
+
+// ByLength returns what in the steps so far would have been different in a training of another number of epochs; empty: nothing.
+func (l *Loop) ByLength(epochs int) string {
+	switch {
+	case l.at.step == 0 || epochs == l.settings.Epochs:
+		return ""
+	case l.paced():
+		return fmt.Sprintf("the model changes with the fraction of %d epochs", epochs)
+	case !l.sameRates(epochs):
+		return fmt.Sprintf("the schedule gave the rates of %d epochs", epochs)
+	}
+	return ""
+}
+
+// paced reports whether the model depends on the progress of training.
+func (l *Loop) paced() bool {
+	if p, ok := l.plan.model.(models.Paced); ok {
+		return p.Paced()
+	}
+	for _, p := range l.programs {
+		if p.after != nil || p.prelude != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sameRates reports whether a training of another number of epochs has the same learning rate at all updates so far, and at an update
+// under way, whose batches have moved discriminators.
+func (l *Loop) sameRates(epochs int) bool {
+	updates := l.at.updates
+	if g := l.at.group; g.Batches > 0 && !g.complete {
+		updates++
+	}
+	per := l.epochUpdates(l.EpochSteps())
+	for u := range updates {
+		t := Time{Progress: float64(u/per) + float64(u%per)/float64(per), Length: 1 / float64(per), Update: u}
+		t.Epochs = float64(l.settings.Epochs)
+		now := l.settings.rate(t)
+		if t.Epochs = float64(epochs); l.settings.rate(t) != now {
+			return false
+		}
+	}
+	return true
+}
