@@ -28,11 +28,13 @@ type Record struct {
 	CPU     float64   `json:"cpu_seconds,omitempty"` // of all cores that the process has taken, from the data set to the figures; 0: not known, as of a resumed run
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
-	Version string    `json:"version"` // of the code: a revision, or the version of the module
+	Version string    `json:"version"` // of the code: a revision, or the version of the module; those of all segments in their order, as in "v1, v2", if they changed
 	Machine Machine   `json:"machine"`
 
-	// Generation is that of the code's bits (version.Changes); 0: the code did not say it.
+	// Generation is the earliest generation of the code's bits (version.Changes) in the history; 0: the code did not say it.
 	Generation int `json:"generation,omitempty"`
+
+	History History `json:"history,omitempty"` // of the training; nil: one segment, of a code that kept no history
 
 	// Timings are the seconds of the stage before training, by its own steps, of training and of what follows it: encoding, measuring
 	// and drawing. Those of the stage are not part of Seconds.

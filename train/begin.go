@@ -31,7 +31,11 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 	if err != nil {
 		return nil, err
 	}
-	f, state, err := encodeCheckpoint(l, state{Config: string(text), Start: e.Start})
+	hash, err := e.Config.Hash()
+	if err != nil {
+		return nil, err
+	}
+	f, state, err := encodeCheckpoint(l, state{Config: string(text), Start: e.Start, History: rundir.History{{Config: hash, Other: "it had parameters from elsewhere"}}})
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

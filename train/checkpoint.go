@@ -31,7 +31,8 @@ type state struct {
 	Config  string     `json:"config"`
 	Kernels string     `json:"kernels,omitempty"` // instruction sets of the sessions so far, in their order
 
-	Start *rundir.Start `json:"start,omitempty"` // where the parameters began
+	Start   *rundir.Start  `json:"start,omitempty"` // where the parameters began
+	History rundir.History `json:"history,omitempty"`
 }
 
 // stateKey is the metadata key under which a checkpoint holds its state.
@@ -91,7 +92,7 @@ func (s *saver) save(done bool) error {
 
 // checkpoint collects all that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start}
+	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
 	if s.stop.enough() == "" { // else the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}

@@ -313,14 +313,20 @@ func (c Config) sameTraining(other Config) error {
 	if err != nil || bytes.Equal(a, b) {
 		return err
 	}
-	d, err := differing(a, b)
+	list, err := differing(a, b)
 	if p, q := c.Train.Precision, other.Train.Precision; p != q { // one of them is not written
-		d = &difference{"train.precision", p.String(), q.String()}
+		list = slices.DeleteFunc(list, func(d difference) bool { return d.key == "train.precision" })
+		list = append(list, difference{"train.precision", p.String(), q.String()})
 	}
-	if err != nil || d == nil {
+	if err != nil || len(list) == 0 {
 		return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
 	}
-	return fmt.Errorf("a run is resumed with the config it was started with: %v", d)
+	var keys []string
+	for _, d := range list {
+		keys = append(keys, d.String())
+	}
+	return fmt.Errorf("a run is resumed with the config it was started with: %s; want the values it began with, or another folder for the new ones",
+		strings.Join(keys, "; "))
 }
 
 // Hash names what a run computes: configs that differ only in name, threads, checkpoints (but for a best one) or figures

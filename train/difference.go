@@ -8,13 +8,13 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// difference is the first key in which two configs differ, and what is there; nil: it is not there.
+// difference is a key in which two configs differ, and what is there; nil: it is not there.
 type difference struct {
 	key         string
 	began, goes any
 }
 
-func (d *difference) String() string {
+func (d difference) String() string {
 	switch {
 	case d.began == nil:
 		return fmt.Sprintf("%s: the run began without it, now %s", d.key, inline(d.goes))
@@ -36,8 +36,8 @@ func inline(v any) string {
 	return string(text[:len(text)-1])
 }
 
-// differing finds the first difference of two encoded configs; nil: there is none.
-func differing(a, b []byte) (*difference, error) {
+// differing lists the differences of two encoded configs.
+func differing(a, b []byte) ([]difference, error) {
 	var x, y any
 	for _, one := range []struct {
 		text []byte
@@ -50,8 +50,8 @@ func differing(a, b []byte) (*difference, error) {
 	return differ("", x, y), nil
 }
 
-// differ finds the first difference of the values of a key.
-func differ(key string, a, b any) *difference {
+// differ lists the differences of the values of a key.
+func differ(key string, a, b any) (list []difference) {
 	if x, ok := a.(yaml.MapSlice); ok {
 		if y, ok := b.(yaml.MapSlice); ok {
 			return differKeys(key, x, y)
@@ -60,42 +60,39 @@ func differ(key string, a, b any) *difference {
 	if x, ok := a.([]any); ok {
 		if y, ok := b.([]any); ok && len(x) == len(y) {
 			for i := range x {
-				if d := differ(join(key, strconv.Itoa(i)), x[i], y[i]); d != nil {
-					return d
-				}
+				list = append(list, differ(join(key, strconv.Itoa(i)), x[i], y[i])...)
 			}
-			return nil
+			return list
 		}
 	}
 	if reflect.DeepEqual(a, b) {
 		return nil
 	}
-	return &difference{key, a, b}
+	return []difference{{key, a, b}}
 }
 
-// differKeys finds the first difference of two mappings. Two with one key each that is not the same are choices of other parts.
-func differKeys(key string, a, b yaml.MapSlice) *difference {
+// differKeys lists the differences of two mappings. Two with one key each that is not the same are choices of other parts.
+func differKeys(key string, a, b yaml.MapSlice) (list []difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
-		return &difference{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}
+		return []difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}
 	}
 	values := b.ToMap()
 	for _, item := range a {
 		name := fmt.Sprint(item.Key)
 		value, ok := values[name]
 		if !ok {
-			return &difference{join(key, name), item.Value, nil}
+			list = append(list, difference{join(key, name), item.Value, nil})
+			continue
 		}
-		if d := differ(join(key, name), item.Value, value); d != nil {
-			return d
-		}
+		list = append(list, differ(join(key, name), item.Value, value)...)
 		delete(values, name)
 	}
 	for _, item := range b {
 		if name := fmt.Sprint(item.Key); values[name] != nil {
-			return &difference{join(key, name), nil, item.Value}
+			list = append(list, difference{join(key, name), nil, item.Value})
 		}
 	}
-	return nil
+	return list
 }
 
 func join(key, name string) string {

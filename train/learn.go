@@ -204,7 +204,7 @@ func isTrained(dir, hash string) bool {
 		return false
 	}
 	r, err := rundir.ReadRecord(dir)
-	return err == nil && r != nil && r.Error == ""
+	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
 }
 
 // TrainingImages lists the images that are not held out, ascending.

@@ -39,15 +39,17 @@ type session struct {
 	files      *datasets.Files // of the data set; nil: it is not in the cache
 	console    *console
 	logs       *logs
-	stop       *earlyStop    // nil: training does not end early
-	watch      watchState    // what stop has seen
-	best       *Best         // the best evaluation so far; nil: there is none
-	trained    bool          // training had ended before
-	trainedAt  time.Time     // when training ended
-	begun      time.Time     // when the process began to work on the run
-	cpu        time.Duration // of cores that the process had taken by then
-	resumed    bool          // from a checkpoint
-	kernels    string        // instruction sets of the sessions so far, in their order
+	stop       *earlyStop     // nil: training does not end early
+	watch      watchState     // what stop has seen
+	best       *Best          // the best evaluation so far; nil: there is none
+	trained    bool           // training had ended before
+	trainedAt  time.Time      // when training ended
+	begun      time.Time      // when the process began to work on the run
+	cpu        time.Duration  // of cores that the process had taken by then
+	resumed    bool           // from a checkpoint
+	kernels    string         // instruction sets of the sessions so far, in their order
+	history    rundir.History // of the training before this session
+	from       int            // the step after which this session began
 }
 
 // openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
@@ -224,23 +226,19 @@ func (s *session) introduce(o Options, resumed bool) {
 
 // restore continues from the folder's checkpoint; without one, from the beginning.
 func (s *session) restore() error {
-	stored, err := ReadConfig(s.store.Dir())
-	if err != nil {
-		return err
-	}
-	if err := stored.sameTraining(s.experiment.Config); err != nil {
-		return config.AsError(err)
-	}
 	c, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
-		s.console.say("there is no checkpoint yet: starting from the beginning")
-		if err := s.experiment.begin(); err != nil {
-			return err
-		}
-		return s.encodeConfig()
+		return s.restart()
 	}
 	if err != nil {
 		return err
+	}
+	began, err := c.state.began(s.store.Dir())
+	if err != nil {
+		return err
+	}
+	if err := began.sameTraining(s.experiment.Config); err != nil {
+		return config.AsError(err)
 	}
 	s.resumed = true
 	s.experiment.Start = c.state.Start
@@ -259,6 +257,9 @@ func (s *session) restore() error {
 	if err := s.loop.Restore(&state.State, c.file); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
+	if err := s.goOn(state, began); err != nil {
+		return err
+	}
 	s.noteKernels(state.Kernels)
 	s.watch = state.Watch
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
@@ -266,6 +267,22 @@ func (s *session) restore() error {
 	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
 	return nil
+}
+
+// restart begins a run anew whose folder has no checkpoint.
+func (s *session) restart() error {
+	stored, err := ReadConfig(s.store.Dir())
+	if err != nil {
+		return err
+	}
+	if err := stored.sameTraining(s.experiment.Config); err != nil {
+		return config.AsError(err)
+	}
+	s.console.say("there is no checkpoint yet: starting from the beginning")
+	if err := s.experiment.begin(); err != nil {
+		return err
+	}
+	return s.encodeConfig()
 }
 
 // noteKernels adds this session's kernels to those of earlier ones, and says it if the last of these had others. Old checkpoints say nothing.
@@ -312,6 +329,10 @@ func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	if !s.resumed {
 		r.CPU = (cputime.Process() - s.cpu).Seconds()
+	}
+	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
+	if r.History, r.Version = s.trainedBy(), all.Versions(); len(r.History) > 0 {
+		r.Generation = r.History.Generation()
 	}
 	r.Machine.Kernels = s.kernels
 	r.Start, r.Data = s.experiment.Start, s.files

@@ -1,0 +1,102 @@
+package rundir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Segment is a range of a run's steps that one code trained with one config.
+type Segment struct {
+	From       int    `json:"from"` // steps taken before the segment
+	To         int    `json:"to"`   // steps taken at its end
+	Config     string `json:"config"`
+	Version    string `json:"version,omitempty"` // of the code; empty: not known
+	Kernels    string `json:"kernels,omitempty"`
+	Generation int    `json:"generation,omitempty"` // of the code's bits; 0: not known
+	Data       string `json:"data,omitempty"`       // hash of the data set's files; empty: the data set has none
+
+	// Other says why a run of the run's last config would have trained otherwise up to the segment's end; empty: it would not.
+	Other string `json:"other,omitempty"`
+}
+
+// History lists the segments of a run's training in their order. A run without a history is of one segment.
+type History []Segment
+
+// Other returns why the run is not the run of its config; empty if it is, bit for bit.
+func (h History) Other() string {
+	for _, s := range h {
+		if s.Other != "" {
+			return fmt.Sprintf("up to step %d %s", s.To, s.Other)
+		}
+	}
+	return ""
+}
+
+// Identity returns the hash that names what the run computed: the hash of its config, or another one if [History.Other] says why.
+func (h History) Identity(config string) string {
+	if h.Other() == "" {
+		return config
+	}
+	var b strings.Builder
+	b.WriteString(config)
+	for _, s := range h {
+		fmt.Fprintf(&b, "\n%d %d %s %s", s.From, s.To, s.Config, s.Other)
+	}
+	return FileHash([]byte(b.String()))
+}
+
+// Check reports an error if the segments are not those of a run of so many steps.
+func (h History) Check(steps int) error {
+	at := 0
+	for i, s := range h {
+		if s.From != at || s.To < s.From {
+			return fmt.Errorf("history: segment %d has the steps %d to %d; want it to begin at %d", i+1, s.From, s.To, at)
+		}
+		at = s.To
+	}
+	if len(h) > 0 && at != steps {
+		return fmt.Errorf("history: its segments end at step %d; want %d, the run's step", at, steps)
+	}
+	return nil
+}
+
+// Add appends a segment, or lengthens the last one if only the steps differ. It returns a new history.
+func (h History) Add(s Segment) History {
+	h = slices.Clone(h)
+	if n := len(h); n > 0 && h[n-1].From == h[n-1].To && h[n-1].Other == "" { // it took no step
+		h = h[:n-1]
+	}
+	if n := len(h); n > 0 {
+		last := h[n-1]
+		if last.From, last.To = s.From, s.To; last == s {
+			h[n-1].To = s.To
+			return h
+		}
+		if s.From == s.To && s.Other == "" {
+			return h
+		}
+	}
+	return append(h, s)
+}
+
+// Versions lists the versions of the code in their order, as in "v1, v2". An unknown version is left out.
+func (h History) Versions() string {
+	var list []string
+	for _, s := range h {
+		if s.Version != "" && (len(list) == 0 || list[len(list)-1] != s.Version) {
+			list = append(list, s.Version)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Generation returns the earliest generation of the code's bits; 0 if one is not known.
+func (h History) Generation() (least int) {
+	for i, s := range h {
+		if i == 0 || s.Generation < least {
+			least = s.Generation
+		}
+	}
+	return least
+}

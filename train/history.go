@@ -1,0 +1,147 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// began returns the config that a checkpoint was trained with. A checkpoint that does not say it was trained with the folder's.
+func (s *state) began(dir string) (Config, error) {
+	if s.Config == "" {
+		return ReadConfig(dir)
+	}
+	c, err := Load(filepath.Join(dir, rundir.CheckpointFile), []byte(s.Config))
+	if err != nil {
+		return c, fmt.Errorf("the config in the checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+// Unlike returns the history of a run that has not finished, by the copy of its checkpoint's state, and why the run is not the run of its
+// config c, whose text is given; empty: it is as far as it got. A run without a state that can be read has taken no step.
+func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
+	var s state
+	if found, err := os.ReadFile(filepath.Join(dir, rundir.StateFile)); err != nil || json.Unmarshal(found, &s) != nil {
+		return nil, ""
+	}
+	if why = s.History.Other(); why != "" || s.Config == string(text) {
+		return s.History, why
+	}
+	began, err := s.began(dir)
+	if err == nil {
+		err = began.sameTraining(c)
+	}
+	if err == nil && s.Epoch > c.Train.Epochs {
+		err = config.Invalid("train.epochs", "%w", passed(c.Train.Epochs, s.Epoch))
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	return s.History, why
+}
+
+// passed is the error about a number of epochs that a run has passed.
+func passed(epochs, trained int) error {
+	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, counted(trained, "epoch"), trained)
+}
+
+// goOn notes the history of a run that continues after a state, whose config then was began. It refuses a length that the run has passed.
+func (s *session) goOn(state *state, began Config) error {
+	l := s.loop
+	epochs := s.experiment.Config.Train.Epochs
+	if steps := l.EpochSteps(); l.Step() > epochs*steps {
+		trained := int(math.Ceil(float64(l.Step()) / float64(steps)))
+		return s.experiment.Config.mistake("train.epochs", passed(epochs, trained))
+	}
+	s.from, s.history = l.Step(), state.History
+	if s.history == nil {
+		s.history = s.unwritten(state, began)
+	}
+	if err := s.history.Check(l.Step()); err != nil {
+		return fmt.Errorf("%s: the checkpoint's %w", s.store.Dir(), err)
+	}
+	other := s.otherTraining(began)
+	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
+		s.history[n-1].Other = other
+		s.console.say("note: up to step %d %s: the run is not the run of its config any more, and sweeps and tables do not count it; train that one in another folder",
+			l.Step(), other)
+	}
+	return nil
+}
+
+// unwritten returns the history of a checkpoint of a code that wrote none: one segment. If the run had ended, its record says by which code.
+func (s *session) unwritten(state *state, began Config) rundir.History {
+	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
+	one.Config, _ = began.Hash() // a config that was loaded can be encoded
+	if r, err := rundir.ReadRecord(s.store.Dir()); err == nil && r != nil && r.Steps == state.Step {
+		one.Version, one.Generation = r.Version, r.Generation
+	}
+	return rundir.History{one}
+}
+
+// otherTraining returns why a run of this session's config would have trained otherwise until now than a run with an earlier config did;
+// empty: it would not.
+func (s *session) otherTraining(began Config) string {
+	now := &s.experiment.Config
+	if s.loop.Step() == 0 {
+		return ""
+	}
+	if other := s.loop.ByLength(began.Train.Epochs); other != "" {
+		return other
+	}
+	was, err := began.watches()
+	is, also := now.watches()
+	if err == nil && also == nil && is != "" && was != is {
+		return "train.stop, train.keep.best or the metrics that they watch were others"
+	}
+	return ""
+}
+
+// watches returns what the config watches during training that decides when it stops and what it keeps; empty: nothing.
+func (c *Config) watches() (string, error) {
+	t, m := &c.Train, c.Metrics
+	if t.Stop == nil && t.Keep.Best == "" {
+		return "", nil
+	}
+	watched := struct {
+		Stop  *EarlyStop `yaml:"stop"`
+		Best  string     `yaml:"best"`
+		Looks int        `yaml:"looks"`
+		On    *Measures  `yaml:"on"`
+	}{Stop: t.Stop, Best: t.Keep.Best}
+	if t.Keep.Best != "" || t.Stop.Metric != "" {
+		if !m.During.empty() {
+			m.Final = nil
+		}
+		watched.On = &m
+		if m.Every == 0 && t.Stop.bySentence(m.listed(t.Stop)) {
+			watched.Looks = max(1, t.Epochs/fewestLooks)
+		}
+	}
+	text, err := config.Encode(watched)
+	return string(text), err
+}
+
+// trainedBy returns the history of the run until now.
+func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment()) }
+
+// segment returns this session's part of the training.
+func (s *session) segment() rundir.Segment {
+	one := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
+	one.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
+	one.Kernels, _ = kernel.InstructionSet()   // as openSession has asked
+	if s.files != nil {
+		if text, err := json.Marshal(s.files); err == nil {
+			one.Data = rundir.FileHash(text)
+		}
+	}
+	return one
+}
