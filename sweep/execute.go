@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Say); err != nil {
 		return nil, err
 	}
-	dirs, err := place(ctx, dir, runs)
+	dirs, err := place(ctx, dir, runs, o.Say)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = train.ErrStopped
@@ -210,6 +211,10 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		e.Say("%s failed: %v", run.Name, err)
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // also where it could not be recorded
+	} else if entry.Hash != run.Hash { // its record stays as it is
+		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
+			dir, cmp.Or(entry.Other, "its config has changed"))
+		e.Say("%s failed: %v", run.Name, entry.Problem)
 	}
 	e.settle(i, Outcome{Run: run, Entry: entry})
 	return true

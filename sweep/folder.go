@@ -39,11 +39,15 @@ func (s State) Unfinished() bool {
 
 // Entry is a run's folder.
 type Entry struct {
-	Dir     string
-	Name    string // path of the folder, relative to the folder that was scanned
-	State   State
-	Hash    string
-	Config  train.Config
+	Dir    string
+	Name   string // path of the folder, relative to the folder that was scanned
+	State  State
+	Hash   string // by which the run is known: ConfigHash, or another one if Other says why
+	Config train.Config
+
+	ConfigHash string // of the config alone, see [train.Config.Hash]
+	Other      string // why the run is not what its config makes; empty: it is
+
 	Record  *rundir.Record   // nil: it has not ended
 	Metrics []metrics.Result // of a finished run
 	Fit     *train.Fit       // of a finished run with a decoder
@@ -99,12 +103,28 @@ func Find(entries []Entry) map[string]Entry {
 	return found
 }
 
+// Others says of planned runs which folders have their configs and are not these runs, by what was done to them.
+func Others(entries []Entry, runs []Run) (list []string) {
+	found, others := Find(entries), map[string]Entry{}
+	for _, e := range entries {
+		if e.Other != "" {
+			others[e.ConfigHash] = e
+		}
+	}
+	for _, r := range runs {
+		if e, ok := others[r.Hash]; ok && found[r.Hash].Dir == "" {
+			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; that run is to be trained in another folder", e.Dir, e.Other, r.Name))
+		}
+	}
+	return list
+}
+
 // maxNames bounds the names tried for the folder of a run.
 const maxNames = 1000
 
 // place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
 // same time.
-func place(ctx context.Context, dir string, all []Run) (dirs []string, err error) {
+func place(ctx context.Context, dir string, all []Run, say func(format string, args ...any)) (dirs []string, err error) {
 	held, err := rundir.Hold(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -113,6 +133,9 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
+	}
+	for _, other := range Others(entries, all) {
+		say("note: %s", other)
 	}
 	found := Find(entries)
 	for _, r := range all {

@@ -28,7 +28,7 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(f
 	if err := check(ctx, dir, runs, retry, true, say); err != nil {
 		return nil, err
 	}
-	dirs, err := place(ctx, dir, runs)
+	dirs, err := place(ctx, dir, runs, say)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = train.ErrStopped

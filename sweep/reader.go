@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -50,7 +51,9 @@ func (r *Reader) read(dir string) Entry {
 		return e
 	}
 	e.State = Unfinished
-	if e.Record, e.Problem = rundir.RecordOf(dir, text); e.Record == nil {
+	e.Record, e.Problem = rundir.RecordOf(dir, text)
+	e.identify(text)
+	if e.Record == nil {
 		return e
 	}
 	if e.Record.Error != "" {
@@ -61,6 +64,25 @@ func (r *Reader) read(dir string) Entry {
 		e.State = Finished
 	}
 	return e
+}
+
+// identify sets by which hash the run is known, by the history in its record, or in its state if it has not finished.
+func (e *Entry) identify(text []byte) {
+	e.ConfigHash = e.Hash
+	var h rundir.History
+	if r := e.Record; r == nil || r.Error != "" {
+		h, e.Other = train.Unlike(e.Dir, e.Config, text)
+	} else {
+		h, e.Other = r.History, r.History.Other()
+		if most := e.Config.Train.Epochs; r.Epochs > most { // a code without a history let a run be shortened
+			e.Other = fmt.Sprintf("train.epochs is %d in its config, and it was trained for %d", most, r.Epochs)
+		} else if err := h.Check(r.Steps); err != nil {
+			e.Other = err.Error()
+		}
+	}
+	if e.Hash = h.Identity(e.ConfigHash); e.Other != "" && e.Hash == e.ConfigHash {
+		e.Hash = rundir.FileHash([]byte(e.ConfigHash + e.Other))
+	}
 }
 
 // decode sets config and hash.
@@ -161,7 +183,11 @@ func (e Entry) Settings() ([]Setting, error) {
 	if e.known == nil {
 		return nil, e.Problem
 	}
-	return e.known.settings()
+	list, err := e.known.settings()
+	if e.Other != "" { // such runs are not those of their settings alone
+		list = append(slices.Clone(list), Setting{Key: "history", Value: e.Other})
+	}
+	return list, err
 }
 
 // settingsOf lists the settings of a config but for its name and its seed.

@@ -54,6 +54,7 @@ func Read(path, name string) *Run {
 // runOf returns the run of an entry without settings and results.
 func runOf(name, stamp string, e sweep.Entry) *Run {
 	r := &Run{Dir: name, State: stateOf(e), Hash: e.Hash, Stamp: stamp}
+	r.Problem = e.Other
 	if e.Problem != nil {
 		r.Problem = e.Problem.Error()
 	}
