@@ -302,7 +302,7 @@ func (s *Settings) engine() engine.Settings {
 func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
-		x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = 1, 0, 0, false
+		x.Name, x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = "", 1, 0, 0, false
 		x.Train.Stop, x.Train.Keep, x.Metrics = nil, Keep{}, Measures{}
 	}
 	a, err := c.Encode()

@@ -12,11 +12,18 @@ func (l *Loop) ByLength(epochs int) string {
 	case l.at.step == 0 || epochs == l.settings.Epochs:
 		return ""
 	case l.paced():
-		return fmt.Sprintf("the model changes with the fraction of %d epochs", epochs)
+		return "the model changed with the fraction of " + inEpochs(epochs)
 	case !l.sameRates(epochs):
-		return fmt.Sprintf("the schedule gave the rates of %d epochs", epochs)
+		return "the schedule gave the rates of " + inEpochs(epochs)
 	}
 	return ""
+}
+
+func inEpochs(n int) string {
+	if n == 1 {
+		return "1 epoch"
+	}
+	return fmt.Sprint(n, " epochs")
 }
 
 // paced reports whether the model depends on the progress of training.
