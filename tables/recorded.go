@@ -41,13 +41,16 @@ func (o *Origin) String() string {
 	return text
 }
 
-// shortVersion cuts a revision to the digits that git shows.
+// shortVersion cuts revisions to the digits that git shows. A run that was resumed by other code has several, as in "v1, v2".
 func shortVersion(v string) string {
 	const digits = 12
-	if len(v) > digits+1 && !strings.Contains(v, "-") {
-		v = v[:digits] + strings.Repeat("+", strings.Count(v, "+"))
+	all := strings.Split(v, ", ")
+	for i, v := range all {
+		if len(v) > digits+1 && !strings.Contains(v, "-") {
+			all[i] = v[:digits] + strings.Repeat("+", strings.Count(v, "+"))
+		}
 	}
-	return v
+	return strings.Join(all, ", then ")
 }
 
 // book opens the part of the ledger that a table's runs are in.

@@ -109,6 +109,9 @@ func (e *Experiment) facts(c pageContent) []report.Fact {
 		add("took", "%s", duration(r.Seconds))
 		add("machine", "%s/%s, %s kernels, %s of %d cores", r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, counted(r.Machine.Threads, "thread"), r.Machine.Cores)
 		add("version", "%s, %s", r.Version, r.Machine.Go)
+		if other := r.History.Other(); other != "" {
+			add("not the run of its config", "%s", other)
+		}
 	}
 	return list
 }
