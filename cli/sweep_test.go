@@ -277,14 +277,27 @@ func TestTableLedger(t *testing.T) {
 	if _, cells, _ := strings.Cut(trained.out, "\n\n"); !strings.HasSuffix(shown.out, cells) {
 		t.Errorf("of the ledger %v, trained %v", shown, trained)
 	}
+	path := filepath.Join(folder, "results", "own", "quick.jsonl")
+	good := string(readFile(t, path))
+	value := regexp.MustCompile(`("name":"dlsbd","value":0\.\d)(\d)`)
+	other := value.ReplaceAllStringFunc(good, func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })
+	if o := succeed(t, "table", own, "--accept", out); !strings.Contains(o.log, "0 runs added, 0 replaced") || strings.Contains(o.log, "replaces a record") {
+		t.Error(o)
+	}
+	changed := filepath.Join(folder, "changed.jsonl")
+	writeFile(t, changed, []byte(other))
+	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace takes them in") || string(readFile(t, path)) != good {
+		t.Error(o)
+	}
+	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log, "0 runs added, 2 replaced") || string(readFile(t, path)) != other {
+		t.Error(o)
+	}
+	succeed(t, "table", own, "--accept", out, "--replace")
 	checkMistake(t, call(t, "table", own, "--check", "1", "--within", "1ns"), 1, "of 2 runs in the ledger, 2 longer than --within 1ns")
 	if o := succeed(t, "table", own, "--check", "2", "--pick", "3"); strings.Count(o.out, ": the same bits; ") != 2 || !strings.Contains(o.log, "--pick 3 repeats the choice") {
 		t.Error(o)
 	}
-	path := filepath.Join(folder, "results", "own", "quick.jsonl")
-	good := string(readFile(t, path))
-	value := regexp.MustCompile(`("name":"dlsbd","value":0\.\d)(\d)`)
-	writeFile(t, path, []byte(value.ReplaceAllStringFunc(good, func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })))
+	writeFile(t, path, []byte(other))
 	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") || !strings.Contains(o.log, "1 of 1 run made again") {
 		t.Error(o)
 	}
@@ -301,7 +314,7 @@ func TestTableLedger(t *testing.T) {
 	writeFile(t, path, []byte(good))
 	for want, args := range map[string][]string{
 		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a folder of its own": {"table", own, "--check", "1", "--scale", "quick"},
-		"want one of the two": {"table", own, "--accept", out, "--contribute", out}, "trains nothing": {"table", "enriching-table3", "--accept", out}, "--check": {"table", own, "--check", "0"},
+		"--replace belongs to --accept": {"table", own, "--replace"}, "want one of the two": {"table", own, "--accept", out, "--contribute", out}, "trains nothing": {"table", "enriching-table3", "--accept", out}, "--check": {"table", own, "--check", "0"},
 	} {
 		checkMistake(t, call(t, args...), 2, want)
 	}

@@ -35,6 +35,7 @@ type tableCommand struct {
 
 	Contribute string `placeholder:"FILE" help:"Train nothing: write a file with the runs of the folder that the table needs and the ledger lacks."`
 	Accept     string `placeholder:"FILE" help:"Check such a file against the table's plan, and add its runs to the ledger of the checkout at hand."`
+	Replace    bool   `help:"With --accept: take in runs that replace records of the ledger. Without it such records are listed, value by value, and nothing is written."`
 
 	checkFlags
 	clusterFlags
@@ -70,7 +71,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		return c.checkAll(ctx, s)
 	}
 	if c.Name == "" {
-		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.clusterFlags != (clusterFlags{}) {
+		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.Replace || c.clusterFlags != (clusterFlags{}) {
 			return usagef("flags such as --out and --no-run belong to a table; want its name")
 		}
 		return c.list(ctx, s)
@@ -112,7 +113,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Check > 0 {
 		return c.checkLedger(ctx, s, t)
 	}
-	if c.Contribute != "" || c.Accept != "" {
+	if c.Contribute != "" || c.Accept != "" || c.Replace {
 		return c.exchange(t, s)
 	}
 	start := time.Now()

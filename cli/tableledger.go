@@ -17,6 +17,8 @@ func (c *tableCommand) exchange(t *tables.Table, s *streams) error {
 	switch {
 	case c.Contribute != "" && c.Accept != "":
 		return usagef("--contribute and --accept: want one of the two")
+	case c.Replace && c.Accept == "":
+		return usagef("--replace belongs to --accept: want both")
 	case !t.Trains():
 		return usagef("--contribute, --accept: the table %s trains nothing", t.Name)
 	case c.Contribute != "":
@@ -30,6 +32,13 @@ func (c *tableCommand) contribute(t *tables.Table, s *streams) error {
 	f, err := t.Contribution(c.options(t))
 	if err != nil {
 		return err
+	}
+	others, err := t.Others(c.options(t))
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		fmt.Fprintf(s.log, "note: %s\n", other)
 	}
 	if len(f.Runs) == 0 {
 		return fmt.Errorf("the folder %s has no run that the table %s needs at the scale %s and the ledger lacks", c.Runs, t.Name, c.Scale)
@@ -61,13 +70,40 @@ func (c *tableCommand) accept(t *tables.Table, s *streams) error {
 	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
-	for _, name := range ledger.Names(f, c.data == realData) {
+	names := ledger.Names(f, c.data == realData)
+	if err := c.replaces(f, dir, names, s); err != nil {
+		return err
+	}
+	for _, name := range names {
 		path := ledger.Path(dir, name)
 		added, replaced, err := ledger.Merge(path, f.Of(name, c.data == realData))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(s.log, "%s: %s added, %d replaced\n", path, runCount(added), replaced)
+	}
+	return nil
+}
+
+// replaces prints the records that runs would replace, and what would change. Without --replace it is an error if there are any.
+func (c *tableCommand) replaces(f *ledger.File, dir string, names []string, s *streams) error {
+	n := 0
+	for _, name := range names {
+		path := ledger.Path(dir, name)
+		list, err := ledger.Replacements(path, f.Of(name, c.data == realData))
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			fmt.Fprintf(s.log, "%s: %s replaces a record\n", path, r.Run)
+			for _, change := range r.Changes {
+				fmt.Fprintf(s.log, "  %s\n", change)
+			}
+		}
+		n += len(list)
+	}
+	if n > 0 && !c.Replace {
+		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, runCount(n))
 	}
 	return nil
 }

@@ -104,6 +104,9 @@ func (r *Run) valid() error {
 	if err := rundir.CheckName(r.Name); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
+	if err := rundir.CheckName(r.Scale); err != nil { // it names the file
+		return fmt.Errorf("scale: %w", err)
+	}
 	if r.Generation < 1 || r.Generation > Generation() {
 		return fmt.Errorf("generation: %d is out of range; want 1 to %d, that of this code", r.Generation, Generation())
 	}
@@ -117,6 +120,14 @@ func (r *Run) valid() error {
 	} {
 		if !h.form.MatchString(h.value) && (h.needed || h.value != "") {
 			return fmt.Errorf("%s: %q is not a hash; want hexadecimal digits", h.key, h.value)
+		}
+	}
+	for _, n := range []struct {
+		key   string
+		value float64
+	}{{"epochs", float64(r.Epochs)}, {"steps", float64(r.Steps)}, {"seconds", r.Seconds}, {"cpu_seconds", r.CPU}} {
+		if n.value < 0 {
+			return fmt.Errorf("%s: %v is out of range; want 0 or more", n.key, n.value)
 		}
 	}
 	if !r.Finished() && len(r.Metrics)+len(r.Stored) > 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -226,7 +227,7 @@ func TestMerge(t *testing.T) {
 	for _, extension := range []string{Extension, Compressed} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "quick"+extension)
-		for i, want := range [][2]int{{1, 0}, {0, 1}} {
+		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces none
 			if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
 				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
 			}
@@ -253,6 +254,32 @@ func TestMerge(t *testing.T) {
 				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
 			}
 		}
+	}
+}
+
+// What would be replaced is listed value by value.
+func TestReplacements(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quick.jsonl")
+	f := oneFile()
+	if list, err := Replacements(path, f); err != nil || len(list) != 0 {
+		t.Errorf("of no file: %+v, %v", list, err)
+	}
+	if _, _, err := Merge(path, f); err != nil {
+		t.Fatal(err)
+	}
+	f.Runs[0].Metrics = slices.Clone(f.Runs[0].Metrics)
+	was := f.Runs[0].Metrics[0]
+	f.Runs[0].Metrics[0].Value += 0.25
+	f.Runs[0].Epochs += 2
+	list, err := Replacements(path, f)
+	if err != nil || len(list) != 1 || list[0].Run != f.Runs[0].Name || len(list[0].Changes) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if want := fmt.Sprintf("metric %s: %v recorded, %v now", was.Name, was.Value, was.Value+0.25); !slices.Contains(list[0].Changes, want) {
+		t.Errorf("%q lacks %q", list[0].Changes, want)
+	}
+	if _, replaced, err := Merge(path, f); err != nil || replaced != 1 {
+		t.Errorf("%d replaced, %v", replaced, err)
 	}
 }
 

@@ -1,12 +1,18 @@
 package ledger
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // fileOf returns the name of the file, without extension, that a run of a scale is in.
@@ -47,8 +53,98 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name+Extension)
 }
 
-// Merge adds runs to a file of the ledger, in place of the runs of the same settings. It makes the file if there is none.
+// Replacement is a run that would take the place of another record of the same settings.
+type Replacement struct {
+	Run     string
+	Changes []string // what is recorded, and what would be
+}
+
+// Replacements lists what [Merge] would replace in a file of the ledger.
+func Replacements(path string, f *File) (list []Replacement, err error) {
+	all, err := readIfThere(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		at := slices.IndexFunc(all.Runs, func(old Run) bool { return old.Settings == r.Settings })
+		if at < 0 {
+			continue
+		}
+		changes, err := all.Runs[at].changes(r)
+		if err != nil {
+			return nil, err
+		}
+		if len(changes) > 0 {
+			list = append(list, Replacement{r.Name, changes})
+		}
+	}
+	return list, nil
+}
+
+// changes lists the keys in which another record differs, with both values; of metrics each by its name.
+func (r *Run) changes(now *Run) (list []string, err error) {
+	was, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	is, err := now.values()
+	if err != nil {
+		return nil, err
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		if was[key] != is[key] {
+			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(was[key], "nothing"), cmp.Or(is[key], "nothing")))
+		}
+	}
+	return list, nil
+}
+
+// values returns the values of a record by key, as text.
+func (r *Run) values() (map[string]string, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for key, value := range raw {
+		all[key] = brief(string(value))
+	}
+	delete(all, "metrics")
+	for _, m := range r.Metrics {
+		text, err := json.Marshal(m.Parts)
+		if err != nil {
+			return nil, err
+		}
+		all["metric "+m.Name] = strconv.FormatFloat(m.Value, 'g', -1, 64)
+		if len(m.Parts) > 0 {
+			all["parts of "+m.Name] = brief(string(text))
+		}
+	}
+	return all, nil
+}
+
+// brief shortens a value to a line; its hash tells long ones apart.
+func brief(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
+}
+
+// Merge adds runs to a file of the ledger, in place of other records of the same settings. It makes the file if there is none.
 func Merge(path string, f *File) (added, replaced int, err error) {
+	others, err := Replacements(path, f)
+	if err != nil {
+		return 0, 0, err
+	}
 	all, err := readIfThere(path)
 	if err != nil {
 		return 0, 0, err
@@ -62,5 +158,5 @@ func Merge(path string, f *File) (added, replaced int, err error) {
 	if strings.HasSuffix(path, Compressed) {
 		write = all.writeCompressed
 	}
-	return added, len(f.Runs) - added, disk.WriteFile(path, write, false)
+	return added, len(others), disk.WriteFile(path, write, false)
 }

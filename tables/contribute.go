@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/ledger"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // current returns the record of a planned run that is not stale, and its entry; nil if there is none.
@@ -66,6 +67,16 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	return f, nil
 }
 
+// Others says of the runs that the table needs at a scale which folders have their configs and another history, see [sweep.Others].
+func (t *Table) Others(o Options) ([]string, error) {
+	_, runs, err := t.plan(o.Scale, false)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := sweep.Scan(o.Runs)
+	return sweep.Others(entries, runs), err
+}
+
 // more reports whether a run has an analysis that a record lacks.
 func more(run ledger.Run, known *ledger.Run) bool {
 	for file := range run.Stored {
@@ -89,6 +100,9 @@ func (t *Table) Accept(f *ledger.File) error {
 	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
+		if r.Scale == "" { // else it would be the quick one
+			return fmt.Errorf("run %s: scale: it is empty; want one of %s", r.Name, strings.Join(t.Scales.Names(), ", "))
+		}
 		if plans[r.Scale] == nil {
 			p, runs, err := t.plan(r.Scale, false)
 			if err != nil {
@@ -105,7 +119,7 @@ func (t *Table) Accept(f *ledger.File) error {
 		}
 		err := accepted(f, r, planned)
 		if err == nil {
-			err = l.keeps(planned)
+			err = l.keeps(r, planned)
 		}
 		if err != nil {
 			return fmt.Errorf("run %s: %w", r.Name, err)
@@ -114,11 +128,14 @@ func (t *Table) Accept(f *ledger.File) error {
 	return nil
 }
 
-// keeps checks that a planned run has the metrics of the record that it would replace, which other tables may show.
-func (l *recorded) keeps(planned sweep.Run) error {
+// keeps checks that a run is finished, and planned with the metrics of the record that it would replace, which other tables may show.
+func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	old, _, err := l.current(planned)
 	if err != nil || old == nil || !old.Finished() {
 		return err
+	}
+	if !r.Finished() {
+		return fmt.Errorf("error: it failed (%s), and the ledger's record of it is finished; want a finished run in its place", r.Error)
 	}
 	was, err := l.source(old)
 	if err != nil {
@@ -163,6 +180,9 @@ func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
 		if r.Codes == "" || r.Parameters == "" {
 			return errors.New("codes or parameters: want their hashes")
 		}
+		if err := trained(r, c.Train); err != nil {
+			return err
+		}
 		if err := complete(r.Metrics, planned.Config.Metrics.Final); err != nil {
 			return err
 		}
@@ -170,11 +190,32 @@ func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
 	return ledger.Clean(ledger.Config{ID: r.Config, YAML: f.Config(r.Config)}, *r)
 }
 
-// complete checks that results are those of metrics.
+// trained checks that a finished run has trained as long as its config says; an early stop may have ended it before.
+func trained(r *ledger.Run, s train.Settings) error {
+	switch {
+	case r.Epochs > s.Epochs || r.Epochs < s.Epochs && s.Stop == nil:
+		return fmt.Errorf("epochs: there are %d; want the %d of its config", r.Epochs, s.Epochs)
+	case r.Epochs == 0 && s.Epochs > 0:
+		return fmt.Errorf("epochs: there are none; want 1 to %d", s.Epochs)
+	case r.Steps < r.Epochs:
+		return fmt.Errorf("steps: there are %d in %d epochs; want at least one in each", r.Steps, r.Epochs)
+	}
+	return nil
+}
+
+// complete checks that results are those of metrics, and then the same of averaged weights.
 func complete(results []metrics.Result, choices []metrics.Choice) error {
 	names := metrics.ResultNames(choices)
 	if len(results) < len(names) {
 		return fmt.Errorf("metrics: there are %d; want %d", len(results), len(names))
+	}
+	if len(results) > len(names) { // there is an average
+		for _, name := range names {
+			names = append(names, name+train.AverageSuffix)
+		}
+	}
+	if len(results) != len(names) {
+		return fmt.Errorf("metrics: there are %d; want the %d of the config", len(results), len(names))
 	}
 	for i, name := range names {
 		if results[i].Name != name {

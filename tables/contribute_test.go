@@ -3,10 +3,13 @@ package tables_test
 import (
 	"bytes"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/ledger"
+	"github.com/unravel-ml/unravel/rundir"
 	. "github.com/unravel-ml/unravel/tables"
 )
 
@@ -33,6 +36,11 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(r *ledger.Run) { r.Version = "/home/me/unravel" }, "is a path of a machine"},
 		{func(r *ledger.Run) { r.Codes = "" }, "codes or parameters"},
 		{func(r *ledger.Run) { r.Metrics = r.Metrics[1:] }, "metrics: there are 2; want 3"},
+		{func(r *ledger.Run) { r.Metrics = append(r.Metrics, r.Metrics[0]) }, "metrics: there are 4; want the 6 of the config"},
+		{func(r *ledger.Run) { r.Scale = "" }, "scale: it is empty; want one of quick"},
+		{func(r *ledger.Run) { r.Epochs = -5 }, "epochs: there are -5; want the "},
+		{func(r *ledger.Run) { r.Epochs++ }, "of its config"},
+		{func(r *ledger.Run) { r.Steps = 0 }, "steps: there are 0 in "},
 		{func(r *ledger.Run) { r.Metrics[0].Name = "mig" }, `metrics: number 1 is "mig"; want "variance"`},
 		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has a number that is not finite"},
 	} {
@@ -47,6 +55,49 @@ func TestAcceptMistakes(t *testing.T) {
 	}
 	if err := table.Accept(&ledger.File{}); err == nil {
 		t.Error("an empty contribution is accepted")
+	}
+}
+
+// A failed run does not take the place of a finished record.
+func TestAcceptFailed(t *testing.T) {
+	dir := t.TempDir()
+	table := mustOpen(t, t.TempDir())
+	makeRuns(t, table, dir, false, 1)
+	f := contributed(t, table, dir)
+	put(t, table, f)
+	r := &f.Runs[0]
+	r.Error, r.Metrics, r.Fit, r.Codes, r.Parameters, r.Stored = "the loss is not finite", nil, nil, "", "", nil
+	if err := table.Accept(f); err == nil || !strings.Contains(err.Error(), "error: it failed (the loss is not finite), and the ledger's record of it is finished") {
+		t.Error(err)
+	}
+}
+
+// A run of the table's config and another history is not contributed, and said.
+func TestContributeOther(t *testing.T) {
+	dir := t.TempDir()
+	table := mustOpen(t, t.TempDir())
+	run := makeRuns(t, table, dir, false, 1)[0]
+	if !computeFrom(t, table, dir).Computed() {
+		t.Fatal("the table does not show the runs")
+	}
+	path := filepath.Join(dir, run.Name, rundir.RecordFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), `"to": `, `"other": "the schedule was another one", "to": `, 1)
+	if err := os.WriteFile(path, []byte(changed), 0o666); err != nil || changed == string(text) {
+		t.Fatal(err)
+	}
+	if f := contributed(t, table, dir); len(f.Runs) != 0 {
+		t.Errorf("%+v", f.Runs)
+	}
+	others, err := table.Others(Options{Scale: QuickScale, Runs: dir})
+	if err != nil || len(others) != 1 || !strings.Contains(others[0], "the schedule was another one: it is not the run "+run.Name) {
+		t.Errorf("%q, %v", others, err)
+	}
+	if computeFrom(t, table, dir).Computed() {
+		t.Error("the table shows it")
 	}
 }
 

@@ -62,8 +62,8 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
-// averageSuffix ends the names of results of averaged weights.
-const averageSuffix = "-average"
+// AverageSuffix ends the names of results of averaged weights.
+const AverageSuffix = "-average"
 
 // measureAverage measures the average of the weights on the same images; nil if there is none, or nothing to measure.
 func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) {
@@ -78,7 +78,7 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 	}
 	results, err := e.Evaluate(ctx, codes, e.Final())
 	for i := range results {
-		results[i].Name += averageSuffix
+		results[i].Name += AverageSuffix
 	}
 	return results, err
 }
