@@ -23,7 +23,7 @@ func Files() []File {
 		{CheckpointFile + ".*", "the checkpoints before"},
 		{BestFile, "the checkpoint of the best evaluation, where train.keep.best is set"},
 		{StateFile, "a copy of the checkpoint's state, to look at"},
-		{RecordFile, "duration, machine and version of the code; written last"},
+		{RecordFile, "duration, machine, version of the code and the history of the training; written last"},
 		{DataFile, "the files of a data set in the cache that the run began with, by their hashes"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
 		{learned + HierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
