@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Files of a run's folder besides [Config], which makes the folder a run.
@@ -32,10 +32,45 @@ const (
 	LevelsFile  = "factor_levels.npy" // int64 [n, k], of hierarchical data; see [FactorFiles]
 )
 
+// Bounds of the files that are read into memory, so that a damaged one cannot take it all.
+const (
+	maxText = 256 << 20
+	maxLog  = 1 << 30
+)
+
+// CheckFile returns an error for a file of a run that cannot be read into memory: a pipe, a socket, a device, a folder, or a file that is too
+// long. A missing file is none.
+func CheckFile(dir, name string) error {
+	f, err := disk.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > maxSize(name) {
+		err = fmt.Errorf("%s has %d bytes; want at most %d", f.Name(), info.Size(), maxSize(name))
+	}
+	return errors.Join(err, f.Close())
+}
+
+func maxSize(name string) int64 {
+	if name == LogFile {
+		return maxLog
+	}
+	return maxText
+}
+
+// ReadFile returns the content of a file of a run's folder. A file that is too long, or no regular one, is an error.
+func ReadFile(dir, name string) ([]byte, error) {
+	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
+}
+
 // ReadData reads the files of the data set that the run of a folder began with; nil if it is not known.
 func ReadData(dir string) (*datasets.Files, error) {
 	path := filepath.Join(dir, DataFile)
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(dir, DataFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

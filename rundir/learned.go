@@ -68,8 +68,12 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 		return nil, nil
 	}
 	l := &models.Learned{}
-	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, stage, HierarchyFile)); err != nil {
+	text, err := run.Read(path.Join(stage, HierarchyFile))
+	if err != nil {
 		return nil, err
+	}
+	if l.Hierarchy, err = hierarchy.Parse(text); err != nil {
+		return nil, fmt.Errorf("%s:%w", filepath.Join(dir, stage, HierarchyFile), err)
 	}
 	for _, a := range groups(l) {
 		if !run.Has(path.Join(stage, a.file)) {

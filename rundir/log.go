@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -114,7 +115,10 @@ func (r *Run) rewindLog(name string, step int64) error {
 }
 
 func filterFile(path string, w io.Writer, step int64) (changed bool, err error) {
-	f, err := os.Open(path)
+	if err := CheckFile(filepath.Dir(path), filepath.Base(path)); err != nil {
+		return false, err
+	}
+	f, err := disk.Open(path)
 	if err != nil {
 		return false, err
 	}

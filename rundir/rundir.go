@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,11 +108,15 @@ func (r *Run) renew() error {
 		if !e.Type().IsRegular() || e.Name() != LogFile && !strings.HasPrefix(e.Name(), tfevents.FilePrefix) {
 			continue
 		}
-		text, err := r.Read(e.Name())
-		if err == nil {
-			err = r.Write(e.Name(), Bytes(text))
-		}
+		f, err := disk.Open(r.Path(e.Name()))
 		if err != nil {
+			return err
+		}
+		err = r.Write(e.Name(), func(w io.Writer) error {
+			_, err := io.Copy(w, f)
+			return err
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
@@ -161,7 +166,16 @@ func View(dir string) (*Run, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: the folder has no %s", dir, ErrNoRun, Config)
 	}
-	return &Run{dir: dir}, err
+	if err == nil {
+		err = CheckFile(dir, Config)
+	}
+	if err == nil {
+		err = CheckFile(dir, RecordFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Run{dir: dir}, nil
 }
 
 func hold(dir string, w *Watch) (*Run, error) {
@@ -225,7 +239,7 @@ func (r *Run) Has(name string) bool {
 }
 
 // Read returns the content of a file of the run.
-func (r *Run) Read(name string) ([]byte, error) { return os.ReadFile(r.Path(name)) }
+func (r *Run) Read(name string) ([]byte, error) { return ReadFile(r.dir, name) }
 
 // checkEmpty refuses a folder that holds anything but the lock and what a run that
 // was killed before it had a config left.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"os"
-	"path/filepath"
 
 	"github.com/unravel-ml/unravel/report/web"
 	"github.com/unravel-ml/unravel/rundir"
@@ -56,7 +54,7 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 
 // positionOf reads where the newest checkpoint is.
 func positionOf(dir string) (p position) {
-	text, err := os.ReadFile(filepath.Join(dir, rundir.StateFile))
+	text, err := rundir.ReadFile(dir, rundir.StateFile)
 	if err != nil || json.Unmarshal(text, &p) != nil {
 		return position{}
 	}

@@ -24,6 +24,9 @@ import (
 // maxShown bounds the files that a page reads whole.
 const maxShown = 64 << 20
 
+// maxSent bounds the files that are sent as they are.
+const maxSent = 1 << 30
+
 // named returns the run of the parameter dir.
 func (s *Server) named(r *http.Request) (*run, error) {
 	if len(r.URL.RawQuery) > maxQuery {
@@ -274,6 +277,9 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 	}
 	defer f.Close() // it was only read
 	info, err := f.Stat()
+	if err == nil && info.Size() > maxSent {
+		err = wrong(name + " is too long to be shown")
+	}
 	if err != nil {
 		sendError(w, err)
 		return

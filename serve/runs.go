@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
@@ -206,14 +207,7 @@ func (r *runs) begins(name string) bool {
 
 // open opens a file of a run for reading. A link that leads out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
-	f, err := r.root.Load().Open(filepath.FromSlash(one.path + "/" + name))
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), fmt.Errorf("%s: not a file", name))
-	}
-	return f, nil
+	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
 }
 
 // scan looks for runs, and at those that have changed.

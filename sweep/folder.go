@@ -78,9 +78,12 @@ func (e *Entry) readResults() error {
 }
 
 func readJSON(path string, into any) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
+	text, err := rundir.ReadFile(filepath.Split(path))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
+	}
+	if err != nil {
+		return &rundir.DamagedError{Path: path, Err: err}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/hdf5"
 	"github.com/unravel-ml/unravel/internal/matfile"
@@ -70,7 +71,7 @@ func Open(path string) (File, error) {
 	if info.IsDir() {
 		return folder(path), nil
 	}
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

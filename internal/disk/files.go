@@ -69,10 +69,17 @@ func (f *Files) writeList(names []string) error {
 // List is a file that lists others of its folder: a first line that says what they are, and a line for each.
 type List struct{ Name, Head string }
 
+// maxList bounds the bytes of a list.
+const maxList = 64 << 20
+
 // Read returns the names in the list of a folder.
 func (l List) Read(root *os.Root) ([]string, error) {
-	text, err := root.ReadFile(l.Name)
+	f, err := OpenIn(root, l.Name)
 	if err != nil {
+		return nil, err
+	}
+	text, err := ReadAll(f, l.Name, maxList)
+	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")

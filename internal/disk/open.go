@@ -48,20 +48,13 @@ func checkFile(path string) error {
 }
 
 func foreign(path string, info fs.FileInfo) error {
-	kind := ""
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		kind = "a link"
-	case mode.IsDir():
-		kind = "a folder"
-	case !mode.IsRegular():
-		kind = "a pipe or a device"
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %s: %w", path, kindOf(info.Mode()), ErrForeign)
 	case names(info) > 1:
-		kind = fmt.Sprintf("a file with %d names (hard links)", names(info))
-	default:
-		return nil
+		return fmt.Errorf("%s is a file with %d names (hard links): %w", path, names(info), ErrForeign)
 	}
-	return fmt.Errorf("%s is %s: %w", path, kind, ErrForeign)
+	return nil
 }
 
 // Own replaces a file with other names (hard links, as in copies of folders) by a copy, so that
@@ -79,7 +72,7 @@ func Own(path string) error {
 		return foreign(path, info)
 	}
 	return WriteFile(path, func(w io.Writer) error {
-		f, err := os.Open(path)
+		f, err := Open(path)
 		if err != nil {
 			return err
 		}

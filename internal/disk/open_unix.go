@@ -7,8 +7,11 @@ import (
 	"syscall"
 )
 
-// noFollow refuses links, and does not wait for the other end of a pipe.
-const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+// nonBlock does not wait for the other end of a pipe.
+const nonBlock = syscall.O_NONBLOCK
+
+// noFollow refuses links, and does not wait either.
+const noFollow = syscall.O_NOFOLLOW | nonBlock
 
 // names returns the number of names (hard links) of a file.
 func names(info fs.FileInfo) uint64 {

@@ -31,6 +31,9 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 // WriteFileBy is [WriteFile] with the folder, of the same file system, in which the file is written before it is renamed into its place.
 func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) error {
 	tmp := filepath.Join(folder, "."+filepath.Base(path)+TemporarySuffix)
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("writing %w", irregular(path, info))
+	}
 	err := writeSynced(tmp, write)
 	if err == nil && keep {
 		err = keepPrevious(folder, path)

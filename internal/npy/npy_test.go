@@ -196,7 +196,7 @@ func TestErrors(t *testing.T) {
 		"complex.npy":    `element type "<c16" is not read`,
 		"missing.npy":    "no such file",
 		"make.py":        "not a .npy file: it begins with",
-		".":              "testdata: not a file",
+		".":              "testdata is a folder; want a file",
 	} {
 		path := filepath.Join("testdata", file)
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
@@ -48,13 +49,10 @@ func Open(path string) (*Reader, error) {
 
 // openFile opens a file and returns its size.
 func openFile(path string) (f *os.File, size int64, err error) {
-	if f, err = os.Open(path); err != nil {
+	if f, err = disk.Open(path); err != nil {
 		return nil, 0, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a file", path)
-	}
 	if err != nil {
 		f.Close()
 		return nil, 0, err

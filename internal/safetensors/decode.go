@@ -52,6 +52,31 @@ func decode(data []byte, strict bool) (*File, error) {
 	return &File{metadata, tensors}, nil
 }
 
+// described returns one byte more than the header of a file of some size describes. Of a file without a whole header it returns what shows that.
+func described(r io.ReaderAt, size int64) int64 {
+	var start [8]byte
+	if _, err := r.ReadAt(start[:], 0); err != nil {
+		return size
+	}
+	n := binary.LittleEndian.Uint64(start[:])
+	if n > maxHeader {
+		return int64(len(start))
+	}
+	head := make([]byte, min(int64(n), size-int64(len(start))))
+	whole := int64(len(start) + len(head))
+	if _, err := r.ReadAt(head, int64(len(start))); err != nil {
+		return whole
+	}
+	entries, _, err := parseHeader(head)
+	if err != nil {
+		return whole
+	}
+	if end := lastEnd(entries); end < size-whole {
+		return whole + end + 1
+	}
+	return size
+}
+
 // split separates the header from the elements.
 func split(data []byte) (head, body []byte, err error) {
 	if len(data) < 8 {

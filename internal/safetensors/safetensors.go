@@ -12,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/memory"
 )
 
 // Tensor is a named array.
@@ -93,7 +95,7 @@ func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
 func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
 
 func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := readDescribed(path)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +104,25 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// readDescribed reads a file, and of one that is longer than its header says one byte more than that.
+func readDescribed(path string) ([]byte, error) {
+	f, err := disk.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	size := min(info.Size(), described(f, info.Size()))
+	if err := memory.Check("its content", memory.Product(int(size))); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	data := make([]byte, size)
+	_, err = io.ReadFull(f, data)
+	return data, errors.Join(err, f.Close())
 }
 
 // sizes holds the bytes of the element types that can be read. F16 and BF16 are not written.

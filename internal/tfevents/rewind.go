@@ -39,7 +39,7 @@ func truncate(path string, size int64) error {
 // filter copies the events that remain. It returns their length in bytes, and whether all of them
 // precede the removed ones.
 func filter(path string, w io.Writer, step int64, drop func(*Event) bool) (kept int64, inOrder bool, err error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return 0, false, err
 	}

@@ -93,7 +93,7 @@ func copyFile(source, target string) (err error) {
 			return err
 		}
 	}
-	from, err := os.Open(source)
+	from, err := disk.Open(source)
 	if err != nil {
 		return err
 	}

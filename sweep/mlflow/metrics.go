@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep/index"
@@ -138,7 +139,7 @@ func events(folder string, f func(*tfevents.Event) bool) {
 	if path == "" || err != nil {
 		return
 	}
-	file, err := os.Open(path)
+	file, err := disk.Open(path)
 	if err != nil {
 		return
 	}

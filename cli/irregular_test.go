@@ -1,0 +1,139 @@
+//go:build unix
+
+package cli
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// replaceFile puts something of a kind in place of a file.
+func replaceFile(t *testing.T, path, kind string) {
+	t.Helper()
+	err := os.RemoveAll(path)
+	if err == nil {
+		switch kind {
+		case "a pipe":
+			err = syscall.Mkfifo(path, 0o600)
+		case "a socket":
+			err = socketAt(path)
+		case "a folder":
+			err = os.Mkdir(path, 0o700)
+		case "bytes":
+			if err = os.WriteFile(path, nil, 0o600); err == nil {
+				err = os.Truncate(path, 1<<43)
+			}
+		}
+	}
+	if err != nil {
+		t.Skip(kind, err)
+	}
+}
+
+// socketAt makes a socket in a folder whose path may be too long for one.
+func socketAt(path string) error {
+	short, err := os.MkdirTemp("", "s")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(short)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "s"), Net: "unix"})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false)
+	if err := os.Rename(filepath.Join(short, "s"), path); err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// A pipe, a socket, a folder or 8 TB of nothing in place of a file of a run neither stops nor ends a command. Errors name the file and its kind.
+func TestIrregularFiles(t *testing.T) {
+	long.NotShort(t)
+	type place struct{ file, kind string }
+	var places []place
+	for _, file := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile, rundir.CheckpointFile,
+		rundir.StateFile, rundir.ReportFile, rundir.CodesFile, rundir.FactorsFile} {
+		for _, kind := range []string{"a pipe", "a socket", "a folder", "bytes"} {
+			places = append(places, place{file, kind})
+		}
+	}
+	for _, p := range long.Sample(places, 12) {
+		t.Run(p.file+" "+p.kind, func(t *testing.T) {
+			bad := finished(t)
+			dir := filepath.Dir(bad)
+			good := filepath.Join(dir, "good")
+			if err := os.CopyFS(good, os.DirFS(bad)); err != nil {
+				t.Fatal(err)
+			}
+			replaceFile(t, filepath.Join(bad, p.file), p.kind)
+			for _, args := range [][]string{
+				{"runs", dir}, {"runs", dir, "--mlflow", filepath.Join(t.TempDir(), "m"), "--copy"}, {"compare", bad, good}, {"report", "--run", bad, "--out", filepath.Join(t.TempDir(), "page.html")},
+				{"eval", "--run", bad}, {"encode", "--run", bad, "--out", filepath.Join(t.TempDir(), "c.npy")}, {"preview", bad}, {"train", "--resume", "--run", bad},
+			} {
+				o := within(t, args...)
+				switch {
+				case strings.Contains(o.log, "goroutine ") || strings.Contains(o.log, "out of memory"):
+					t.Fatalf("%q: %v", args, o)
+				case args[0] == "runs" && len(args) == 2 && (o.code != 0 || !strings.Contains(o.out, "\ngood ")):
+					t.Errorf("%q: the list does not go on: %v", args, o)
+				case o.code != 0 && (!strings.Contains(o.log, p.file) || !strings.Contains(o.log, p.kind) && !strings.Contains(o.log, "too ")):
+					t.Errorf("%q: %v", args, o)
+				}
+			}
+		})
+	}
+}
+
+// within runs a command that must end by itself.
+func within(t *testing.T, args ...string) outcome {
+	t.Helper()
+	done := make(chan outcome, 1)
+	go func() { done <- call(t, args...) }()
+	select {
+	case o := <-done:
+		return o
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%q does not end", args)
+		return outcome{}
+	}
+}
+
+// Of several runs the commands name the damaged one, and go on with the others.
+func TestDamagedAmongOthers(t *testing.T) {
+	bad := finished(t)
+	dir := filepath.Dir(bad)
+	var good []string
+	for _, name := range []string{"one", "two"} {
+		good = append(good, filepath.Join(dir, name))
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(bad)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(bad, rundir.MetricsFile), []byte("[{"))
+	o := call(t, "compare", "--udr=none", good[0], bad, good[1])
+	checkMistake(t, outcome{o.code, "", o.log}, 1, bad+": results of metrics: unexpected end of JSON input")
+	if strings.Contains(o.out, bad) || !strings.Contains(o.out, good[0]) || !strings.Contains(o.out, good[1]) || !strings.Contains(o.out, "dlsbd") {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "compare", good[0], bad), 1, bad+": results of metrics: unexpected end of JSON input")
+	if o := call(t, "runs", dir); o.code != 0 || !strings.Contains(o.log, "run is damaged: ") || !strings.Contains(o.out, "\ntwo ") {
+		t.Error(o)
+	}
+	writeFile(t, filepath.Join(bad, rundir.MetricsFile), readFile(t, filepath.Join(good[0], rundir.MetricsFile)))
+	replaceFile(t, filepath.Join(bad, rundir.LogFile), "a pipe")
+	o = call(t, "runs", dir, "--mlflow", filepath.Join(t.TempDir(), "store"))
+	checkMistake(t, outcome{o.code, "", o.log}, 1, "unravel: run: ", rundir.LogFile+" is a pipe")
+	if !strings.HasPrefix(o.out, "2 runs in 1 experiment, of which 2 new") {
+		t.Error(o)
+	}
+}

@@ -1,0 +1,111 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Open opens a regular file, or a link to one, for reading. It returns an error for anything else, and does not wait for the other end of a
+// pipe.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		if info, missing := os.Stat(path); missing == nil && !info.Mode().IsRegular() { // a socket cannot be opened
+			err = irregular(path, info)
+		}
+		return nil, err
+	}
+	return regular(f, path)
+}
+
+// OpenIn is [Open] for a file below a folder. The name in the folder is the name in errors.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		if info, missing := root.Stat(name); missing == nil && !info.Mode().IsRegular() {
+			err = irregular(name, info)
+		}
+		return nil, err
+	}
+	return regular(f, name)
+}
+
+func regular(f *os.File, path string) (*os.File, error) {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = irregular(path, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func irregular(path string, info fs.FileInfo) error {
+	return fmt.Errorf("%s is %s; want a file", path, kindOf(info.Mode()))
+}
+
+// kindOf names what is no regular file.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// ReadFile reads a file that [Open] opens. A file of more than most bytes is an error.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := ReadAll(f, path, most)
+	return text, errors.Join(err, f.Close())
+}
+
+// ReadAll reads an open file. A file of more than most bytes is an error, which begins with the path.
+func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, tooLong(path, most)
+	}
+	text := make([]byte, 0, info.Size()+1) // one more, to see the end
+	for len(text) < cap(text) {
+		n, err := f.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if err == io.EOF {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	rest, err := ReadLimited(f, path, most-int64(len(text))) // the file has grown
+	return append(text, rest...), err
+}
+
+// ReadLimited reads what may have no end, such as a device. More than most bytes are an error, which begins with the name.
+func ReadLimited(r io.Reader, name string, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, tooLong(name, most)
+	}
+	return text, err
+}
+
+func tooLong(name string, most int64) error {
+	return fmt.Errorf("%s has more than %d bytes; want a shorter file", name, most)
+}
