@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,22 +44,18 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	var runs []*compared
-	for _, source := range c.Sources {
-		r, err := c.open(ctx, source, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", source, err)
-		}
-		runs = append(runs, r)
+	runs, failed := c.openAll(ctx, s)
+	if len(failed) > 0 && len(runs) < 2 {
+		return failed[0]
 	}
 	agreement, err := c.rank(ctx, runs, s)
 	if err != nil {
 		return err
 	}
 	x := newComparison(runs, agreement)
-	settings := make([]*index.Run, len(c.Sources))
-	for i, source := range c.Sources {
-		settings[i] = settingsOf(source)
+	settings := make([]*index.Run, len(runs))
+	for i, r := range runs {
+		settings[i] = settingsOf(r.name)
 	}
 	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
@@ -71,9 +68,25 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.log, "%s by %s with tables and figures in %s\n", counted(len(runs), "run"), counted(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
-		return x.writeJSON(s.out)
+		return errors.Join(x.writeJSON(s.out), errors.Join(failed...))
 	}
-	return x.print(s.out)
+	return errors.Join(x.print(s.out), errors.Join(failed...))
+}
+
+// openAll reads all runs. It returns the runs that it can read, and an error for each of the others.
+func (c *compareCommand) openAll(ctx context.Context, s *streams) (runs []*compared, failed []error) {
+	for _, source := range c.Sources {
+		r, err := c.open(ctx, source, s)
+		if ctx.Err() != nil {
+			return nil, []error{fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", source, err))
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs, failed
 }
 
 // expandRuns replaces folders of runs by the runs in them, and leaves out the database of such a folder, which a pattern such as runs/* names too.
@@ -244,7 +257,7 @@ func (c *compareCommand) measure(ctx context.Context, e *evalCommand, s *streams
 }
 
 func readResults(path string) ([]metrics.Result, error) {
-	src, err := os.ReadFile(path)
+	src, err := rundir.ReadFile(filepath.Split(path))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -17,15 +18,16 @@ import (
 // writeMLflow writes runs to a store of MLflow.
 func (c *runsCommand) writeMLflow(ctx context.Context, s *streams, runs []*index.Run) error {
 	sum, err := mlflow.Write(ctx, c.MLflow, c.Dir, runs, mlflow.Options{Copy: c.Copy})
-	if err != nil {
+	if sum.Runs == 0 && err != nil {
 		return err
 	}
+	failed := err
 	for _, note := range sum.Notes {
 		fmt.Fprintln(s.log, note)
 	}
 	_, err = fmt.Fprintf(s.out, "%s in %s, of which %d new or changed, are in %s; to see them: mlflow ui --backend-store-uri %s\n",
 		counted(sum.Runs, "run"), counted(sum.Experiments, "experiment"), sum.Changed, c.MLflow, c.MLflow)
-	return err
+	return errors.Join(err, failed)
 }
 
 func counted(n int, what string) string {

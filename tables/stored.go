@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
@@ -21,11 +20,8 @@ func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
 		return false, err
 	}
 	text, err := store.Read(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil { // missing, or no file that can be read
 		return false, nil
-	}
-	if err != nil {
-		return false, err
 	}
 	return json.Unmarshal(text, x) == nil, nil
 }

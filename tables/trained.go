@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -257,6 +258,11 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 			list = append(list, e)
 		case sweep.Failed:
 			failed = e.Problem
+		case sweep.Unfinished:
+			if errors.As(e.Problem, new(*rundir.DamagedError)) {
+				failed = e.Problem
+			}
+			absent++
 		default:
 			absent++
 		}

@@ -222,7 +222,7 @@ func TestTrainedFailures(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, rundir.RecordFile), []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Notes[0] != "1 of 2 runs made so far" {
+	if c := computeFrom(t, table, dir).Cell("a", "D"); !strings.HasPrefix(c.Notes[0], "1 of 2 runs failed: "+filepath.Join(path, rundir.RecordFile)+": the file is damaged") {
 		t.Errorf("%+v", c)
 	}
 	makeRuns(t, table, dir, false, 0)

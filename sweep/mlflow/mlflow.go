@@ -50,7 +50,8 @@ type Summary struct {
 	Notes         []string // what is not as it was asked for
 }
 
-// Write writes runs of a folder to a store, which is made if it is missing. Damaged runs are left out.
+// Write writes runs of a folder to a store, which is made if it is missing. Damaged runs are left out. Runs whose files cannot be read are left
+// out too, and the error names them.
 func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options) (sum Summary, err error) {
 	if err := disk.CheckDir(store); err != nil {
 		return sum, err
@@ -74,6 +75,7 @@ func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options)
 		return sum, err
 	}
 	damaged := 0
+	var failed error
 	for _, r := range runs {
 		if ctx.Err() != nil {
 			return sum, context.Cause(ctx)
@@ -83,6 +85,10 @@ func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options)
 			continue
 		}
 		changed, err := w.run(r)
+		if errors.As(err, new(unreadableError)) {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", r.Dir, err))
+			continue
+		}
 		if err != nil {
 			return sum, fmt.Errorf("%s: %w", r.Dir, err)
 		}
@@ -95,7 +101,7 @@ func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options)
 		w.note("left out %d damaged runs; `unravel runs --filter state=damaged --json` says why they are", damaged)
 	}
 	sum.Experiments, sum.Notes = len(w.experiments), w.notes
-	return sum, nil
+	return sum, failed
 }
 
 // writer writes runs to one store.

@@ -60,6 +60,11 @@ func (w *writer) run(r *index.Run) (changed bool, err error) {
 	if old, err := os.ReadFile(filepath.Join(at, tagsDir, stampTag)); err == nil && string(old) == stamp {
 		return false, nil
 	}
+	for _, name := range copied {
+		if err := rundir.CheckFile(folder, name); err != nil {
+			return false, unreadableError{err}
+		}
+	}
 	old, err := readMeta(filepath.Join(at, metaFile))
 	if err != nil {
 		return false, err
@@ -135,6 +140,11 @@ func (w *writer) status(r *index.Run, folder string) int {
 	return statusKilled
 }
 
+// unreadableError is an error of a run, not of the store.
+type unreadableError struct{ error }
+
+func (e unreadableError) Unwrap() error { return e.error }
+
 // stamp returns a text that changes when something that is written of a run changes.
 func (w *writer) stamp(folder string, status int) string {
 	var b strings.Builder
@@ -151,7 +161,7 @@ func (w *writer) stamp(folder string, status int) string {
 
 // readLog reads the log of a run as far as it is whole; a run that has not begun has none.
 func readLog(folder string) (lines []rundir.Line, err error) {
-	text, err := os.ReadFile(filepath.Join(folder, rundir.LogFile))
+	text, err := rundir.ReadFile(folder, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
