@@ -137,3 +137,41 @@ func TestDamagedAmongOthers(t *testing.T) {
 		t.Error(o)
 	}
 }
+
+// Files without an end are errors, not all memory.
+func TestEndlessFiles(t *testing.T) {
+	long.NotShort(t)
+	t.Chdir(t.TempDir())
+	writeFile(t, "x.csv", []byte("0,1,shape,same\n"))
+	if err := os.Truncate("x.csv", 100<<30); err != nil {
+		t.Skip(err)
+	}
+	for _, test := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{2, []string{"train", tinyFile(t), "init={file: /dev/zero}"}, "init.file: /dev/zero is a device; want a file"},
+		{1, []string{"import", tinyFile(t), "--from", "/dev/zero", "--run", "i"}, "/dev/zero is a device; want a file"},
+		{1, []string{"import", tinyFile(t), "--from", "x.csv", "--run", "i"}, "x.csv: "},
+		{1, []string{"eval", "--codes", "x.csv", "--factors", "x.csv"}, "x.csv: its text would take"},
+		{1, []string{"table", "lsbd-vae-table9", "--accept", "x.csv"}, "x.csv"},
+		{1, []string{"table", "lsbd-vae-table9", "--accept", "/dev/zero"}, "/dev/zero has more than 268435456 bytes"},
+		{1, []string{"data", "ask", "square", "--answers", "x.csv", "--out", "o"}, "x.csv has zero bytes"},
+	} {
+		o := within(t, test.args...)
+		checkMistake(t, o, test.code, test.want)
+	}
+}
+
+// A folder whose name begins like a flag is a folder for child processes, too.
+func TestFolderLikeFlag(t *testing.T) {
+	long.NotShort(t)
+	config := tinyFile(t)
+	t.Setenv(asProgram, "1") // the runs of the sweep are made by this program
+	t.Chdir(t.TempDir())
+	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
+	if o := call(t, "sweep", "sweep.yaml", "--out=-x"); o.code != 0 || !exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {
+		t.Error(o)
+	}
+}

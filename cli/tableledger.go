@@ -50,9 +50,21 @@ func (c *tableCommand) contribute(t *tables.Table, s *streams) error {
 	return nil
 }
 
+// maxContribution bounds a file of runs, which takes some kilobytes for each.
+const maxContribution = 256 << 20
+
+func readContribution(name string) (*ledger.File, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	return ledger.Read(name, disk.Limited(in, name, maxContribution))
+}
+
 // accept adds the runs of a file to the ledger.
 func (c *tableCommand) accept(t *tables.Table, s *streams) error {
-	f, err := ledger.ReadFile(c.Accept)
+	f, err := readContribution(c.Accept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageError{err}
 	}

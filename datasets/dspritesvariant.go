@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/picture"
 	"github.com/unravel-ml/unravel/internal/resample"
@@ -111,7 +112,7 @@ func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, e
 	if err := memory.Check("the picture "+path, float64(info.Size())); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path, info.Size())
 	if err != nil {
 		return nil, err
 	}

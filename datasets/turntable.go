@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -158,19 +159,7 @@ func (t *Turntable) fromFile(context.Context) (Dataset, error) {
 
 // readMeshFile reads a file of bounded length.
 func readMeshFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // nothing was written
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > render.MaxFile {
-		return nil, fmt.Errorf("%s has %d bytes; want a file of at most %d", path, info.Size(), render.MaxFile)
-	}
-	return os.ReadFile(path)
+	return disk.ReadFile(path, render.MaxFile)
 }
 
 // fromFolder is the cached set of the meshes below a folder.

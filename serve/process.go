@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // ownFault is an error of this program or machine, not of a run.
@@ -23,7 +25,7 @@ const maxPreview = 64 << 20
 // [NewPreview].
 func PreviewProcess(program string, args ...string) func(ctx context.Context, dir string) ([]byte, error) {
 	return func(ctx context.Context, dir string) ([]byte, error) {
-		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], dir)...)
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
 		cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1")
 		cmd.WaitDelay = time.Second
 		out, said := &bounded{most: maxPreview}, &bounded{most: 4 << 10, forgive: true}

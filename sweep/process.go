@@ -54,7 +54,7 @@ func Processes(program string, args ...string) Starter {
 		}
 		defer output.Close()
 		last := &tail{}
-		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], dir, strconv.Itoa(threads))...)
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
 		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
 		// Its end of this pipe closes when this process ends, however that happens.

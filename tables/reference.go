@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Reference holds the cells that a paper prints in one table.
@@ -167,9 +169,21 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
+// maxReference bounds the bytes of a reference file.
+const maxReference = 64 << 20
+
+func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	src, err := disk.ReadLimited(f, shown, maxReference)
+	return src, errors.Join(err, f.Close())
+}
+
 // ReadReference reads the reference file at a path of a file system; errors call it by the name shown.
 func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
-	src, err := fs.ReadFile(fsys, path)
+	src, err := readBounded(fsys, path, shown)
 	if err != nil {
 		var where *fs.PathError
 		if errors.As(err, &where) {

@@ -83,7 +83,7 @@ func (p *part) open(ctx context.Context) error {
 		return err
 	}
 	p.f, p.hashes = f, newHashes()
-	text, err := os.ReadFile(p.path(stateSuffix))
+	text, err := disk.ReadFile(p.path(stateSuffix), maxRecord)
 	if err != nil || json.Unmarshal(text, &p.state) != nil || p.state.URL != p.url || p.state.Validator == "" && p.file.SHA256 == "" && p.file.MD5 == "" {
 		p.state = partState{}
 		return p.restart()

@@ -54,10 +54,13 @@ type Found struct {
 	Trusted  bool      `json:"trusted,omitempty"` // taken though its hash is not the known one
 }
 
+// maxRecord bounds the bytes of a record and of the state of a download.
+const maxRecord = 64 << 20
+
 // Records returns the record of a folder, by the names of files; it is empty if there is none.
 func Records(dir string) (map[string]Found, error) {
 	path := filepath.Join(dir, recordName)
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]Found{}, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Open opens a regular file, or a link to one, for reading. It returns an error for anything else, and does not wait for the other end of a
@@ -99,13 +101,36 @@ func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 
 // ReadLimited reads what may have no end, such as a device. More than most bytes are an error, which begins with the name.
 func ReadLimited(r io.Reader, name string, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(text)) > most {
-		return nil, tooLong(name, most)
-	}
-	return text, err
+	return io.ReadAll(Limited(r, name, most))
 }
 
 func tooLong(name string, most int64) error {
 	return fmt.Errorf("%s has more than %d bytes; want a shorter file", name, most)
+}
+
+// Limited returns a reader that fails after most bytes. Errors begin with the name.
+func Limited(r io.Reader, name string, most int64) io.Reader {
+	return &limited{io.LimitedReader{R: r, N: most + 1}, name, most}
+}
+
+type limited struct {
+	io.LimitedReader
+	name string
+	most int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.LimitedReader.Read(p)
+	if l.N <= 0 {
+		return n, tooLong(l.name, l.most)
+	}
+	return n, err
+}
+
+// Argument returns a path that no program takes for a flag.
+func Argument(path string) string {
+	if strings.HasPrefix(path, "-") {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }

@@ -23,7 +23,7 @@ type Lines struct {
 // as in the first line. Errors start with name, and count lines and fields from 1, as editors do.
 func NewLines(r io.Reader, name string) (*Lines, error) {
 	const size = 1 << 16
-	src := bufio.NewReaderSize(r, size)
+	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, size)
 	switch mark, _ := src.Peek(3); { // shorter in an empty file
 	case string(mark) == "\ufeff":
 		src.Discard(3) // the bytes just peeked at
@@ -38,6 +38,29 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	l := &Lines{Comma: separator(begin), name: name, csv: csv.NewReader(src)}
 	l.csv.Comma, l.csv.TrimLeadingSpace, l.csv.FieldsPerRecord, l.csv.ReuseRecord = l.Comma, l.Comma != '\t', -1, true
 	return l, nil
+}
+
+// maxLine bounds the bytes of a line, so that a file without lines does not take all memory.
+const maxLine = 256 << 20
+
+// lineReader fails in a line that is too long.
+type lineReader struct {
+	r    io.Reader
+	name string
+	n    int // bytes since the last end of a line
+}
+
+func (l *lineReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if at := bytes.LastIndexByte(p[:n], '\n'); at >= 0 {
+		l.n = n - at - 1
+	} else {
+		l.n += n
+	}
+	if l.n > maxLine {
+		return 0, fmt.Errorf("%s has a line of more than %d bytes; want a row in each line", l.name, maxLine)
+	}
+	return n, err
 }
 
 // Read returns the fields of the next line that is not empty, without spaces at both ends, until the next call; at the
