@@ -157,6 +157,9 @@ func TestEndlessFiles(t *testing.T) {
 		{1, []string{"eval", "--codes", "x.csv", "--factors", "x.csv"}, "x.csv: its text would take"},
 		{1, []string{"table", "lsbd-vae-table9", "--accept", "x.csv"}, "x.csv"},
 		{1, []string{"table", "lsbd-vae-table9", "--accept", "/dev/zero"}, "/dev/zero has more than 268435456 bytes"},
+		{1, []string{"data", "fetch", "mpi3d", "--from", fifo(t, "pipe"), "--data", "d"}, "/pipe is a pipe; want a file"},
+		{1, []string{"train", tinyFile(t), "dataset={grid: {path: " + fifo(t, "grid.npz") + "}}", "--run", "g"}, "/grid.npz is a pipe; want a file"},
+		{1, []string{"train", tinyFile(t), "dataset={turntable: {path: " + fifo(t, "mesh.obj") + "}}", "--run", "g"}, "/mesh.obj is a pipe; want a file"},
 		{1, []string{"data", "ask", "square", "--answers", "x.csv", "--out", "o"}, "x.csv has zero bytes"},
 	} {
 		o := within(t, test.args...)

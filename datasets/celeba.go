@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/archive"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // CelebA is CelebA (Liu et al. 2015), 202,599 aligned photographs of faces, 218 x 178 pixels, in the order of their numbers. Its factors are the 40
@@ -146,7 +146,7 @@ const (
 
 // celebLines calls line for each line of a table with its number, from 1, and its words.
 func celebLines(file string, line func(n int, words []string) error) error {
-	f, err := os.Open(file)
+	f, err := disk.Open(file)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/pages"
 )
@@ -105,7 +106,7 @@ func (s *gridSource) mapFile(d *stored, size int) (bool, error) {
 	if !ok || !s.rule.identity() {
 		return false, nil
 	}
-	f, err := os.Open(s.images.Label)
+	f, err := disk.Open(s.images.Label)
 	if err != nil {
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/archive"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // norbFile is an open file in the binary format of SmallNORB: a magic number, the number of dimensions, at least three dimensions, and the
@@ -38,7 +39,7 @@ const (
 
 // openNORB opens a file whose elements have a type, and checks its header against its length.
 func openNORB(path string, magic uint32) (*norbFile, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

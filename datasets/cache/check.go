@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Check reads the whole files of a set and compares them with their hashes. A set that was touched, and whose content is right, is no
@@ -55,7 +57,7 @@ func Check(ctx context.Context, k Key) error {
 
 // hashFile returns the SHA-256 of a file in hexadecimal digits.
 func hashFile(ctx context.Context, path, what string) (string, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return "", err
 	}

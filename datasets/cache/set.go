@@ -17,6 +17,7 @@ import (
 	"github.com/edsrzf/mmap-go"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -127,7 +128,7 @@ func readRecord(k Key) (*record, error) {
 
 // parseRecord reads the description of the set of a folder.
 func parseRecord(dir string) (*record, error) {
-	f, err := os.Open(filepath.Join(dir, recordFile))
+	f, err := disk.Open(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrBroken, recordFile)
@@ -206,7 +207,7 @@ func open(k Key) (*Set, error) {
 // mapFile maps a file of a set and returns its elements.
 func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte, error) {
 	path := filepath.Join(k.Dir(), want.Name)
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: the file is missing", path, ErrBroken)
 	}

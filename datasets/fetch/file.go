@@ -184,7 +184,7 @@ func newHashes() *hashes {
 
 // addFile adds the content of a file.
 func (h *hashes) addFile(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return err
 	}

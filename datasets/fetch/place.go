@@ -17,15 +17,12 @@ func Place(ctx context.Context, dir string, f File, path string, trust bool) err
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	from, err := os.Open(path)
+	from, err := disk.Open(path)
 	if err != nil {
 		return err
 	}
 	defer from.Close() // nothing was written
 	info, err := from.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
-	}
 	if err == nil {
 		err = disk.CheckFree(dir, info.Size())
 	}

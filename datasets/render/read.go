@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // MaxFile bounds the bytes of a mesh file.
@@ -22,7 +23,7 @@ func Formats() []string { return []string{".off", ".obj", ".stl", ".ply"} }
 
 // ReadFile reads a mesh from a file, see [Decode].
 func ReadFile(path string) (*Mesh, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

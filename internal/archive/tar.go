@@ -9,14 +9,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // WalkTar calls visit for each file of a tar archive, plain or compressed by gzip, in its order. visit may leave content
 // unread, and ends the walk without error by returning [fs.SkipAll]; without it the archive is read to its end, so that truncation and wrong
 // checksums are noticed.
 func WalkTar(path string, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return err
 	}

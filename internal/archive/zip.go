@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Zip is an open zip file. It may be read by several goroutines at once.
@@ -21,14 +23,11 @@ type Zip struct {
 
 // OpenZip opens a zip file and checks its directory. The caller closes it.
 func OpenZip(path string, limits Limits) (*Zip, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file; want a zip file", path)
-	}
 	var z *Zip
 	if err == nil {
 		z, err = NewZip(path, f, info.Size(), limits)

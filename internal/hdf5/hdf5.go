@@ -26,6 +26,8 @@ import (
 	"io"
 	"math/bits"
 	"os"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // undefined is the address of what does not exist.
@@ -44,15 +46,12 @@ type File struct {
 
 // Open opens a file and reads its superblock.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	h := &File{path: path, f: f}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a file")
-	}
 	if err == nil {
 		h.size = info.Size()
 		err = h.superblock()

@@ -11,12 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/klauspost/compress/zlib"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
@@ -85,14 +85,11 @@ type Variable struct {
 
 // Open opens a file and lists its variables.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a file", path)
-	}
 	var m *File
 	if err == nil {
 		m, err = New(f, info.Size(), path)
