@@ -25,6 +25,7 @@ type book struct {
 	machIDs  map[machine]int64
 	keys     map[string]*names // names of settings, by their text
 	read     map[*sweep.Setting]int64
+	sums     sums
 }
 
 // machine is where a run was made, and by which version.
@@ -35,7 +36,7 @@ type machine struct {
 
 func newBook() *book {
 	return &book{map[sweep.Setting]int64{}, map[int64]*kind{}, map[string]int64{}, map[int64]*names{}, map[string]int64{},
-		map[int64]*machine{}, map[machine]int64{}, map[string]*names{}, map[*sweep.Setting]int64{}}
+		map[int64]*machine{}, map[machine]int64{}, map[string]*names{}, map[*sweep.Setting]int64{}, sums{shared: map[any]uint32{}}}
 }
 
 // read calls scan for each row of a query.

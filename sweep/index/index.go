@@ -11,9 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/rundir"
@@ -24,7 +26,7 @@ import (
 const File = "runs.sqlite"
 
 // version is the version of the schema; a database of another version is built again.
-const version = 2
+const version = 3
 
 // application is SQLite's application_id of an index of runs. The first versions lack it.
 const application = 0x756e7276 // "unrv"
@@ -51,28 +53,30 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
 	path := filepath.Join(dir, File)
-	for _, try := range []func() (*Index, error){
-		func() (*Index, error) { return open(ctx, dir, path) },
-		func() (*Index, error) {
-			if err := discard(ctx, dir, path); err != nil {
-				return nil, err
-			}
-			return open(ctx, dir, path)
-		},
-		func() (*Index, error) { return open(ctx, dir, ":memory:") },
-	} {
-		var x *Index
-		if x, err = try(); err == nil {
-			return x, nil
-		}
-		if ctx.Err() != nil {
-			return nil, train.ErrStopped
-		}
-		if errors.Is(err, ErrForeign) {
-			return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+	x, err := open(ctx, dir, path)
+	if err != nil && ctx.Err() == nil && !unwritable(err) && !errors.Is(err, ErrForeign) {
+		if err = discard(ctx, dir, path); err == nil {
+			x, err = open(ctx, dir, path)
 		}
 	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrForeign) {
+		x, err = open(ctx, dir, ":memory:")
+	}
+	switch {
+	case err == nil:
+		return x, nil
+	case ctx.Err() != nil:
+		return nil, train.ErrStopped
+	case errors.Is(err, ErrForeign):
+		return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+	}
 	return nil, fmt.Errorf("index of %s: %w", dir, err)
+}
+
+// unwritable reports whether a database cannot be written, as on a full disk, and may be sound.
+func unwritable(err error) bool {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
 }
 
 // discard removes a database that cannot be used.

@@ -17,7 +17,7 @@ CREATE TABLE machines (id INTEGER PRIMARY KEY, version TEXT NOT NULL, os TEXT NO
 	cores INTEGER NOT NULL, threads INTEGER NOT NULL, go TEXT NOT NULL, UNIQUE (version, os, arch, kernels, cores, threads, go)) STRICT;
 CREATE TABLE entries (
 	dir TEXT PRIMARY KEY, folder INTEGER NOT NULL, kind INTEGER NOT NULL, named INTEGER NOT NULL, machine INTEGER NOT NULL,
-	facts TEXT NOT NULL, numbers TEXT NOT NULL
+	facts TEXT NOT NULL, numbers TEXT NOT NULL, sum INTEGER NOT NULL
 ) STRICT;
 CREATE VIEW runs AS SELECT dir, facts ->> 4 AS name, facts ->> 1 AS state, facts ->> 2 AS problem, facts ->> 3 AS hash, model, dataset,
 	CAST(facts ->> 5 AS INTEGER) AS seed, facts ->> 6 AS begun, facts ->> 7 AS ended, facts ->> 8 AS seconds, facts ->> 9 AS epochs, facts ->> 10 AS steps,

@@ -179,7 +179,7 @@ type writer struct {
 }
 
 func (b *book) writer(ctx context.Context, tx *sql.Tx) (*writer, error) {
-	put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)")
+	put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 	return &writer{b, tx, put}, err
 }
 
@@ -209,7 +209,10 @@ func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e swee
 	if err != nil {
 		return s, err
 	}
-	_, err = w.put.ExecContext(ctx, r.Dir, f.Changed, kindID, namesID, machineID, string(facts), "["+r.Results.values+"]")
+	numbers := "[" + r.Results.values + "]"
+	b := w.book
+	sum := b.sums.of([]byte(r.Dir), facts, []byte(numbers), f.Changed, b.kinds[kindID], b.names[namesID], b.machines[machineID])
+	_, err = w.put.ExecContext(ctx, r.Dir, f.Changed, kindID, namesID, machineID, string(facts), numbers, sum)
 	return stored{r, f.Changed}, err
 }
 
@@ -219,15 +222,18 @@ func (x *Index) load(ctx context.Context) error {
 	if err := x.book.load(ctx, x); err != nil {
 		return err
 	}
-	return x.read(ctx, "SELECT dir, folder, kind, named, machine, facts, numbers FROM entries", func(rows *sql.Rows) error {
+	return x.read(ctx, "SELECT dir, folder, kind, named, machine, facts, numbers, sum FROM entries", func(rows *sql.Rows) error {
 		var dir, facts, numbers sql.RawBytes
-		var folder, kindID, namesID, machineID int64
-		if err := rows.Scan(&dir, &folder, &kindID, &namesID, &machineID, &facts, &numbers); err != nil {
+		var folder, kindID, namesID, machineID, sum int64
+		if err := rows.Scan(&dir, &folder, &kindID, &namesID, &machineID, &facts, &numbers, &sum); err != nil {
 			return err
 		}
 		m, kind, names := x.book.machines[machineID], x.book.kinds[kindID], x.book.names[namesID]
 		if m == nil || kindID > 0 && kind == nil || namesID > 0 && names == nil {
 			return nil // it is read again
+		}
+		if sum != x.book.sums.of(dir, facts, numbers, folder, kind, names, m) {
+			return fmt.Errorf("the row of %s is not as it was written", dir)
 		}
 		text := string(slices.Concat(dir, facts, numbers)) // one piece of memory
 		r := &Run{Dir: text[:len(dir)], Version: m.version, Machine: m.Machine}

@@ -1,0 +1,59 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+)
+
+// A flipped bit in the database changes nothing that is shown.
+func TestFlippedBits(t *testing.T) {
+	dir := t.TempDir()
+	makeRuns(t, dir, "0", "1", "2")
+	path := filepath.Join(dir, File)
+	list := func() string {
+		x, err := Open(t.Context(), dir)
+		if errors.Is(err, ErrForeign) {
+			return ""
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		runs, err := x.Runs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	want := list()
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []int
+	for at, b := range sound {
+		if b != 0 {
+			places = append(places, at)
+		}
+	}
+	for _, at := range long.Sample(places, 80) {
+		flipped := append([]byte(nil), sound...)
+		flipped[at] ^= 1 << (at % 7)
+		if err := os.WriteFile(path, flipped, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		const header = 100 // a file that does not begin as ours is left alone
+		if got := list(); got != want && (got != "" || at >= header) {
+			t.Fatalf("byte %d:\n%s\nwant\n%s", at, got, want)
+		}
+	}
+}
