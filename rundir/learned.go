@@ -21,11 +21,9 @@ const (
 	TimingsFile     = "timings.json"
 )
 
-// WriteLearned stores what an earlier stage of training learned, in a folder of the stage's name.
+// WriteLearned stores what an earlier stage of training learned, in a folder of the stage's name. The hierarchy is last:
+// [ReadLearned] takes a stage without it for one that has not ended.
 func (r *Run) WriteLearned(stage string, l *models.Learned) error {
-	if err := r.Write(path.Join(stage, HierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
-		return err
-	}
 	for _, a := range groups(l) {
 		of := *a.of
 		if of == nil {
@@ -40,11 +38,13 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 			return err
 		}
 	}
-	k := len(l.Hierarchy.Categoricals())
-	if k == 0 {
-		return nil
+	if k := len(l.Hierarchy.Categoricals()); k > 0 {
+		err := r.Write(path.Join(stage, AssignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+		if err != nil {
+			return err
+		}
 	}
-	return r.Write(path.Join(stage, AssignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+	return r.Write(path.Join(stage, HierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
 }
 
 // groupFile is an array with a group for each image, and its file.
@@ -93,6 +93,9 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 		}
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {
+		if !run.Has(path.Join(stage, AssignmentsFile)) && !run.Has(CheckpointFile) {
+			return nil, nil // an older program, which wrote the hierarchy first, was killed
+		}
 		l.Labels, err = readLabels(filepath.Join(dir, stage, AssignmentsFile), k)
 	}
 	return l, err

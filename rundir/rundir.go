@@ -64,10 +64,41 @@ func (w *Watch) create(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkEmpty(dir), r.removeTemporaries()); err != nil {
+	err = checkEmpty(dir)
+	if err == nil {
+		err = errors.Join(r.removeBegun(), r.removeTemporaries())
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// beginName is the name of a file that is there while [Run.Begin] writes.
+const beginName = ".begin" + disk.TemporarySuffix
+
+// begun are the files that may be in a folder without a config while [Run.Begin] writes.
+func begun(name string) bool { return name == CheckpointFile || name == StateFile }
+
+// Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is killed meanwhile,
+// [Create] takes the folder for an empty one.
+func (r *Run) Begin(write func() error) error {
+	path := r.Path(beginName)
+	if err := disk.WriteFile(path, Bytes(nil), false); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// removeBegun removes what a process that was killed in [Run.Begin] has left. The folder has no config.
+func (r *Run) removeBegun() error {
+	if !r.Has(beginName) {
+		return nil
+	}
+	return errors.Join(r.Remove(CheckpointFile), r.Remove(StateFile))
 }
 
 // Open continues a run: it takes hold of a folder that holds one.
@@ -249,10 +280,13 @@ func checkEmpty(dir string) error {
 		return err
 	}
 	other := ""
+	_, err = os.Lstat(filepath.Join(dir, beginName))
+	unfinished := err == nil
 	for _, e := range entries {
 		switch {
 		case e.Name() == Config:
 			return fmt.Errorf("%s: %w; continue it, choose another folder, or remove it", dir, ErrExists)
+		case unfinished && begun(e.Name()):
 		case !lock.Is(e.Name(), lockName) && !isTemporary(e):
 			other = e.Name()
 		}

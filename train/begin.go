@@ -47,11 +47,13 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
-		return nil, err
-	}
-	if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
-		return nil, err
-	}
-	return e, store.Write(rundir.Config, rundir.Bytes(text)) // last: it makes the folder a run
+	return e, store.Begin(func() error {
+		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+			return err
+		}
+		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
+			return err
+		}
+		return store.Write(rundir.Config, rundir.Bytes(text)) // last: it makes the folder a run
+	})
 }
