@@ -34,26 +34,28 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			h.Set("Allow", "GET, HEAD")
 			refuse(w, http.StatusMethodNotAllowed, "this server only shows runs; want GET or HEAD")
 		case r.ContentLength != 0:
-			h.Set("Connection", "close")
 			refuse(w, http.StatusRequestEntityTooLarge, "this server only shows runs; want requests without content")
 		case !s.knows(r.Host):
 			refuse(w, http.StatusMisdirectedRequest, "this server does not answer to that name; want its address, or a name given to it by --host")
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			refuse(w, http.StatusForbidden, "another site asks; want pages of this server only")
 		case s.options.Token == "":
+			admit(r.Context())
 			next.ServeHTTP(w, r)
 		case r.URL.Query().Has("token"):
 			s.enter(w, r)
 		case !s.admitted(r):
 			refuse(w, http.StatusForbidden, "no token, or another one; want the whole address that unravel serve prints, or the header Authorization: Bearer TOKEN")
 		default:
+			admit(r.Context())
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// refuse answers with an error in plain text.
+// refuse answers with an error in plain text, and ends the connection, so that visitors without the token hold none.
 func refuse(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Connection", "close")
 	http.Error(w, text, code) // which keeps other headers
 }
 

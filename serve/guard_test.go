@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/rundir"
@@ -240,5 +242,50 @@ func TestBounds(t *testing.T) {
 	}
 	for _, c := range idle {
 		_ = c.Close()
+	}
+}
+
+// Visitors without the token hold no connection that another visitor needs.
+func TestStrangersMakeRoom(t *testing.T) {
+	const token = "right-horse"
+	s, err := New(t.Context(), folder(t, "one"), Options{Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := inner.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Serve(ctx, inner) }()
+	for i := range maxConnections + 8 {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i%2 == 0 {
+			fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") // refused
+		}
+	}
+	begin := time.Now()
+	if a, _ := ask(t, "GET", "http://"+at+"/api/runs", "Authorization", "Bearer "+token); a.StatusCode != http.StatusOK || time.Since(begin) > readPatience/2 {
+		t.Errorf("%d after %v", a.StatusCode, time.Since(begin))
+	}
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	_ = c.SetReadDeadline(time.Now().Add(readPatience / 2))
+	if text, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 403 ") {
+		t.Errorf("a refused connection stays: %q, %v", text, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

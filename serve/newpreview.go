@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/report/web"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
@@ -33,9 +35,12 @@ type picture struct {
 }
 
 // NewPreview opens the newest checkpoint of a run's folder and computes what is shown of it, as JSON: reconstructions, traversals and
-// the decoder to play with. It writes nothing into the folder.
+// the decoder to play with. It writes nothing, neither into the folder nor into the cache of data sets.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
+	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
+		return nil, fmt.Errorf("%w; a server converts no data set, but unravel eval --run %s does", err, dir)
+	}
 	e, warning, err := train.OpenExperiment(dir)
 	if err != nil {
 		return nil, err
