@@ -205,8 +205,10 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
-			err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
+		if entry.State != Failed || entry.Problem.Error() != err.Error() { // else the run has recorded it, with its history
+			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
+				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
+			}
 		}
 		e.Say("%s failed: %v", run.Name, err)
 		entry = Read(dir)

@@ -95,6 +95,10 @@ func TestHistory(t *testing.T) {
 			made(t, dir, false, "metrics.every=1")
 			made(t, dir, true, "metrics.every=1", "train.stop={metric: dlsbd, patience: 1}")
 		}, false},
+		{"a stop in an edited config", "set: {metrics.every: 1, train.stop: {metric: dlsbd, patience: 1}}", func(dir string) {
+			made(t, dir, false, "metrics.every=1")
+			edited(t, dir, rundir.Config, "stop: null", "stop: {metric: dlsbd, patience: 1}")
+		}, false},
 		{"a history that was cut", "", func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.RecordFile, `"to": 4`, `"to": 3`)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -38,6 +40,9 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	began, err := s.began(dir)
 	if err == nil {
 		err = began.sameTraining(c)
+	}
+	if err == nil && s.Step > 0 && otherWatches(began, c) {
+		why = otherWatched
 	}
 	if err == nil && s.Epoch > c.Train.Epochs {
 		err = config.Invalid("train.epochs", "%w", passed(c.Train.Epochs, s.Epoch))
@@ -97,12 +102,20 @@ func (s *session) otherTraining(began Config) string {
 	if other := s.loop.ByLength(began.Train.Epochs); other != "" {
 		return other
 	}
-	was, err := began.watches()
-	is, also := now.watches()
-	if err == nil && also == nil && is != "" && was != is {
-		return "train.stop, train.keep.best or the metrics that they watch were others"
+	if otherWatches(began, *now) {
+		return otherWatched
 	}
 	return ""
+}
+
+// otherWatched is why a run that watched something else is another one.
+const otherWatched = "train.stop, train.keep.best or the metrics that they watch were others"
+
+// otherWatches reports whether a training watches what an earlier config did not.
+func otherWatches(began, now Config) bool {
+	was, err := began.watches()
+	is, also := now.watches()
+	return err == nil && also == nil && is != "" && was != is
 }
 
 // watches returns what the config watches during training that decides when it stops and what it keeps; empty: nothing.
@@ -128,6 +141,21 @@ func (c *Config) watches() (string, error) {
 	}
 	text, err := config.Encode(watched)
 	return string(text), err
+}
+
+// attribute notes in a record by which configs and code the run was trained.
+func (s *session) attribute(r *rundir.Record) {
+	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
+	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
+	r.Generation = r.History.Generation()
+}
+
+// recordFailure notes that the run failed.
+func (s *session) recordFailure(failure error, begun time.Time) error {
+	r := rundir.NewRecord(begun)
+	s.attribute(r)
+	r.Error = failure.Error()
+	return r.Write(s.store)
 }
 
 // trainedBy returns the history of the run until now.

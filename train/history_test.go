@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 const historical = `
@@ -289,6 +290,16 @@ func TestHistoryOfVersions(t *testing.T) {
 	trainIn(t, dir, c, true) // it is measured again
 	if again, err := rundir.ReadRecord(dir); err != nil || again.Version != r.Version || again.Generation != 1 || len(again.History) != 2 {
 		t.Errorf("measured again: %+v, %v", again, err)
+	}
+	failed := filepath.Join(t.TempDir(), "failed")
+	stopAt(t, failed, c, 3)
+	rewriteState(t, failed, func(s *state) { s.History[0].Version = "v0.1.0" })
+	hook := engine.Hook{Name: "broken", OnStep: func(*engine.Loop, *engine.StepReport) error { return errors.New("why") }}
+	if _, err := Run(context.Background(), c, Options{Dir: failed, Resume: true, Hooks: []engine.Hook{hook}}); err == nil {
+		t.Error("it does not fail")
+	}
+	if r, err := rundir.ReadRecord(failed); err != nil || r.Error != "broken: why" || !strings.HasPrefix(r.Version, "v0.1.0, ") || len(r.History) != 2 {
+		t.Errorf("a failed run: %+v, %v", r, err)
 	}
 	old := filepath.Join(t.TempDir(), "old")
 	stopAt(t, old, c, 3)

@@ -117,7 +117,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = s.store.RecordFailure(err, begin) // what failed the run, such as a full disk, may prevent this too
+			_ = s.recordFailure(err, begin) // what failed the run, such as a full disk, may prevent this too
 		}
 		return nil, err
 	}

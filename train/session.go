@@ -330,11 +330,7 @@ func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
 	if !s.resumed {
 		r.CPU = (cputime.Process() - s.cpu).Seconds()
 	}
-	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
-	if r.History, r.Version = s.trainedBy(), all.Versions(); len(r.History) > 0 {
-		r.Generation = r.History.Generation()
-	}
-	r.Machine.Kernels = s.kernels
+	s.attribute(r)
 	r.Start, r.Data = s.experiment.Start, s.files
 	finishing := r.Seconds
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
