@@ -139,7 +139,7 @@ func HashParameters(dir string) (string, error) {
 // modelTensors begins the names of a model's parameters in a checkpoint.
 const modelTensors = "model/"
 
-// errOtherModel is the error about a checkpoint whose tensors are not those of the config's model.
+// errOtherModel is the error about a checkpoint that has another model or config than its folder.
 var errOtherModel = errors.New("the checkpoint does not fit the config")
 
 // errNoCheckpoint is the error about a folder without a checkpoint.

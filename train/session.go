@@ -238,6 +238,9 @@ func (s *session) restore() error {
 		return err
 	}
 	if err := began.sameTraining(s.experiment.Config); err != nil {
+		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // its folder says the same
+			return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
+		}
 		return config.AsError(err)
 	}
 	s.resumed = true
