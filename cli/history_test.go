@@ -31,7 +31,13 @@ func TestResumeShorter(t *testing.T) {
 	config := string(readFile(t, "out/long/config.yaml"))
 	writeFile(t, "out/long/config.yaml", []byte(strings.Replace(config, "lr: 0.001", "lr: 0.3", 1)))
 	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or another folder")
+	if o := call(t, "eval", "--run", "out/long"); !strings.Contains(o.log, "warning: out/long: the checkpoint does not fit the config: ") || !strings.Contains(o.log, "lr: the run began with 0.001, now 0.3") {
+		t.Error(o)
+	}
 	writeFile(t, "out/long/config.yaml", []byte(config))
+	if o := succeed(t, "eval", "--run", "out/long"); strings.Contains(o.log, "warning") {
+		t.Error(o)
+	}
 	if now := string(readFile(t, "out/long/run.json")); now != before {
 		t.Errorf("the record has changed: %s", now)
 	}

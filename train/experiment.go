@@ -176,7 +176,25 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if err != nil {
 		return nil, "", err
 	}
-	return e, strings.TrimSpace(f.warning + "\n" + changed), nil
+	var warnings []string
+	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed} {
+		if w != "" {
+			warnings = append(warnings, w)
+		}
+	}
+	return e, strings.Join(warnings, "\n"), nil
+}
+
+// misfit warns of a checkpoint that was trained with another config than its folder's; empty: it was not.
+func (s *state) misfit(dir string, c Config) string {
+	began, err := s.began(dir)
+	if err == nil {
+		err = began.sameTraining(c)
+	}
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("warning: %s: %v: %v", dir, errOtherModel, err)
 }
 
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error
