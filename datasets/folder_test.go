@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/image/bmp"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
@@ -294,6 +297,48 @@ func TestFolderSkipsBroken(t *testing.T) {
 	f.Labels, f.Unlabelled = "labels.csv", "skip" // in the folder
 	if d, err = f.Build(0); err != nil || !slices.Equal(byPixel(d), []int{3, 2}) || !slices.Equal(Levels(d), []int{1, 0}) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Two folders with files of the same names, sizes and times have their own pixels; a copy of a folder shares its cached set.
+func TestFolderSameNames(t *testing.T) {
+	f := newFolder(t, "")
+	f.Size = nil
+	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	folder := func(levels ...uint8) string {
+		dir := t.TempDir()
+		for i, level := range levels {
+			m := image.NewRGBA(image.Rect(0, 0, 4, 4))
+			for p := range m.Pix {
+				m.Pix[p] = level | uint8(p%4/3*255)
+			}
+			var b bytes.Buffer
+			if err := bmp.Encode(&b, m); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%d.bmp", i)
+			placed(t, dir, name, b.String())
+			if err := os.Chtimes(filepath.Join(dir, name), fixed, fixed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	for _, levels := range [][]uint8{{40, 50, 60}, {200, 210, 220}, {40, 50, 60}} {
+		f.Path = folder(levels...)
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels := make([]float32, 4*4*3)
+		for i, want := range levels {
+			if d.Image(i, pixels); pixels[0] != float32(want)/255 {
+				t.Errorf("%v: picture %d has the pixel %v", levels, i, pixels[0]*255)
+			}
+		}
+	}
+	if sets, err := cache.List(); err != nil || len(sets) != 2 {
+		t.Errorf("%d sets, %v; want 2", len(sets), err)
 	}
 }
 

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +37,11 @@ func (f *Folder) cached(ctx context.Context, list *pictureList) (*cache.Set, err
 	if err != nil {
 		return nil, err
 	}
-	key := cache.Key{Name: "folder", Options: f.settings() + " files=" + list.hash(), Version: folderVersion}
+	files, err := list.hash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := cache.Key{Name: "folder", Options: f.settings() + " files=" + files, Version: folderVersion}
 	made := false
 	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
 		made = true
@@ -59,12 +64,7 @@ func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key
 		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, f.settings()+" files=") {
 			continue
 		}
-		old, err := cache.Open(ctx, s.Key)
-		if err != nil {
-			continue
-		}
-		same := len(old.Sources) == 1 && old.Sources[0].Name == whole
-		if old.Close() == nil && same {
+		if len(s.Sources) == 1 && s.Sources[0].Name == whole {
 			_ = cache.Remove(ctx, s.Key)
 		}
 	}
@@ -91,7 +91,11 @@ func (f *Folder) convert(ctx context.Context, list *pictureList, w *cache.Writer
 		d := f.decoder(root, h, width, memoryLeft)
 		pixels := make([]uint8, h*width*f.Channels)
 		return func(i int) error {
-			if err := d.decode(pixels, list.files[i].name); err != nil {
+			err := d.decode(pixels, &list.files[i])
+			if errors.Is(err, errChanging) {
+				return err
+			}
+			if err != nil {
 				clear(pixels)
 				levels[i] = unreadable
 			}
@@ -161,8 +165,11 @@ func (f *Folder) decoder(root *os.Root, h, w int, b *budget) *pictureDecoder {
 }
 
 // decode writes the pixels of a file.
-func (d *pictureDecoder) decode(dst []uint8, name string) (err error) {
-	if d.buf, err = readPicture(d.root, name, d.buf); err != nil {
+func (d *pictureDecoder) decode(dst []uint8, file *pictureFile) (err error) {
+	if d.buf, err = readPicture(d.root, file.name, d.buf); err != nil {
+		return err
+	}
+	if err := file.check(d.buf); err != nil {
 		return err
 	}
 	info, err := picture.Read(d.buf)
@@ -210,7 +217,7 @@ func (f *Folder) checkBroken(list *pictureList, set *cache.Set) ([]int, error) {
 	d := f.decoder(root, set.H, set.W, newBudget(decodeMemory))
 	pixels := make([]uint8, set.H*set.W*set.C)
 	for _, i := range broken[:min(few, len(broken))] {
-		if err := d.decode(pixels, list.files[i].name); err != nil {
+		if err := d.decode(pixels, &list.files[i]); err != nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", filepath.Join(list.path, filepath.FromSlash(list.files[i].name)), err))
 		}
 	}

@@ -1,8 +1,10 @@
 package datasets
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,13 +12,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/content"
 )
 
 // pictureFile is a file below a folder.
 type pictureFile struct {
 	name string // relative, with slashes
-	size int64
-	time int64 // of its last change, in nanoseconds
+	info fs.FileInfo
+	sum  content.Sum // of its content; zero if it cannot be read
 }
 
 // pictureList is the pictures below a folder.
@@ -80,7 +87,7 @@ func listFiles(path, what string, endings []string, wanted func(name string) boo
 		if err != nil {
 			return err
 		}
-		l.files = append(l.files, pictureFile{name, info.Size(), info.ModTime().UnixNano()})
+		l.files = append(l.files, pictureFile{name: name, info: info})
 		return nil
 	})
 	if err != nil {
@@ -96,14 +103,65 @@ func listFiles(path, what string, endings []string, wanted func(name string) boo
 	return l, nil
 }
 
-// hash returns the hash of names, sizes and times of the files.
-func (l *pictureList) hash() string {
+// hash returns the hash of names and contents of the files. It reads those that have changed since the data folder remembers their hashes.
+func (l *pictureList) hash(ctx context.Context) (string, error) {
+	root, err := os.OpenRoot(l.path)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	memory, err := cache.Hashes(l.path)
+	if err != nil {
+		return "", err
+	}
+	var done atomic.Int64
+	var reporting sync.Mutex
+	err = forEach(ctx, len(l.files), func() func(int) error {
+		return func(i int) error {
+			file := &l.files[i]
+			known := false
+			if file.sum, known = memory.Known(file.info); known {
+				return nil
+			}
+			f, err := root.Open(filepath.FromSlash(file.name))
+			if err != nil {
+				return nil // whoever decodes the file reports it
+			}
+			defer f.Close() // nothing was written
+			file.sum, err = memory.Hash(ctx, f, nil)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				file.sum = content.Sum{}
+			}
+			if n := done.Add(1); reporting.TryLock() { // no other goroutine reports
+				defer reporting.Unlock()
+				cache.Report(ctx, "hashing files of "+l.path, n, int64(len(l.files)))
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	_ = memory.Save() // a data folder that is only read remembers nothing
 	sum := sha256.New()
 	for _, f := range l.files {
-		fmt.Fprintf(sum, "%q %d %d\n", f.name, f.size, f.time)
+		fmt.Fprintf(sum, "%q %v\n", f.name, f.sum)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
+
+// check returns an error if what was read is not what was hashed.
+func (f *pictureFile) check(text []byte) error {
+	if sha256.Sum256(text) != f.sum {
+		return fmt.Errorf("%s: %w; start again", f.name, errChanging)
+	}
+	return nil
+}
+
+var errChanging = errors.New("the file changes while it is read")
 
 // maxPictureFile bounds the file of a picture, in bytes.
 const maxPictureFile = 1 << 30

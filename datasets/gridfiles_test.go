@@ -1,12 +1,16 @@
 package datasets
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/arrays"
@@ -103,6 +107,47 @@ func TestGridFiles(t *testing.T) {
 	sets, err := filepath.Glob(filepath.Join(cache.Root(), "sets", "grid-*", "images.npy"))
 	if err != nil || len(sets) != len(gridFiles())-1 { // alone.npy is mapped itself
 		t.Errorf("the cache has %v, %v", sets, err)
+	}
+}
+
+// A file of arrays that is replaced by one of the same size and time has its own pixels, and a copy shares its cached set.
+func TestGridReplaced(t *testing.T) {
+	t.Setenv(cache.RootVariable, t.TempDir())
+	set := GridFolder{Path: filepath.Join(t.TempDir(), "images.npz"), Arrays: GridArrays{Factors: noFactors}}
+	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, level := range []uint8{40, 200, 40} {
+		writeNPZ(t, set.Path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{level}, 18))
+		if err := os.Chtimes(set.Path, fixed, fixed); err != nil {
+			t.Fatal(err)
+		}
+		d, err := set.read(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels := make([]float32, 9)
+		if d.Image(0, pixels); !d.mapped || pixels[0] != float32(level)/255 {
+			t.Errorf("pixel %v; want %d", pixels[0]*255, level)
+		}
+	}
+	if sets, err := cache.List(); err != nil || len(sets) != 2 {
+		t.Errorf("%d sets, %v; want 2", len(sets), err)
+	}
+}
+
+// writeNPZ writes a file of one array, uncompressed.
+func writeNPZ[T npy.Element](t *testing.T, path, name string, shape []int, data []T) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name})
+	if err == nil {
+		err = npy.Write(w, shape, data)
+	}
+	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,10 +1,10 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/edsrzf/mmap-go"
 
@@ -134,15 +134,13 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = s.images.Label
 	}
-	info, err := os.Stat(path)
+	sum, err := cache.HashFile(ctx, path)
 	if err != nil {
 		return err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return err
-	}
-	options := fmt.Sprintf("file=%q bytes=%d modified=%d array=%q axes=%v scale=%v", path, info.Size(), info.ModTime().UnixNano(), s.names.Images, s.axes, s.rule.white)
+	options := fmt.Sprintf("content=%s array=%q axes=%v scale=%v", sum, s.names.Images, s.axes, s.rule.white)
 	set, err := cache.Ensure(ctx, cache.Key{Name: "grid", Options: options, Version: 1}, func(ctx context.Context, w *cache.Writer) error {
+		w.SetSources([]cache.Source{{Name: path, SHA256: sum}})
 		if err := w.Begin(d.n, d.shape[0], d.shape[1], d.shape[2], nil); err != nil {
 			return err
 		}
@@ -163,6 +161,9 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 		})
 		if err != nil {
 			return err
+		}
+		if now, err := cache.HashFile(ctx, path); err != nil || now != sum {
+			return cmp.Or(err, fmt.Errorf("%s: %w; start again", path, errChanging))
 		}
 		return s.rule.check()
 	})

@@ -176,12 +176,19 @@ func (t *Turntable) fromFolder(ctx context.Context) (Dataset, error) {
 	if t.Objects > 0 {
 		list.files = list.files[:t.Objects]
 	}
-	key := cache.Key{Name: "turntable", Options: fmt.Sprintf("%s up=%s crease=%v files=%s", t.turning().text(), t.Up, t.Crease, list.hash()), Version: turningVersion}
+	files, err := list.hash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := cache.Key{Name: "turntable", Options: fmt.Sprintf("%s up=%s crease=%v files=%s", t.turning().text(), t.Up, t.Crease, files), Version: turningVersion}
 	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
 		w.SetSources([]cache.Source{{Name: t.Path}})
 		return t.turning().convert(ctx, w, len(list.files), func(i int) ([]render.Part, error) {
 			name := filepath.Join(t.Path, filepath.FromSlash(list.files[i].name))
 			data, err := readMeshFile(name)
+			if err == nil {
+				err = list.files[i].check(data)
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -11,8 +11,10 @@ import (
 // Listed is a set in the list of [List].
 type Listed struct {
 	Key
-	Bytes int64 // on disk
-	Err   error // what is wrong with it; nil: nothing that its sizes and times show
+	Bytes   int64    // on disk
+	Hash    string   // of its content, as it was stored
+	Sources []Source // what it was made from
+	Err     error    // what is wrong with it; nil: nothing that its sizes and times show
 }
 
 // List lists the sets of the cache, by the names of their folders.
@@ -44,7 +46,7 @@ func inspect(dir string) Listed {
 		name, _, _ := strings.Cut(filepath.Base(dir), "-")
 		return Listed{Key: Key{Name: name}, Err: err}
 	}
-	l := Listed{Key: Key{r.Name, r.Options, r.Version}}
+	l := Listed{Key: Key{r.Name, r.Options, r.Version}, Hash: r.Hash, Sources: r.Sources}
 	if l.Dir() != dir {
 		l.Err = errors.New("its folder has the name of another set")
 		return l

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/internal/content"
+)
+
+// Hashes opens the memory of the hashes of a file, or of the files below a folder.
+func Hashes(path string) (*content.Memory, error) {
+	name, err := memoryOf(path)
+	if err != nil {
+		return nil, err
+	}
+	return content.Open(name), nil
+}
+
+// HashFile returns the SHA-256 of a file in hexadecimal digits. The data folder remembers it until the file changes.
+func HashFile(ctx context.Context, path string) (string, error) {
+	memory, err := memoryOf(path)
+	if err != nil {
+		return "", err
+	}
+	sum, err := content.HashFile(ctx, path, memory, func(done, total int64) { Report(ctx, "hashing "+path, done, total) })
+	if err != nil {
+		return "", err
+	}
+	return sum.String(), nil
+}
+
+// memoryOf returns the file that remembers the hashes of a path; empty: there is no data folder.
+func memoryOf(path string) (string, error) {
+	if Root() == "" {
+		return "", nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(whole))
+	return filepath.Join(Root(), "hashes", hex.EncodeToString(sum[:16])), nil
+}

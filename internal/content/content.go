@@ -1,0 +1,170 @@
+// Package content hashes files, and remembers the hashes, so that a large folder is read once and not on every start.
+//
+// A remembered hash belongs to a device, inode, size, and times of the last change of content and inode. Programs can set
+// the first time, and an archive does, but not the second one.
+package content
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+)
+
+// Sum is the SHA-256 hash of a file.
+type Sum [sha256.Size]byte
+
+// String returns the hash in hexadecimal digits.
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// identity tells the states of all files of a machine apart.
+type identity struct {
+	Device, Inode           uint64
+	Size, Modified, Changed int64 // times in nanoseconds
+}
+
+// entry is a remembered hash.
+type entry struct {
+	Of  identity
+	Sum Sum
+}
+
+// Memory remembers the hashes of files. Several goroutines may use it.
+type Memory struct {
+	path  string
+	known map[identity]Sum
+
+	lock sync.Mutex
+	used []entry // of this process
+	new  bool    // some of them are not known yet
+}
+
+// heading begins a file of hashes; the hash of everything before it ends the file.
+const heading = "unravel hashes 1\n"
+
+// Open reads the hashes that a file remembers. A file that is missing or damaged remembers none. Without a path nothing is remembered.
+func Open(path string) *Memory {
+	m := &Memory{path: path, known: map[identity]Sum{}}
+	text, err := os.ReadFile(path)
+	at := len(text) - sha256.Size
+	if err != nil || at < len(heading) || sha256.Sum256(text[:at]) != Sum(text[at:]) {
+		return m
+	}
+	list := make([]entry, (at-len(heading))/binary.Size(entry{}))
+	if binary.Read(bytes.NewReader(text[len(heading):at]), binary.LittleEndian, list) == nil {
+		for _, e := range list {
+			m.known[e.Of] = e.Sum
+		}
+	}
+	return m
+}
+
+// Known returns the remembered hash of a file.
+func (m *Memory) Known(info fs.FileInfo) (Sum, bool) {
+	of, ok := identify(info)
+	if !ok {
+		return Sum{}, false
+	}
+	sum, ok := m.known[of]
+	if ok {
+		m.remember(entry{of, sum}, false)
+	}
+	return sum, ok
+}
+
+// settled is the age from which a change of a file is sure to change its times: file systems round times, to 2 s at most.
+const settled = 2 * time.Second
+
+// Hash reads a file, and remembers its hash. It does not remember a file that changes now.
+func (m *Memory) Hash(ctx context.Context, f *os.File, report func(done, total int64)) (Sum, error) {
+	before, err := f.Stat()
+	if err != nil {
+		return Sum{}, err
+	}
+	begun := time.Now()
+	hash, buf := sha256.New(), make([]byte, min(before.Size()+1, 1<<20))
+	for done := int64(0); ; {
+		n, err := f.Read(buf)
+		hash.Write(buf[:n])
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return Sum{}, err
+		}
+		if done += int64(n); report != nil {
+			report(done, before.Size())
+		}
+	}
+	sum := Sum(hash.Sum(nil))
+	after, err := f.Stat()
+	if err != nil {
+		return Sum{}, err
+	}
+	of, ok := identify(before)
+	if now, _ := identify(after); ok && of == now && begun.Sub(time.Unix(0, of.Changed)) > settled {
+		m.remember(entry{of, sum}, true)
+	}
+	return sum, nil
+}
+
+func (m *Memory) remember(e entry, isNew bool) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.used, m.new = append(m.used, e), m.new || isNew
+}
+
+// Save stores the hashes of the files that were asked for, and forgets others. It writes nothing if all of them were known.
+func (m *Memory) Save() error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if !m.new || m.path == "" {
+		return nil
+	}
+	text, err := binary.Append([]byte(heading), binary.LittleEndian, m.used)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	if err := disk.MakeDir(filepath.Dir(m.path)); err != nil {
+		return err
+	}
+	return disk.WriteFile(m.path, func(w io.Writer) error {
+		_, err := w.Write(append(text, sum[:]...))
+		return err
+	}, false)
+}
+
+// HashFile returns the hash of one file, which the memory of a path remembers.
+func HashFile(ctx context.Context, file, memory string, report func(done, total int64)) (Sum, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Sum{}, err
+	}
+	defer f.Close() // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return Sum{}, err
+	}
+	m := Open(memory)
+	if sum, ok := m.Known(info); ok {
+		return sum, nil
+	}
+	sum, err := m.Hash(ctx, f, report)
+	if err == nil {
+		_ = m.Save() // a folder that is only read remembers nothing
+	}
+	return sum, err
+}

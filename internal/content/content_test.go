@@ -1,0 +1,84 @@
+package content
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// file writes a file with a fixed time.
+func file(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(path, fixed, fixed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hash(t *testing.T, path, memory string) Sum {
+	t.Helper()
+	sum, err := HashFile(t.Context(), path, memory, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// A file that changes in place without a change of size and time has another hash, at once and when the old one is remembered.
+func TestChangedInPlace(t *testing.T) {
+	dir := t.TempDir()
+	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "hashes", "memory")
+	for _, pause := range []time.Duration{0, settled + 100*time.Millisecond} {
+		for _, text := range []string{"one", "two"} {
+			file(t, path, text)
+			time.Sleep(pause)
+			if got := hash(t, path, memory); got != sha256.Sum256([]byte(text)) {
+				t.Errorf("%s after %v: %v", text, pause, got)
+			}
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, supported := identify(info)
+	if _, known := Open(memory).Known(info); known != supported {
+		t.Errorf("remembered: %v; want %v", known, supported)
+	}
+}
+
+// A memory with a wrong bit remembers nothing.
+func TestDamagedMemory(t *testing.T) {
+	dir := t.TempDir()
+	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "memory")
+	file(t, path, "one")
+	time.Sleep(settled + 100*time.Millisecond)
+	hash(t, path, memory)
+	text, err := os.ReadFile(memory)
+	if err != nil {
+		t.Skip("no identities of files here")
+	}
+	for _, at := range []int{0, len(heading), len(text) / 2, len(text) - 1} {
+		text[at] ^= 1
+		if err := os.WriteFile(memory, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		text[at] ^= 1
+		if m := Open(memory); len(m.known) != 0 {
+			t.Errorf("bit of byte %d: %v", at, m.known)
+		}
+	}
+	for _, n := range []int{0, len(heading), len(text) - 1} {
+		if err := os.WriteFile(memory, text[:n], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if m := Open(memory); len(m.known) != 0 {
+			t.Errorf("first %d bytes: %v", n, m.known)
+		}
+	}
+}

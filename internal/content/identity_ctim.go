@@ -1,0 +1,8 @@
+//go:build dragonfly || linux || openbsd
+
+package content
+
+import "syscall"
+
+// changed returns the time of the last change of an inode.
+func changed(s *syscall.Stat_t) syscall.Timespec { return s.Ctim }
