@@ -2,10 +2,12 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -16,6 +18,15 @@ func PrepareData(ctx context.Context, d datasets.Choice, w io.Writer) error {
 	defer a.End()
 	var lock sync.Mutex
 	under := ""
+	if w != nil {
+		ctx = progress.WithSay(ctx, func(line string) {
+			lock.Lock()
+			defer lock.Unlock()
+			a.End()
+			under = ""
+			fmt.Fprintln(w, line)
+		})
+	}
 	return d.Prepare(ctx, func(what string, done, total int64) {
 		lock.Lock()
 		defer lock.Unlock()

@@ -99,13 +99,20 @@ func Report(ctx context.Context, what string, done, total int64) {
 	progress.Report(ctx, what, done, total)
 }
 
-// Open opens a set of the cache. It costs no more for a large set than for a small one: it checks sizes and times of the files,
-// not their content, see [Check]. The error is [ErrAbsent], [ErrBroken] or [ErrTouched].
+// Open opens a set of the cache, and compares its files with their hashes. It reads files of up to 256 MiB each time, and larger
+// ones if their states are others than the last time. [Check] always reads all. The error is [ErrAbsent], [ErrBroken] or [ErrTouched].
 func Open(ctx context.Context, k Key) (*Set, error) {
 	if err := errors.Join(k.check(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	return open(k)
+	s, err := open(k)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.verify(ctx, k, readWhole); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 type openOnlyKey struct{}
@@ -168,6 +175,9 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 	}
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
 		return s, err
+	}
+	if errors.Is(err, ErrBroken) {
+		progress.Say(ctx, fmt.Sprintf("making a cached data set again: %v", err))
 	}
 	if err2 := build(ctx, k, convert); errors.Is(err, ErrBroken) && err2 != nil {
 		return nil, fmt.Errorf("%w; making it again: %w", err, err2)

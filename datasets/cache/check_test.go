@@ -3,12 +3,14 @@ package cache
 import (
 	"context"
 	"errors"
-	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/progress"
 )
 
 // made makes a set and closes it.
@@ -22,7 +24,7 @@ func made(t *testing.T, k Key) (hash string) {
 	return s.Hash
 }
 
-// What is wrong with a set is noticed when it is opened, without reading it; then it is made again.
+// What is wrong with a set is noticed when it is opened; then it is made again.
 func TestBroken(t *testing.T) {
 	long.NotShort(t)
 	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {
@@ -98,6 +100,54 @@ func swap(old, with string) func([]byte) []byte {
 func remove(t *testing.T, k Key, name string) {
 	if err := os.Remove(filepath.Join(k.Dir(), name)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A set with a wrong bit, of the same size and time, is made again, with a remark. Large files are known by the times of their inodes.
+func TestWrongBit(t *testing.T) {
+	for _, name := range []string{ImagesFile, FactorsFile} {
+		k := testKey(t)
+		hash := made(t, k)
+		path := filepath.Join(k.Dir(), name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.verify(t.Context(), k, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		closeSet(t, s)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)-1] ^= 1
+		if err := errors.Join(os.WriteFile(path, b, 0o666), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), k); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s, err = open(k); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.verify(t.Context(), k, 0); !errors.Is(err, ErrBroken) {
+			t.Errorf("%s, as a large file: %v", name, err)
+		}
+		closeSet(t, s)
+		said := ""
+		if s, err = Ensure(progress.WithSay(t.Context(), func(line string) { said += line }), k, convert); err != nil {
+			t.Fatal(err)
+		}
+		checkTest(t, s)
+		closeSet(t, s)
+		if s.Hash != hash || !strings.Contains(said, "making a cached data set again: "+path) {
+			t.Errorf("%s: hash %s; said %q", name, s.Hash, said)
+		}
 	}
 }
 

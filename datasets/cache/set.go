@@ -2,7 +2,11 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +46,8 @@ type Set struct {
 	Hash    string   // SHA-256 of images, levels and factors, in hexadecimal digits
 	Sources []Source // what it was made from
 
-	maps []mmap.MMap
+	maps  []mmap.MMap
+	files []fileRecord // of maps
 }
 
 // Source is a file that a set was made from.
@@ -164,7 +169,13 @@ func (r *record) check(k Key) error {
 	if len(r.Missing) > 0 && len(r.Missing) != len(r.Factors) {
 		return fmt.Errorf("%s counts the missing levels of %d factors; want %d", recordFile, len(r.Missing), len(r.Factors))
 	}
-	return checkSet(r.Count, r.Height, r.Width, r.Channels, r.factors())
+	if err := checkSet(r.Count, r.Height, r.Width, r.Channels, r.factors()); err != nil {
+		return err
+	}
+	if sum, err := r.hash(); err != nil || sum != r.Hash {
+		return cmp.Or(err, fmt.Errorf("its content has the hash %s; want %s", sum, r.Hash))
+	}
+	return nil
 }
 
 func (r *record) factors() []factor.Factor {
@@ -191,7 +202,7 @@ func open(k Key) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources}
+	s := &Set{Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources, files: r.Files}
 	images, err := s.mapFile(k, r.Files[0], "uint8", []int{r.Count, r.Height, r.Width, r.Channels})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -202,6 +213,30 @@ func open(k Key) (*Set, error) {
 	}
 	s.Images, s.Levels = images, int32s(levels)
 	return s, nil
+}
+
+// readWhole is the size of a file, in bytes, up to which each opening reads it. The hash of a larger file is remembered, see [HashFile].
+const readWhole = 256 << 20
+
+// verify compares the content of an open set with its hashes. It reads files of up to so many bytes even if their hash is remembered.
+func (s *Set) verify(ctx context.Context, k Key, whole int) error {
+	for i, want := range s.files {
+		path := filepath.Join(k.Dir(), want.Name)
+		got := ""
+		if m := s.maps[i]; len(m) <= whole {
+			sum := sha256.Sum256(m)
+			got = hex.EncodeToString(sum[:])
+		} else {
+			var err error
+			if got, err = HashFile(ctx, path); err != nil {
+				return err
+			}
+		}
+		if got != want.SHA256 {
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, ErrBroken, got, want.SHA256)
+		}
+	}
+	return nil
 }
 
 // mapFile maps a file of a set and returns its elements.
