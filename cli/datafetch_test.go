@@ -3,6 +3,7 @@ package cli
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -245,8 +246,56 @@ func TestLabelsRecord(t *testing.T) {
 	data := filepath.Join("run", "data.json")
 	text := regexp.MustCompile(`,\s*"labels": "[^"]*"`).ReplaceAll(readFile(t, data), nil)
 	writeFile(t, data, text)
-	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") || strings.Contains(string(text), "labels") {
+	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") || strings.Contains(string(text), `"labels":`) {
 		t.Error(o)
+	}
+}
+
+// A file of the user's that changes after a run began is named by what opens the run: arrays, labels, pairs and answers.
+func TestInputsRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, key string
+		write     func(number int)
+		settings  string
+	}{
+		"arrays": {"data.npy", "dataset.grid.path", func(n int) {
+			clitest.WriteNPY(t, "data.npy", []int{32, 8, 8}, bytes.Repeat([]byte{uint8(n)}, 32*8*8))
+		}, "dataset: {grid: {path: data.npy}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
+		"folder of arrays": {filepath.Join("data", "factors.npy"), "dataset.grid.path/factors", func(n int) {
+			_ = os.Mkdir("data", 0o777)
+			clitest.WriteNPY(t, filepath.Join("data", "images.npy"), []int{32, 8, 8}, make([]uint8, 32*8*8))
+			clitest.WriteNPY(t, filepath.Join("data", "factors.npy"), []int{32, 1}, bytes.Repeat([]byte{0, uint8(n)}, 16))
+		}, "dataset: {grid: {path: data}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
+		"labels": {"labels.csv", "supervision.labels.file", func(n int) {
+			writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat(fmt.Sprintf("%d\n0\n", n), 32)))
+		}, "dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: mlp}}\nsupervision: {labels: {file: labels.csv}}"},
+		"pairs": {"pairs.csv", "supervision.1.changes.file", func(n int) {
+			writeFile(t, "pairs.csv", fmt.Appendf(nil, "0,1\n1,%d\n", n))
+		}, "dataset: {square: {size: 8, side: 2}}\nmodel: {ada-gvae: {latent: 2, encoder: mlp}}\nsupervision: [{labels: {}}, {changes: {file: pairs.csv}}]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(asProgram, "1") // for the processes of the sweep
+			t.Setenv(cache.RootVariable, t.TempDir())
+			t.Chdir(t.TempDir())
+			c.write(2)
+			writeFile(t, "run.yaml", []byte(c.settings+"\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))
+			writeFile(t, "sweep.yaml", []byte("name: runs\nbase: run.yaml\n"))
+			succeed(t, "train", "run.yaml", "--run", "run")
+			sweep := []string{"sweep", "sweep.yaml", "--out", "runs"}
+			succeed(t, sweep...)
+			commands := [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"encode", "--run", "run"}, sweep}
+			for _, args := range commands {
+				if o := call(t, args...); strings.Contains(o.log, "changed") {
+					t.Errorf("%v, before: %v", args, o)
+				}
+			}
+			c.write(3)
+			for _, args := range append(commands, []string{"train", "--run", "run", "--resume", "train.epochs=2"}) {
+				if o := call(t, args...); !strings.Contains(o.log, "warning: ") || !strings.Contains(o.log, c.key+": "+c.file+" has changed since the run began") {
+					t.Errorf("%v: %v", args, o)
+				}
+			}
+		})
 	}
 }
 

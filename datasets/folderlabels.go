@@ -43,14 +43,10 @@ func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
 	case labelsOfFolders:
 		return f.folderLabels(list)
 	}
-	name := f.Labels
+	name := f.labelsPath()
 	text, err := table.ReadTextFile(name, true)
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
-		name = filepath.Join(list.path, f.Labels)
-		if _, missing := os.Stat(name); missing != nil {
-			return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, name)
-		}
-		text, err = table.ReadTextFile(name, true)
+		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, filepath.Join(f.Path, f.Labels))
 	}
 	if err != nil {
 		return nil, err
@@ -69,6 +65,17 @@ func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
 		return nil, err
 	}
 	return t, f.match(t, text, file, list)
+}
+
+// labelsPath returns the table of labels: as it is named, else in the folder of the pictures.
+func (f *Folder) labelsPath() string {
+	inside := filepath.Join(f.Path, f.Labels)
+	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {
+		if _, err := os.Stat(inside); err == nil {
+			return inside
+		}
+	}
+	return f.Labels
 }
 
 // fileColumns are the usual names of the column that names the pictures.

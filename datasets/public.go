@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -172,9 +173,11 @@ func ofFile(name string, err error) error {
 type Files struct {
 	Name    string         `json:"name"`
 	Options string         `json:"options,omitempty"` // those that shape what is cached
-	Hash    string         `json:"hash"`              // SHA-256 of images, levels and factors
+	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: the set is not cached
 	Sources []cache.Source `json:"sources,omitempty"`
 	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors where these are not cached; empty: not known
+
+	Inputs []Input `json:"inputs,omitempty"` // files of the user's that the run has read, and not only the data set
 }
 
 // FilesOf returns the files of a data set that is in the cache; nil for others.
@@ -187,8 +190,22 @@ func FilesOf(d Dataset) *Files {
 
 // Changed says what differs from the files that a run began with; empty: nothing that matters.
 func (f *Files) Changed(began *Files) string {
+	if began == nil || f == nil {
+		return ""
+	}
+	var list []string
+	if change := f.changedSet(began); change != "" {
+		list = append(list, change)
+	}
+	// The hashes of a set say more precisely what matters of its files.
+	others := slices.DeleteFunc(slices.Clone(f.Inputs), func(in Input) bool { return in.inSet && f.Hash != "" })
+	return strings.Join(append(list, ChangedInputs(began.Inputs, others)...), "; ")
+}
+
+// changedSet says what differs from the cached set that a run began with.
+func (f *Files) changedSet(began *Files) string {
 	switch {
-	case began == nil || f == nil:
+	case f.Hash == "" || began.Hash == "":
 		return ""
 	case f.Hash == began.Hash && f.Name == began.Name && f.Labels != began.Labels && f.Labels != "" && began.Labels != "":
 		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s", f.Name, began.Labels, f.Labels)

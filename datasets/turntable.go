@@ -6,8 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -164,9 +162,7 @@ func readMeshFile(path string) ([]byte, error) {
 
 // fromFolder is the cached set of the meshes below a folder.
 func (t *Turntable) fromFolder(ctx context.Context) (Dataset, error) {
-	list, err := listFiles(t.Path, "meshes", render.Formats(), func(name string) bool {
-		return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
-	})
+	list, err := listMeshes(t.Path)
 	if err != nil {
 		return nil, err
 	}

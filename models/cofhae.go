@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -84,6 +85,14 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	m.options.Sizes = h.Categoricals()
 	m.options.Parents, m.places = h.Places()
 	return m, Materialise(m, data)
+}
+
+// Reads implements [datasets.FileReader].
+func (s *COFHAE) Reads() []datasets.Read {
+	if s.Hierarchy == TrueHierarchy || s.Hierarchy == LearnedHierarchy {
+		return nil
+	}
+	return []datasets.Read{{Key: "hierarchy", Path: s.Hierarchy}}
 }
 
 func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {

@@ -24,7 +24,7 @@ func Files() []File {
 		{BestFile, "the checkpoint of the best evaluation, where train.keep.best is set"},
 		{StateFile, "a copy of the checkpoint's state, to look at"},
 		{RecordFile, "duration, machine, version of the code and the history of the training; written last"},
-		{DataFile, "the files of a data set in the cache that the run began with, by their hashes"},
+		{DataFile, "the files of the data set and of supervision that the run began with, by their hashes"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
 		{learned + HierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
 		{learned + AssignmentsFile, "and the option of each image"},

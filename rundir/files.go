@@ -16,7 +16,7 @@ import (
 const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
-	DataFile   = "data.json"   // the [datasets.Files] that the run began with, of a data set in the cache
+	DataFile   = "data.json"   // the [datasets.Files] that the run began with
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
 

@@ -42,7 +42,7 @@ type Record struct {
 
 	Start *Start `json:"start,omitempty"` // nil: the parameters began as the seed draws them
 
-	Data *datasets.Files `json:"data,omitempty"` // nil: the data set is not in the cache
+	Data *datasets.Files `json:"data,omitempty"` // nil: the run reads no files
 }
 
 // Start says which parameters of a model began with those of another run or of a file.

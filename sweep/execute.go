@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
@@ -64,7 +65,7 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	jobs := max(1, min(o.Jobs, len(runs)))
 	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch()}
 	e.meter = newMeter(runs)
-	for missing := e.missing(); len(missing) > 0 && ctx.Err() == nil; {
+	for missing := e.missing(ctx); len(missing) > 0 && ctx.Err() == nil; {
 		missing = e.pass(ctx, jobs, missing)
 	}
 	for i := range e.outcomes {
@@ -96,11 +97,15 @@ type execution struct {
 }
 
 // missing lists the runs that are to be made: those of the task first, then the others, from there on.
-func (e *execution) missing() (list []int) {
+func (e *execution) missing(ctx context.Context) (list []int) {
+	hasher := new(datasets.Hasher)
 	for i, run := range e.runs {
 		entry := Read(e.dirs[i])
 		if entry.State == Finished || entry.State == Failed && !e.Retry {
 			e.outcomes[i] = Outcome{Run: run, Entry: entry, Before: true}
+			for _, change := range changedInputs(ctx, entry, hasher) {
+				e.Say("warning: %s: %s", run.Name, change)
+			}
 			e.meter.end(i, e.outcomes[i])
 			continue
 		}
@@ -121,6 +126,18 @@ func (e *execution) missing() (list []int) {
 		}
 	}
 	return slices.Concat(own, behind, before)
+}
+
+// changedInputs says which of the user's files that a run has read are other ones now. Files that are gone are no change.
+func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
+	if e.Record == nil || e.Record.Data == nil || len(e.Record.Data.Inputs) == 0 {
+		return nil
+	}
+	now, err := e.Config.Inputs(ctx, h)
+	if err != nil {
+		return nil
+	}
+	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
 // pass settles runs, several at a time. Those that others hold are waited for, or returned if there are others to look at again.

@@ -172,7 +172,7 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 			return nil, "", fmt.Errorf("%s: %w", dir, err)
 		}
 	}
-	changed, err := dataWarning(dir, e.Data)
+	changed, err := dataWarning(dir, e)
 	if err != nil {
 		return nil, "", err
 	}

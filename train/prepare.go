@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -58,9 +59,70 @@ func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
 	return c.prepareData(ctx, w)
 }
 
-// noteData notes the files of the data set in the folder of a new run, and says of a run that is resumed if they have changed.
-func (s *session) noteData() error {
-	s.files = datasets.FilesOf(s.experiment.Data) // metrics may see a sample of it
+// Inputs lists the user's files that the config names, with their hashes.
+func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Input, error) {
+	var list []datasets.Input
+	for _, part := range c.readers() {
+		for _, r := range part.Reads() {
+			in, err := h.Input(ctx, part.key+"."+r.Key, r)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, in)
+		}
+	}
+	return list, nil
+}
+
+// reader is a part of a config that reads files.
+type reader struct {
+	datasets.FileReader
+	key string
+}
+
+// readers lists the parts that read files.
+func (c *Config) readers() (list []reader) {
+	add := func(key string, part any) {
+		if r, ok := part.(datasets.FileReader); ok {
+			list = append(list, reader{r, key})
+		}
+	}
+	add("dataset."+c.Dataset.Name, c.Dataset.Value)
+	for i, s := range c.Supervision {
+		key := "supervision."
+		if len(c.Supervision) > 1 {
+			key += strconv.Itoa(i) + "."
+		}
+		add(key+s.Name, s.Value)
+	}
+	add("model."+c.Model.Name, c.Model.Value)
+	return list
+}
+
+// filesOf returns the files that a run on a data set reads: those of a cached set, and the user's; nil: none.
+func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
+	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
+	if err != nil {
+		return nil, err
+	}
+	files := datasets.FilesOf(d)
+	if len(inputs) == 0 {
+		return files, nil
+	}
+	if files == nil {
+		files = &datasets.Files{Name: d.Name()}
+	}
+	with := *files
+	with.Inputs = inputs
+	return &with, nil
+}
+
+// noteData notes the files that a new run reads in its folder, and says of a run that is resumed if they have changed.
+func (s *session) noteData(ctx context.Context) error {
+	var err error
+	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
+		return err
+	}
 	began, err := rundir.ReadData(s.store.Dir())
 	if err != nil {
 		return err
@@ -74,13 +136,17 @@ func (s *session) noteData() error {
 	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
 }
 
-// dataWarning says of the run of a folder if its data set has changed since it began; empty: it has not.
-func dataWarning(dir string, d datasets.Dataset) (string, error) {
+// dataWarning says of the run of a folder if files that it reads have changed since it began; empty: they have not.
+func dataWarning(dir string, e *Experiment) (string, error) {
 	began, err := rundir.ReadData(dir)
+	if began == nil || err != nil {
+		return "", err
+	}
+	now, err := e.Config.filesOf(context.Background(), e.Data)
 	if err != nil {
 		return "", err
 	}
-	changed := datasets.FilesOf(d).Changed(began)
+	changed := now.Changed(began)
 	if changed != "" {
 		changed = "warning: " + changed
 	}

@@ -36,7 +36,7 @@ type session struct {
 	loop       *engine.Loop
 	store      *rundir.Run
 	config     string          // the resolved config
-	files      *datasets.Files // of the data set; nil: it is not in the cache
+	files      *datasets.Files // that the run reads; nil: none
 	console    *console
 	logs       *logs
 	stop       *earlyStop     // nil: training does not end early
@@ -88,7 +88,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 			return nil, err
 		}
 	}
-	if err := s.noteData(); err != nil {
+	if err := s.noteData(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.writeConfig(); err != nil {

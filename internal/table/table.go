@@ -218,6 +218,14 @@ func open(path, role string) (*opened, error) {
 	return &opened{r, path, nil}, nil
 }
 
+// File returns the file of a path that Read takes: without the name of an array.
+func File(path string) string {
+	if file, _, ok := splitNPZ(path); ok {
+		return file
+	}
+	return path
+}
+
 // splitNPZ splits FILE.npz:NAME; the name may be left out.
 func splitNPZ(path string) (file, name string, ok bool) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
