@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -33,16 +35,32 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	if out == "" {
 		out = filepath.Join(c.Dir, c.name(rundir.CodesFile))
 	}
-	if err := writeOut(out, rundir.WriteCodes(codes)); err != nil {
+	if err := writeInRun(out, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
 	for name, write := range rundir.FactorFiles(e.Data) {
-		if err := writeOut(besideCodes(out, name), write); err != nil {
+		if err := writeInRun(besideCodes(out, name), write); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, rundir.FactorsFile))
 	return nil
+}
+
+// writeInRun is writeOut, but a file in the folder of a run is the run's: its record has the hash.
+func writeInRun(path string, write func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	if dir = filepath.Clean(dir); !isRun(dir) {
+		return writeOut(path, write)
+	}
+	run, err := rundir.Open(dir)
+	if errors.Is(err, rundir.ErrLocked) { // the run is under way and writes its own codes at the end
+		return writeOut(path, write)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.Write(name, write), run.Close())
 }
 
 // besideCodes returns the path of a file that belongs to a file of codes: factors.npy beside

@@ -65,6 +65,7 @@ type commands struct {
 	Table    tableCommand    `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
 	Sweep    sweepCommand    `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs     runsCommand     `cmd:"" help:"List, filter, compare and export runs."`
+	Check    checkCommand    `cmd:"" help:"Compare the files of runs, and the data that they read, with the hashes in their records."`
 	Serve    serveCommand    `cmd:"" help:"Show runs in a browser, also while they train."`
 	Preview  previewCommand  `cmd:"" hidden:"" help:"What a server shows of a checkpoint, in a process of its own."`
 	Worker   workerCommand   `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`

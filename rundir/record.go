@@ -43,6 +43,10 @@ type Record struct {
 	Start *Start `json:"start,omitempty"` // nil: the parameters began as the seed draws them
 
 	Data *datasets.Files `json:"data,omitempty"` // nil: the run reads no files
+
+	Files  map[string]string `json:"files,omitempty"`  // SHA-256 of the files of a finished run, by name; see [Check]
+	Before map[string]string `json:"before,omitempty"` // and of the version that was there before the file written last
+	Sum    string            `json:"sum,omitempty"`    // of the record's text with zeros in this place
 }
 
 // Start says which parameters of a model began with those of another run or of a file.
@@ -148,5 +152,10 @@ func (r *Record) Write(run *Run) error {
 		return err
 	}
 	r.Config = FileHash(config)
-	return run.Write(RecordFile, JSON(r))
+	if r.Error == "" {
+		if r.Files, err = run.hashFiles(); err != nil {
+			return err
+		}
+	}
+	return r.store(run)
 }

@@ -47,6 +47,8 @@ type Run struct {
 	dir  string
 	lock *lock.File  // nil: a view
 	self fs.FileInfo // the folder as it was opened; nil: a view
+
+	written map[string]string // SHA-256 of the files that this process wrote, by name
 }
 
 // Create begins a run in a folder, which is made if it is missing. It must not hold
@@ -218,7 +220,7 @@ func hold(dir string, w *Watch) (*Run, error) {
 	if err != nil {
 		return nil, errors.Join(err, held.Unlock())
 	}
-	return &Run{dir, held, self}, nil
+	return &Run{dir: dir, lock: held, self: self}, nil
 }
 
 // Holding returns a context that ends with its parent, or when another process has taken the run over; the cause is then [ErrLocked].

@@ -96,7 +96,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	err := disk.WriteFileBy(r.temporary(name), r.Path(name), write, keep)
+	err := disk.WriteFileBy(r.temporary(name), r.Path(name), r.noting(name, write), keep)
 	if err != nil && errors.Is(r.Held(), ErrLocked) {
 		return fmt.Errorf("writing %s: %w", r.Path(name), r.Held())
 	}
@@ -178,6 +178,11 @@ func (r *Run) checkName(name string) error {
 func (r *Run) Remove(name string) error {
 	if err := r.prepare(name); err != nil {
 		return err
+	}
+	if hashed(name) && r.Has(name) {
+		if err := r.note(name, ""); err != nil {
+			return err
+		}
 	}
 	path := r.Path(name)
 	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // it goes into the folder of the claim first, which fails for one who lost it

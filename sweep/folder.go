@@ -64,26 +64,30 @@ func Read(dir string) Entry { return new(Reader).read(dir) }
 
 // readResults reads the results of a finished run.
 func (e *Entry) readResults() error {
-	if err := readJSON(filepath.Join(e.Dir, rundir.MetricsFile), &e.Metrics); err != nil {
+	if err := e.readJSON(rundir.MetricsFile, &e.Metrics); err != nil {
 		return err
 	}
 	if len(e.Metrics) < len(e.Config.Metrics.Final) {
 		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, rundir.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
 	}
-	err := readJSON(filepath.Join(e.Dir, rundir.FitFile), &e.Fit)
+	err := e.readJSON(rundir.FitFile, &e.Fit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func readJSON(path string, into any) error {
-	text, err := rundir.ReadFile(filepath.Split(path))
+func (e *Entry) readJSON(name string, into any) error {
+	path := filepath.Join(e.Dir, name)
+	text, err := rundir.ReadFile(e.Dir, name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	if err != nil {
 		return &rundir.DamagedError{Path: path, Err: err}
+	}
+	if !e.Record.Wrote(name, text) {
+		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/ledger"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -47,6 +49,9 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		e := found[r.Hash]
 		if e.State != sweep.Finished && e.State != sweep.Failed {
 			continue
+		}
+		if edited, err := rundir.Edited(e.Dir); err != nil || edited != "" {
+			return nil, cmp.Or(err, fmt.Errorf("%s: files differ from what the run wrote: %s; want them as they were, or the run made again in another folder", e.Dir, edited))
 		}
 		known, held, err := l.current(r)
 		if err != nil {

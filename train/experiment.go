@@ -176,8 +176,15 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if err != nil {
 		return nil, "", err
 	}
+	edited, err := rundir.Edited(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if edited != "" {
+		edited = fmt.Sprintf("warning: %s: files differ from what the run wrote: %s", dir, edited)
+	}
 	var warnings []string
-	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed} {
+	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed, edited} {
 		if w != "" {
 			warnings = append(warnings, w)
 		}

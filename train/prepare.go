@@ -74,6 +74,15 @@ func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Inp
 	return list, nil
 }
 
+// ChangedInputs says which of the files that a run of the config has read are other ones now, or cannot be read.
+func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *datasets.Hasher) []string {
+	now, err := c.Inputs(ctx, h)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return datasets.ChangedInputs(began, now)
+}
+
 // reader is a part of a config that reads files.
 type reader struct {
 	datasets.FileReader

@@ -91,6 +91,9 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	if err := s.noteData(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.warnEdited(); err != nil {
+		return nil, err
+	}
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
@@ -159,6 +162,15 @@ func (s *session) addHooks(m *monitor, o Options) {
 	}
 	s.loop.AddHook((&saver{session: s, every: s.experiment.Config.Train.Checkpoint, saved: time.Now()}).hook())
 	s.loop.AddHook(o.Hooks...)
+}
+
+// warnEdited says of a finished run that is resumed which files it did not write so.
+func (s *session) warnEdited() error {
+	edited, err := rundir.Edited(s.store.Dir())
+	if edited != "" {
+		s.console.say("warning: files differ from what the run wrote: %s; `unravel check %s` compares all", edited, s.store.Dir())
+	}
+	return err
 }
 
 // writeConfig writes what the folder holds before training: the config, and what an earlier stage learned. The run has no record

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// trainSmall trains a run of a few milliseconds in the folder run.
+func trainSmall(t *testing.T) {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Chdir(t.TempDir())
+	writeFile(t, "tiny.yaml", []byte(tiny))
+	succeed(t, "train", "tiny.yaml", "--run", "run")
+}
+
+// checkWhole wants no difference.
+func checkWhole(t *testing.T, after string) {
+	t.Helper()
+	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: as the run wrote it\n" {
+		t.Errorf("after %s: %v", after, o)
+	}
+}
+
+// A wrong bit in any file of a run is found, and so are files that are missing or extra; results that were edited count nowhere.
+func TestCheckFinds(t *testing.T) {
+	trainSmall(t)
+	checkWhole(t, "training")
+	skipped := regexp.MustCompile(`^(report\.html|figures/.*|events\..*|\.lock.*)$`)
+	files := 0
+	err := filepath.WalkDir("run", func(path string, e fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "run/")
+		if err != nil || e.IsDir() || skipped.MatchString(name) {
+			return err
+		}
+		files++
+		text := readFile(t, path)
+		for _, at := range []int{0, len(text) / 2, len(text) - 2} {
+			text[at] ^= 4
+			writeFile(t, path, text)
+			if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "run: "+name+": changed") {
+				t.Errorf("%s, byte %d: %v", name, at, o)
+			}
+			text[at] ^= 4
+		}
+		writeFile(t, path, text)
+		if name == rundir.RecordFile {
+			return nil
+		}
+		if err := os.Rename(path, "away"); err != nil {
+			return err
+		}
+		if o := call(t, "check", "."); name != rundir.Config && (o.code != 1 || !strings.Contains(o.out, "run: "+name+": missing")) {
+			t.Errorf("%s is missing: %v", name, o)
+		}
+		return os.Rename("away", path)
+	})
+	if err != nil || files < 8 {
+		t.Fatal(files, err)
+	}
+	checkWhole(t, "repairs")
+	if err := os.Mkdir("run/mimosa", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "run/mimosa/components.npy", nil)
+	var found comparedFiles
+	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil || len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
+		t.Error(o)
+	}
+}
+
+// Edited results are no results of a finished run, and commands that read them say so.
+func TestCheckEdited(t *testing.T) {
+	trainSmall(t)
+	if err := os.CopyFS("two", os.DirFS("run")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("run", rundir.MetricsFile)
+	writeFile(t, path, append(readFile(t, path), ' '))
+	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") || strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
+		t.Error(o)
+	}
+	const warning = "files differ from what the run wrote: metrics.json (changed)"
+	for _, args := range [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"compare", "run", "two"}, {"train", "--run", "run", "--resume"}} {
+		if o := call(t, args...); !strings.Contains(o.log, warning) {
+			t.Errorf("%v: %v", args, o)
+		}
+	}
+	checkWhole(t, "a repair by --resume")
+}
+
+// Commands that write a run's files take their hashes into the record; runs without hashes are no error.
+func TestCheckHealthy(t *testing.T) {
+	trainSmall(t)
+	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run", "encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
+		succeed(t, strings.Fields(args)...)
+		checkWhole(t, args)
+	}
+	path := filepath.Join("run", rundir.RecordFile)
+	var record map[string]any
+	if err := json.Unmarshal(readFile(t, path), &record); err != nil {
+		t.Fatal(err)
+	}
+	delete(record, "files")
+	delete(record, "sum")
+	old, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, path, old)
+	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
+		t.Error(o)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run has not ended\n" {
+		t.Error(o)
+	}
+}
+
+// Data that changes after a run is found.
+func TestCheckData(t *testing.T) {
+	long.NotShort(t)
+	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Chdir(t.TempDir())
+	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("1\n0\n", 32)))
+	writeFile(t, "run.yaml", []byte("dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: mlp}}\nsupervision: {labels: {file: labels.csv}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))
+	succeed(t, "train", "run.yaml", "--run", "run")
+	checkWhole(t, "training")
+	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("0\n1\n", 32)))
+	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "supervision.labels.file: labels.csv has changed since the run began") {
+		t.Error(o)
+	}
+}

@@ -1,0 +1,215 @@
+package rundir
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Difference is a file of a run that the run did not write so.
+type Difference struct {
+	File string `json:"file"`
+	What string `json:"what"`
+}
+
+// ErrNoHashes is returned by Check for a run whose record has no hashes of its files: the run has not ended, or an earlier version made it.
+var ErrNoHashes = errors.New("there is nothing to check against")
+
+// Check compares the files of a run's folder with the hashes in its record. Pages, figures and TensorBoard's files have none.
+func Check(dir string) ([]Difference, error) {
+	text, err := os.ReadFile(filepath.Join(dir, RecordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: the run has not ended", dir, ErrNoHashes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return []Difference{{RecordFile, fmt.Sprintf("changed: it cannot be read: %v", err)}}, nil
+	}
+	var list []Difference
+	if (r.Sum != "" || r.Files != nil) && r.Sum != sumOf(text, r.Sum) {
+		list = append(list, Difference{RecordFile, "changed"})
+	}
+	if config, err := os.ReadFile(filepath.Join(dir, Config)); err != nil || FileHash(config) != r.Config {
+		list = append(list, Difference{Config, "changed"})
+	}
+	if r.Files == nil {
+		if list == nil {
+			err = fmt.Errorf("%s: %w: the run failed, or an earlier version made it", dir, ErrNoHashes)
+		}
+		return list, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		sum, err := hashFile(filepath.Join(dir, filepath.FromSlash(name)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			list = append(list, Difference{name, "missing"})
+		case err != nil:
+			return nil, err
+		case sum != r.Files[name] && sum != r.Before[name]:
+			list = append(list, Difference{name, "changed"})
+		}
+	}
+	known, err := hashedFiles(dir)
+	for _, name := range known {
+		if r.Files[name] == "" && r.Before[name] == "" {
+			list = append(list, Difference{name, "extra: the run did not write it"})
+		}
+	}
+	return list, err
+}
+
+// Wrote reports whether a run wrote a text to a file, or has no hashes that would tell.
+func (r *Record) Wrote(name string, text []byte) bool {
+	sum := sha256.Sum256(text)
+	is := hex.EncodeToString(sum[:])
+	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
+}
+
+// hashed reports whether records have the hash of a file that a run writes.
+func hashed(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return name != Config && name != RecordFile && name != ReportFile && top != FiguresDir
+}
+
+// large reports whether a file is hashed at the end of a run alone: checkpoints carry a checksum of their own.
+func large(name string) bool {
+	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
+}
+
+// hashedFiles lists the files of a run's folder that have names of [Files] and hashes in records.
+func hashedFiles(dir string) (list []string, err error) {
+	for _, f := range Files() {
+		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) || strings.HasPrefix(f.Name, "events.") {
+			continue
+		}
+		found, err := fs.Glob(os.DirFS(dir), f.Name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// hashFiles returns the hashes of the files in the folder: of what this process wrote, and else of what is there.
+func (r *Run) hashFiles() (map[string]string, error) {
+	names, err := hashedFiles(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]string{}
+	for _, name := range append(names, slices.Collect(maps.Keys(r.written))...) {
+		if sums[name] = r.written[name]; sums[name] != "" {
+			continue
+		}
+		if sums[name], err = hashFile(r.Path(name)); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// noting wraps a function that writes a file, so that the record has the file's hash before the file gets its name.
+func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
+	if !hashed(name) || large(name) {
+		return write
+	}
+	return func(w io.Writer) error {
+		sum := sha256.New()
+		if err := write(io.MultiWriter(w, sum)); err != nil {
+			return err
+		}
+		return r.note(name, hex.EncodeToString(sum.Sum(nil)))
+	}
+}
+
+// note takes the hash of a file into the record, if the run has ended. Until the next file the record keeps the hash before: a process that
+// is killed leaves the file as it was. An empty hash is that of a file that goes.
+func (r *Run) note(name, sum string) error {
+	if r.written == nil {
+		r.written = map[string]string{}
+	}
+	if delete(r.written, name); sum != "" {
+		r.written[name] = sum
+	}
+	text, err := r.Read(RecordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var record Record
+	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || record.Sum != sumOf(text, record.Sum) {
+		return nil // a record that is no evidence does not become it
+	}
+	record.Before = nil
+	if old := record.Files[name]; old != "" {
+		record.Before = map[string]string{name: old}
+	}
+	if delete(record.Files, name); sum != "" {
+		record.Files[name] = sum
+	}
+	return record.store(r)
+}
+
+// store writes the record with the hash of its own text.
+func (r *Record) store(run *Run) error {
+	r.Sum = strings.Repeat("0", 2*sha256.Size)
+	var text bytes.Buffer
+	if err := JSON(r)(&text); err != nil {
+		return err
+	}
+	sum := sumOf(text.Bytes(), r.Sum)
+	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
+}
+
+// sumOf returns the hash of a record's text in which zeros stand for the hash that it has.
+func sumOf(text []byte, has string) string {
+	if len(has) != 2*sha256.Size {
+		return ""
+	}
+	sum := sha256.Sum256(bytes.Replace(text, []byte(has), bytes.Repeat([]byte{'0'}, len(has)), 1))
+	return hex.EncodeToString(sum[:])
+}
+
+func hashFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("%s: %w", path.Base(name), err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Edited says which files of a run the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
+func Edited(dir string) (string, error) {
+	list, err := Check(dir)
+	if errors.Is(err, ErrNoHashes) {
+		return "", nil
+	}
+	var files []string
+	for _, d := range list {
+		files = append(files, d.File+" ("+d.What+")")
+	}
+	return strings.Join(files, ", "), err
+}
