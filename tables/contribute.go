@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/ledger"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
