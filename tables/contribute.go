@@ -47,11 +47,14 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	found, l, f := sweep.Find(entries), &recorded{book: book, plans: p.plans}, &ledger.File{}
 	for _, r := range runs {
 		e := found[r.Hash]
-		if e.State != sweep.Finished && e.State != sweep.Failed {
+		if e.Dir == "" {
 			continue
 		}
 		if edited, err := rundir.Edited(e.Dir); err != nil || edited != "" {
 			return nil, cmp.Or(err, fmt.Errorf("%s: files differ from what the run wrote: %s; want them as they were, or the run made again in another folder", e.Dir, edited))
+		}
+		if e.State != sweep.Finished && e.State != sweep.Failed {
+			continue
 		}
 		known, held, err := l.current(r)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,35 @@ import (
 	"github.com/unravel-ml/unravel/rundir"
 	. "github.com/unravel-ml/unravel/tables"
 )
+
+// Runs whose files were edited are no contribution.
+func TestContributionEdited(t *testing.T) {
+	dir := t.TempDir()
+	table := mustOpen(t, t.TempDir())
+	makeRuns(t, table, dir, false, 1)
+	contributed(t, table, dir)
+	for _, name := range []string{"metrics.json", "codes.npy"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*", name))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(files[0], append(slices.Clone(text), ' '), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err = table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
+		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files differ from what the run wrote: "+name+" (changed)") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.WriteFile(files[0], text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contributed(t, table, dir)
+}
 
 // A contribution is refused where it is not what the table plans.
 func TestAcceptMistakes(t *testing.T) {
