@@ -59,7 +59,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	if differ > 0 {
-		return fmt.Errorf("%d of %s differ from their records", differ, counted(len(runs), "run"))
+		return fmt.Errorf("files of %s differ from the record, of %d", counted(differ, "run"), len(runs))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,12 +91,42 @@ func TestCheckEdited(t *testing.T) {
 		t.Error(o)
 	}
 	const warning = "files differ from what the run wrote: metrics.json (changed)"
-	for _, args := range [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"compare", "run", "two"}, {"train", "--run", "run", "--resume"}} {
+	for _, args := range [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"compare", "run", "two"}} {
 		if o := call(t, args...); !strings.Contains(o.log, warning) {
 			t.Errorf("%v: %v", args, o)
 		}
 	}
+	if o := succeed(t, "train", "--run", "run", "--resume"); !strings.Contains(o.log, path+": changed, and not as the run wrote it") {
+		t.Error(o)
+	}
 	checkWhole(t, "a repair by --resume")
+}
+
+// A run is not resumed from an edited hierarchy that an earlier stage learned.
+func TestCheckLearned(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "run.yaml", []byte(`dataset: {chopsticks: {variant: slope, depth: 1, samples: 600}}
+model: {cofhae: {encoder: {mlp: {hidden: [16]}}, hierarchy: mimosa, mimosa: {initial_dim: 3, min_merged: 20, min_initial: 5}}}
+losses: [{reconstruction: {likelihood: gaussian}}, assignment]
+train: {epochs: 2, batch: 64, figures: false}
+metrics: []
+`))
+	succeed(t, "train", "run.yaml", "--run", "run")
+	checkWhole(t, "training")
+	path := filepath.Join("run", "mimosa", rundir.ComponentsFile)
+	good := readFile(t, path)
+	bad := slices.Clone(good)
+	bad[len(bad)-4] ^= 1
+	writeFile(t, path, bad)
+	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "mimosa/components.npy: changed") {
+		t.Error(o)
+	}
+	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 || !strings.Contains(o.log, path+": changed; want the file as the run wrote it") {
+		t.Error(o)
+	}
+	writeFile(t, path, good)
+	succeed(t, "train", "--run", "run", "--resume", "train.epochs=3")
+	checkWhole(t, "more epochs")
 }
 
 // Commands that write a run's files take their hashes into the record; runs without hashes are no error.

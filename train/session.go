@@ -91,7 +91,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	if err := s.noteData(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.warnEdited(); err != nil {
+	if err := s.checkEdited(); err != nil {
 		return nil, err
 	}
 	if err := s.writeConfig(); err != nil {
@@ -164,13 +164,20 @@ func (s *session) addHooks(m *monitor, o Options) {
 	s.loop.AddHook(o.Hooks...)
 }
 
-// warnEdited says of a finished run that is resumed which files it did not write so.
-func (s *session) warnEdited() error {
-	edited, err := rundir.Edited(s.store.Dir())
-	if edited != "" {
-		s.console.say("warning: files differ from what the run wrote: %s; `unravel check %s` compares all", edited, s.store.Dir())
+// checkEdited says of a finished run that is resumed which files it did not write so. Training writes results again, but goes on from what an
+// earlier stage learned.
+func (s *session) checkEdited() error {
+	list, err := rundir.Check(s.store.Dir())
+	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
+		return err
 	}
-	return err
+	for _, d := range list {
+		if strings.Contains(d.File, "/") {
+			return fmt.Errorf("%s: %s; want the file as the run wrote it, or the run made again in another folder", s.store.Path(d.File), d.What)
+		}
+		s.console.say("warning: %s: %s, and not as the run wrote it", s.store.Path(d.File), d.What)
+	}
+	return nil
 }
 
 // writeConfig writes what the folder holds before training: the config, and what an earlier stage learned. The run has no record
