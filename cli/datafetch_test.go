@@ -246,7 +246,7 @@ func TestLabelsRecord(t *testing.T) {
 	data := filepath.Join("run", "data.json")
 	text := regexp.MustCompile(`,\s*"labels": "[^"]*"`).ReplaceAll(readFile(t, data), nil)
 	writeFile(t, data, text)
-	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") || strings.Contains(string(text), `"labels":`) {
+	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "has changed") || strings.Contains(string(text), `"labels":`) {
 		t.Error(o)
 	}
 }

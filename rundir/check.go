@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
 // Difference is a file of a run that the run did not write so.
@@ -209,6 +211,11 @@ func Edited(dir string) (string, error) {
 	}
 	var files []string
 	for _, d := range list {
+		if large(d.File) { // who reads a checkpoint finds damage by its checksum, and takes the one before
+			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
+				continue
+			}
+		}
 		files = append(files, d.File+" ("+d.What+")")
 	}
 	return strings.Join(files, ", "), err

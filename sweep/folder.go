@@ -86,15 +86,15 @@ func (e *Entry) readJSON(name string, into any) error {
 	if err != nil {
 		return &rundir.DamagedError{Path: path, Err: err}
 	}
-	if !e.Record.Wrote(name, text) {
-		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {
 		return &rundir.DamagedError{Path: path, Err: err}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
+	}
+	if !e.Record.Wrote(name, text) {
+		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func (s *session) addHooks(m *monitor, o Options) {
 }
 
 // checkEdited says of a finished run that is resumed which files it did not write so. Training writes results again, but goes on from what an
-// earlier stage learned.
+// earlier stage learned. Checkpoints have checksums and are restored before.
 func (s *session) checkEdited() error {
 	list, err := rundir.Check(s.store.Dir())
 	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
@@ -174,6 +174,9 @@ func (s *session) checkEdited() error {
 	for _, d := range list {
 		if strings.Contains(d.File, "/") {
 			return fmt.Errorf("%s: %s; want the file as the run wrote it, or the run made again in another folder", s.store.Path(d.File), d.What)
+		}
+		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
+			continue
 		}
 		s.console.say("warning: %s: %s, and not as the run wrote it", s.store.Path(d.File), d.What)
 	}

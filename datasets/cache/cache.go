@@ -176,13 +176,13 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
 		return s, err
 	}
-	if errors.Is(err, ErrBroken) {
-		progress.Say(ctx, fmt.Sprintf("making a cached data set again: %v", err))
-	}
 	if err2 := build(ctx, k, convert); errors.Is(err, ErrBroken) && err2 != nil {
 		return nil, fmt.Errorf("%w; making it again: %w", err, err2)
 	} else if err2 != nil {
 		return nil, err2
+	}
+	if errors.Is(err, ErrBroken) {
+		progress.Say(ctx, fmt.Sprintf("a cached data set is made again: %v", err))
 	}
 	return open(k)
 }

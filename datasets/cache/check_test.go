@@ -145,7 +145,7 @@ func TestWrongBit(t *testing.T) {
 		}
 		checkTest(t, s)
 		closeSet(t, s)
-		if s.Hash != hash || !strings.Contains(said, "making a cached data set again: "+path) {
+		if s.Hash != hash || !strings.Contains(said, "a cached data set is made again: "+path) {
 			t.Errorf("%s: hash %s; said %q", name, s.Hash, said)
 		}
 	}
