@@ -110,10 +110,11 @@ func (l *pictureList) hash(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	memory, err := cache.Hashes(l.path)
+	name, err := cache.HashesOf(l.path)
 	if err != nil {
 		return "", err
 	}
+	memory := content.Open(name)
 	var done atomic.Int64
 	var reporting sync.Mutex
 	err = forEach(ctx, len(l.files), func() func(int) error {

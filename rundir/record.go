@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -85,7 +84,7 @@ func FileHash(text []byte) string {
 
 // ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then. A record that cannot be read is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
-	return record(dir, func() ([]byte, error) { return os.ReadFile(filepath.Join(dir, Config)) })
+	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
 }
 
 // RecordOf is [ReadRecord] for a folder whose config has been read.
@@ -95,7 +94,7 @@ func RecordOf(dir string, config []byte) (*Record, error) {
 
 func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	path := filepath.Join(dir, RecordFile)
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(dir, RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

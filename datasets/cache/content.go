@@ -9,18 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/content"
 )
 
-// Hashes opens the memory of the hashes of a file, or of the files below a folder.
-func Hashes(path string) (*content.Memory, error) {
-	name, err := memoryOf(path)
-	if err != nil {
-		return nil, err
-	}
-	return content.Open(name), nil
-}
-
 // HashFile returns the SHA-256 of a file in hexadecimal digits. The data folder remembers it until the file changes.
 func HashFile(ctx context.Context, path string) (string, error) {
-	memory, err := memoryOf(path)
+	memory, err := HashesOf(path)
 	if err != nil {
 		return "", err
 	}
@@ -31,8 +22,8 @@ func HashFile(ctx context.Context, path string) (string, error) {
 	return sum.String(), nil
 }
 
-// memoryOf returns the file that remembers the hashes of a path; empty: there is no data folder.
-func memoryOf(path string) (string, error) {
+// HashesOf returns the file that remembers the hashes of a file, or of the files below a folder; empty: there is no data folder.
+func HashesOf(path string) (string, error) {
 	if Root() == "" {
 		return "", nil
 	}
