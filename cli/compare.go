@@ -200,15 +200,16 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 // openFolder reads a run's folder. Codes are those that training or encode wrote.
 func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams) (*compared, error) {
 	r := &compared{name: dir}
+	var err error
+	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
+		return nil, err
+	}
 	edited, err := rundir.Edited(dir)
 	if err != nil {
 		return nil, err
 	}
 	if edited != "" {
 		fmt.Fprintf(s.log, "warning: %s: files differ from what the run wrote: %s\n", dir, edited)
-	}
-	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
-		return nil, err
 	}
 	t, err := readTable(filepath.Join(dir, rundir.CodesFile), "codes")
 	if errors.Is(err, fs.ErrNotExist) {

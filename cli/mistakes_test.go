@@ -314,7 +314,7 @@ func TestEvalFiles(t *testing.T) {
 	}{
 		{"missing.npy", "factors.npy", []string{"codes", "missing.npy", "no such file"}},
 		{"codes.npy", "missing.npy", []string{"factors", "missing.npy", "no such file"}},
-		{".", "factors.npy", []string{"codes: .: "}},
+		{".", "factors.npy", []string{"codes: . is a folder; want a file"}},
 		{"text.npy", "factors.npy", []string{"text.npy", "not a .npy file"}},
 		{"nothing.npy", "factors.npy", []string{"nothing.npy"}},
 		{"cut.npy", "factors.npy", []string{"cut.npy"}},
