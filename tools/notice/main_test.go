@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoticeIsCurrent checks that the stored notice names the modules that are linked now.
+func TestNoticeIsCurrent(t *testing.T) {
+	const root = "../.."
+	stored, err := os.ReadFile(filepath.Join(root, "NOTICE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made bytes.Buffer
+	if err := write(&made, root); err != nil {
+		t.Skipf("modules of other systems are not at hand: %v", err)
+	}
+	if !bytes.Equal(made.Bytes(), stored) {
+		t.Error("NOTICE is not what the modules make: run go run ./tools/notice > NOTICE")
+	}
+	for _, text := range []string{"Mozilla Public License", "github.com/hashicorp/go-retryablehttp", "SIL OPEN FONT LICENSE", "FreeType Project LICENSE", "Apache License"} {
+		if !strings.Contains(made.String(), text) {
+			t.Errorf("the notice lacks %q", text)
+		}
+	}
+}
+
+func TestLicences(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := licences(dir); err == nil {
+		t.Error("no error of a module without a licence")
+	}
+	for _, name := range []string{"LICENSE-GO", "licenses/ftl.txt", "license.go", "sub/LICENSE", "COPYING", "readme"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := licences(dir)
+	if got := filepath.ToSlash(strings.Join(names, " ")); err != nil || got != "COPYING LICENSE-GO licenses/ftl.txt" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
