@@ -29,6 +29,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
@@ -104,8 +105,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
 			code = exitFailed
+			failed, _ := p.(error)
+			if lost, ok := errors.AsType[*pages.LostError](failed); ok {
+				fmt.Fprintln(log, "unravel:", lost)
+				return
+			}
+			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
 		}
 	}()
 	exited := -1

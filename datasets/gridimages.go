@@ -118,7 +118,7 @@ func (s *gridSource) mapFile(d *stored, size int) (bool, error) {
 	if len(m) != start+d.n*size {
 		return false, fmt.Errorf("%s: its size changes while it is opened", s.images.Label)
 	}
-	d.bytes, d.mapped = m[start:], true
+	d.bytes, d.mapped = m[start:], s.images.Label
 	const sample = 64 // images that show whether 1 is white
 	for i := range min(sample, d.n) {
 		at := i * (d.n / min(sample, d.n)) * size
@@ -170,6 +170,6 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 	if err != nil {
 		return err
 	}
-	d.bytes, d.mapped = set.Images, true
+	d.bytes, d.mapped = set.Images, set.File(cache.ImagesFile)
 	return nil
 }

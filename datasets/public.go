@@ -227,6 +227,6 @@ func (f *Files) changedSet(began *Files) string {
 // fromCache returns the data set of a cached set, whose pixels and levels stay in its files.
 func fromCache(s *cache.Set) *stored {
 	pages.Random(s.Images)
-	return &stored{mapped: true, name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing,
+	return &stored{mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing,
 		files: &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources}}
 }

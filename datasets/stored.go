@@ -78,7 +78,9 @@ type stored struct {
 	rows    []int32 // of an image in bytes; nil: the image's own number
 	notes   []string
 	names   *fileNames // nil: images are not files
-	mapped  bool       // bytes are mapped from a file
+	mapped  string     // the file that bytes are mapped from; empty: none
+
+	mappedLevels string // likewise of levels
 }
 
 func (d *stored) Name() string              { return d.name }
@@ -126,6 +128,9 @@ type fileNames struct {
 }
 
 func (d *stored) Image(i int, dst []float32) {
+	if d.mapped != "" {
+		defer pages.Watch(d.mapped, pages.Faults())
+	}
 	size := d.shape[0] * d.shape[1] * d.shape[2]
 	if d.bytes == nil {
 		copy(dst, d.floats[i*size:(i+1)*size])
@@ -152,7 +157,7 @@ var shades = func() (list [256]float32) {
 func (d *stored) expect(first, count int) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]
 	switch {
-	case !d.mapped:
+	case d.mapped == "":
 	case d.rows == nil:
 		pages.Expect(d.bytes[first*size : (first+count)*size])
 	default:
@@ -163,6 +168,9 @@ func (d *stored) expect(first, count int) {
 }
 
 func (d *stored) FactorsAt(i int, dst []int) {
+	if d.mappedLevels != "" {
+		defer pages.Watch(d.mappedLevels, pages.Faults())
+	}
 	k := len(d.factors)
 	for j, l := range d.levels[i*k : (i+1)*k] {
 		dst[j] = int(l)

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/cputime"
+	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -67,7 +68,12 @@ type Result struct {
 // Run trains, measures and stores an experiment. When the context ends it saves
 // a checkpoint and returns ErrStopped. A run that fails has the error in its [rundir.Record]. A config whose parts do not go together is
 // a *config.Error.
-func Run(ctx context.Context, c Config, o Options) (*Result, error) {
+func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
+	defer pages.Recover(&err)
+	return runFolder(ctx, c, o)
+}
+
+func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin, cpu := time.Now(), cputime.Process()
 	if ctx == nil {
 		return nil, errors.New("train: the context is nil; want one, such as context.Background()")

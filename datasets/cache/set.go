@@ -46,6 +46,7 @@ type Set struct {
 	Hash    string   // SHA-256 of images, levels and factors, in hexadecimal digits
 	Sources []Source // what it was made from
 
+	dir   string
 	maps  []mmap.MMap
 	files []fileRecord // of maps
 }
@@ -56,6 +57,9 @@ type Source struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
+
+// File returns the path of a file of the set.
+func (s *Set) File(name string) string { return filepath.Join(s.dir, name) }
 
 // Close ends the mapping of the files. A set that is not closed stays mapped until the program ends.
 func (s *Set) Close() error {
@@ -202,7 +206,7 @@ func open(k Key) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources, files: r.Files}
+	s := &Set{dir: k.Dir(), Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources, files: r.Files}
 	images, err := s.mapFile(k, r.Files[0], "uint8", []int{r.Count, r.Height, r.Width, r.Channels})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
