@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -93,13 +95,17 @@ func generationOf(r *rundir.Record) int {
 
 // bitsOf hashes the codes and the parameters of a run.
 func bitsOf(dir string) (codes, parameters string, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, rundir.CodesFile))
+	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
 		return "", "", err
 	}
-	sum := sha256.Sum256(text)
+	defer f.Close() // it was only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", "", err
+	}
 	parameters, err = train.HashParameters(dir)
-	return hex.EncodeToString(sum[:]), parameters, err
+	return hex.EncodeToString(sum.Sum(nil)), parameters, err
 }
 
 // storedIn reads the analyses in a run's folder.
@@ -114,7 +120,7 @@ func storedIn(dir string) (map[string]json.RawMessage, error) {
 			if !a.named(file.Name()) {
 				continue
 			}
-			text, err := os.ReadFile(filepath.Join(dir, file.Name()))
+			text, err := rundir.ReadFile(dir, file.Name())
 			if err != nil {
 				return nil, err
 			}
