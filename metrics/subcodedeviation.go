@@ -173,14 +173,12 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		r.Value += values[i]
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
-	if s.Deviation == factor.Variance && s.Aggregate == factor.Mean && rows == nil {
-		fraction, err := s.fractions(ctx, in, codes, blocks, values)
-		if err != nil {
-			return Result{}, err
-		}
-		r.Parts = append(r.Parts, fraction)
+	if r, err = r.scored(); err != nil || s.Deviation != factor.Variance || s.Aggregate != factor.Mean || rows != nil {
+		return r, err
 	}
-	return r.scored()
+	fraction, err := s.fractions(ctx, in, codes, blocks, values)
+	r.Parts = append(r.Parts, fraction)
+	return r, err
 }
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance, which no scale of
