@@ -185,6 +185,7 @@ func TestLiveList(t *testing.T) {
 	p.Click(`#query button`)
 	p.Wait(rows + ` === "deep/er/two done"`)
 	p.Click(`#runs th:first-child button`)
+	p.Wait(`document.querySelector("#runs th").getAttribute("aria-sort") === "ascending"`) // the answer replaces the button
 	p.Click(`#runs th:first-child button`)
 	p.Wait(rows + ` === "done deep/er/two" && document.querySelector("#runs th").getAttribute("aria-sort") === "descending"`)
 	var address string
