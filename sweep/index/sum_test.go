@@ -45,7 +45,13 @@ func TestFlippedBits(t *testing.T) {
 			places = append(places, at)
 		}
 	}
-	for _, at := range long.Sample(places, 80) {
+	const most = 400
+	step := len(places)/most + 1
+	var some []int
+	for i := 0; i < len(places); i += step {
+		some = append(some, places[i])
+	}
+	for _, at := range long.Sample(some, 80) {
 		flipped := append([]byte(nil), sound...)
 		flipped[at] ^= 1 << (at % 7)
 		if err := os.WriteFile(path, flipped, 0o666); err != nil {
