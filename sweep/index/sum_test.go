@@ -45,7 +45,7 @@ func TestFlippedBits(t *testing.T) {
 			places = append(places, at)
 		}
 	}
-	const most = 400
+	const most = 150
 	step := len(places)/most + 1
 	var some []int
 	for i := 0; i < len(places); i += step {
