@@ -97,7 +97,7 @@ func expandRuns(sources []string) (list []string) {
 		}
 		runs := []string{source}
 		if !isRun(source) {
-			entries, _ := os.ReadDir(source) // opening the source says what is wrong with it
+			entries, _ := os.ReadDir(source) // opening the source reports the error
 			for _, e := range entries {
 				if dir := filepath.Join(source, e.Name()); isRun(dir) {
 					runs = append(runs, dir)

@@ -62,7 +62,7 @@ func settingsOf(source string) *index.Run {
 	return index.Read(source, source)
 }
 
-// compareSettings finds the settings in which runs differ, and those that differ by the seed alone.
+// compareSettings finds the settings in which runs differ, and groups the runs that differ by the seed alone.
 func (x *comparison) compareSettings(runs []*index.Run) {
 	columns := index.Differing(runs)
 	others := 0

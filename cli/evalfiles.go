@@ -180,7 +180,7 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	return columns, nil
 }
 
-// remarksOnColumns says which number stands for each word, and which columns of numbers may not be what they are taken for.
+// remarksOnColumns lists the number of each word, and columns of numbers whose kind is doubtful.
 func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
 	const manyLevels = 100
 	var remarks []string

@@ -49,7 +49,7 @@ func (s *source) shown(line int) string {
 	return strconv.Quote(text)
 }
 
-// explain finds what is wrong at or beside the place that the parser reports.
+// explain finds the mistake at the place that the parser reports, or on the lines around it.
 func (s *source) explain(line, column int, message string) fault {
 	line = min(max(line, 1), len(s.lines))
 	if message == tooNested {

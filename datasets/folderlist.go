@@ -154,7 +154,7 @@ func (l *pictureList) hash(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// check returns an error if what was read is not what was hashed.
+// check returns an error if the file has changed since it was hashed.
 func (f *pictureFile) check(text []byte) error {
 	if sha256.Sum256(text) != f.sum {
 		return fmt.Errorf("%s: %w; start again", f.name, errChanging)

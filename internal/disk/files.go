@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Files are the files that a command writes into a folder, and lists in one of them, so that the next call can remove those that it does not write.
+// Files are the files that a command writes into a folder. One of them lists the others, so that the next call can remove leftovers.
 type Files struct {
 	dir    string
 	list   List
