@@ -73,8 +73,8 @@ func TestEvalForms(t *testing.T) {
 	}
 }
 
-// Random codes know nothing of angles, although every angle is in one row alone. With 20 equal arcs NumPy gives the variances 1.949
-// and 1.968, by which column is whose.
+// Random codes know nothing of angles, although every angle is in one row alone. With 20 equal arcs NumPy gives the variance 1.949
+// or 1.968; the assignment of columns to factors decides.
 func TestEvalAngles(t *testing.T) {
 	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
 	if err != nil {

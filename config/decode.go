@@ -125,8 +125,8 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-// NotList returns the error about something else in place of a list, which says what is wanted. If what is given can be
-// decoded into list when it is written as one, the error says how, and otherwise which element is wrong.
+// NotList returns the error about a node that should be a list of the given kind. If the node decodes into list once it
+// is put in brackets, the error shows the brackets. Otherwise the error names the wrong element.
 func (n *Node) NotList(what string, list any) error {
 	text := ""
 	switch {

@@ -20,7 +20,8 @@ const gridOfVariances = "manipulation"
 // factors, the sum of squared distances from the mean of the group, divided by the number of images minus the number of
 // groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the grid are code
 // columns, columns are factors; NaN where no two images differ in that factor alone. Images with an unknown level are
-// left out, and factors of which no level is known. Codes whose squares are no numbers are divided by a power of two, which the grid's name says.
+// left out, and so are factors without a known level. Codes whose squares overflow or vanish are divided by a power of two; the
+// grid's name has the divisor.
 // The only error is that of the context.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()

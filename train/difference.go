@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// difference is a key in which two configs differ, and what is there; nil: it is not there.
+// difference is a key in which two configs differ, with its value in each config. The value of a missing key is nil.
 type difference struct {
 	key         string
 	began, goes any

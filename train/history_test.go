@@ -236,7 +236,7 @@ func TestLongerHistory(t *testing.T) {
 	}
 }
 
-// A model whose momentum changes over the whole length has other parameters than those of a direct run.
+// Momentum may change over the whole length of training. Lengthening such a run gives other parameters than a direct run.
 func TestLongerMomentum(t *testing.T) {
 	for name, other := range map[string]string{"byol": "the model changed with the fraction of 1 epoch", "moco-v2": ""} {
 		dir, direct := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "direct")

@@ -107,8 +107,8 @@ func isDate(field string) bool {
 	})
 }
 
-// Factor reads a column of numbers or of words, in which values may be missing. Errors are dates, words beside numbers
-// unless they may be mixed, and words that hardly repeat unless they may be many.
+// Factor reads a column of numbers or words; values may be missing. It refuses dates. Without mixed it refuses words beside
+// numbers, and without many it refuses words that hardly repeat.
 func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
