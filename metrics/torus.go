@@ -174,5 +174,10 @@ func (t *torus) objectName(row int) string {
 	return factor.Describe(factors, levels)
 }
 
+// uniform reports whether the rotations of the grid have the moments of all rotations.
+func (t *torus) uniform() bool {
+	return !slices.ContainsFunc(t.circles, func(f factor.Factor) bool { return f.Rotations != nil && !uniform(f.Rotations) })
+}
+
 // inner returns the stride, in cells, of the levels of circle k.
 func (t *torus) inner(k int) int { return factor.Grid(t.circles[k+1:]).Len() }
