@@ -364,8 +364,8 @@ func TestAnySample(t *testing.T) {
 			near(t, fmt.Sprintf("%d: %s with noise %v of %s", trial, c.groups[k].what, c.noise, c.what), got, want, 6*want/math.Sqrt(float64(c.in.Codes.Rows/c.objects)))
 		}
 	}
-	if compared < len(trials)/100 {
-		t.Errorf("%d factors were compared with equation 6", compared)
+	if compared == 0 {
+		t.Error("no factor was compared with equation 6")
 	}
 }
 
