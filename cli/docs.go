@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel"
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
-	"github.com/unravel-ml/unravel/report/site"
+	"github.com/unravel-ml/unravel/train/report/site"
 )
 
 // Repository is where links of the documents to files lead that the site does not hold.

@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // groupSample is a random sample of a circle or of the rotations in space, with perfect codes of the rows and of points

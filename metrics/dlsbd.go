@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3): the mean

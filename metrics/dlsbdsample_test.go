@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // rotationsInput is the golden input of a case: every rotation of a group with every level of a circle.

@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"context"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // AssignColumns exports assign.

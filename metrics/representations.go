@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
 // irreducible is a representation of a factor's group without invariant subspaces: turns by w times an angle, or the

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // sampling holds codes with known group elements that do not form a grid: some are missing or repeated, or the angles and

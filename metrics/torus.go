@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022, equation 6,

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12): code columns are divided by
