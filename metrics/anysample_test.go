@@ -142,7 +142,7 @@ type codesSample struct {
 }
 
 func drawCodes(s *rand.Rand, noise float64) *codesSample {
-	n := int(300 * math.Pow(10, s.Float64()))
+	n := int(300 * math.Pow(4, s.Float64()))
 	c := &codesSample{in: &Input{}, what: fmt.Sprint(n, " rows"), noise: noise}
 	rows, width := make([][]float64, n), 0
 	for j := range 1 + s.IntN(3) {
