@@ -1,9 +1,8 @@
 // Package rng provides named, reproducible streams of random numbers.
 //
-// Every use of chance in a run (initial weights, batch order, noise, ...) draws
-// from its own stream, so that one use does not disturb another. A stream is a
-// PCG generator (math/rand/v2) seeded from the run's seed and the stream's name;
-// its whole state is 20 bytes that a checkpoint stores and restores.
+// Every use of chance in a run (initial weights, batch order, noise, ...) draws from its own stream, so one use does
+// not disturb another. A stream is a PCG generator (math/rand/v2), seeded with the run's seed and the stream's name.
+// A checkpoint stores and restores its whole state, 20 bytes.
 package rng
 
 import (
@@ -11,15 +10,15 @@ import (
 	"math/rand/v2"
 )
 
-// Stream is a seeded generator. The embedded Rand draws from it; Rand keeps no
-// state of its own, so MarshalBinary captures everything.
+// Stream is a seeded generator. The embedded Rand draws from it and keeps no state, so MarshalBinary captures
+// everything.
 type Stream struct {
 	*rand.Rand
 	pcg *rand.PCG
 }
 
-// New returns the stream called name of a seed. Distinct names give streams that
-// are independent for all practical purposes.
+// New returns the stream with a name and a seed. Distinct names give streams that are independent for all practical
+// purposes.
 func New(seed uint64, name string) *Stream {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -27,13 +26,14 @@ func New(seed uint64, name string) *Stream {
 	return &Stream{Rand: rand.New(pcg), pcg: pcg}
 }
 
-// Restart makes s the stream of a seed and a list of numbers, such as a step and the row of an
-// image in its batch, without allocation. Lists that differ in numbers, order or length give other streams.
+// Restart makes s the stream of a seed and a list of numbers, such as a step and an image's row in its batch. It does
+// not allocate. Lists that differ in numbers, order or length give other streams.
 func (s *Stream) Restart(seed uint64, numbers ...uint64) {
 	*s.pcg = Numbered(seed, numbers...)
 }
 
-// Numbered returns the generator of a seed and a list of numbers, as [Stream.Restart] starts it, for draws that allocate nothing.
+// Numbered returns the generator that [Stream.Restart] starts for a seed and a list of numbers. Its draws do not
+// allocate.
 func Numbered(seed uint64, numbers ...uint64) rand.PCG {
 	a, b := scramble(seed), scramble(^seed)
 	for _, n := range numbers {
