@@ -1,5 +1,5 @@
-// Package gradcheck tests values and gradients of nodes of expression graphs, in float64
-// and float32, on graph/machine and on Gorgonia's two machines.
+// Package gradcheck tests values and gradients of nodes of expression graphs, in float64 and float32. It runs them on
+// graph/machine and on Gorgonia's two machines.
 package gradcheck
 
 import (
@@ -35,11 +35,11 @@ type Case struct {
 	Step        float64 // of the finite differences, relative to max(1, |x|); default 1e-6
 	Tolerance   float64 // of float64 gradients and values, relative to max(1, |expected|); default 1e-6
 	Tolerance32 float64 // of float32 against float64, relative to the largest element of a tensor; default 2e-5
-	Floor32     float64 // lower bound of the largest element of a tensor, for Tolerance32 and for rounding
-	Samples     int     // number of elements of an input to vary, at random if it has more; default 48
+	Floor32     float64 // lower bound for the largest element of a tensor, used by Tolerance32 and for rounding
+	Samples     int     // how many elements of an input vary, drawn at random if the input has more; default 48
 
-	// Machines lists the further machines to run the case on; nil: all of Gorgonia's.
-	// Gorgonia's own Reshape is wrong on its TapeMachine.
+	// Machines lists the other machines that run the case; nil: all of Gorgonia's. Gorgonia's own Reshape is wrong on
+	// its TapeMachine.
 	Machines []Machine
 }
 
@@ -49,7 +49,7 @@ type Machine string
 // Gorgonia's two machines.
 const (
 	Tape Machine = "TapeMachine"
-	Lisp Machine = "LispMachine" // differentiates by itself, through the operations' DoDiff
+	Lisp Machine = "LispMachine" // differentiates through the operations' DoDiff
 )
 
 func (c Case) withDefaults() Case {
@@ -73,14 +73,14 @@ func (c Case) withDefaults() Case {
 // Check tests a case:
 //
 //   - the value in float64 against Want;
-//   - the gradients in float64, of the inner product of the node with a random
-//     cotangent, against central differences;
+//   - the gradients in float64, of the inner product of the node with a random cotangent, against central
+//     differences;
 //   - value and gradients in float32 against float64;
-//   - that repeated runs, one gradient at a time, one thread or five, and
-//     Gorgonia's TapeMachine all give the same bits;
-//   - that Gorgonia's LispMachine, and constants of no graph as the constant inputs,
-//     give the same bits of the value, and gradients that differ by rounding, because
-//     they are summed in another order;
+//   - that the bits stay the same for repeated runs, for one gradient at a time, for one thread and five, and on
+//     Gorgonia's TapeMachine;
+//   - that two further runs give the same bits of the value: on Gorgonia's LispMachine, and with constants that
+//     belong to no graph as the constant inputs. Gradients may differ by rounding, because these runs sum in
+//     another order;
 //   - that a run does not change the inputs.
 func Check(t testing.TB, c Case) {
 	t.Helper()
@@ -250,7 +250,7 @@ func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, wa
 	}
 }
 
-// checkAlone computes one gradient at a time.
+// checkAlone compares each gradient, computed alone, with the gradient computed together with all others.
 func (c Case) checkAlone(t testing.TB, name string, g *subject, all outcome) {
 	t.Helper()
 	for k, n := range g.gradients {
@@ -343,7 +343,7 @@ func (c Case) checkDifferences(t testing.TB, values [][]float64, gradients [][]f
 	}
 }
 
-// sample draws the elements, of n, of an input to vary.
+// sample draws which of the n elements of an input vary.
 func (c Case) sample(input, n int) []int {
 	order := rng.New(2, fmt.Sprintf("gradcheck/%s/%d", c.Name, input)).Perm(n)
 	return order[:min(n, c.Samples)]
@@ -371,7 +371,7 @@ func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 // In returns an input of a shape with random values in [-2, 2].
 func In(shape ...int) Input { return Input{Shape: shape} }
 
-// CheckAll tests each case as a subtest of its name.
+// CheckAll tests each case in a subtest with the case's name.
 func CheckAll(t *testing.T, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -379,14 +379,14 @@ func CheckAll(t *testing.T, cases []Case) {
 	}
 }
 
-// Verify is [Check] that returns the failures as an error.
+// Verify runs [Check] and returns the failures as an error.
 func Verify(c Case) error {
 	r := &recorder{}
 	Check(r, c)
 	return errors.Join(r.errs...)
 }
 
-// recorder is a testing.TB that keeps its errors.
+// recorder is a testing.TB that stores the errors of a test.
 type recorder struct {
 	testing.TB
 	errs []error

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// subject is a case in one element type: the node, its inner product with a random
-// cotangent as the loss, and the loss's gradients.
+// subject is a case in one element type. The loss is the inner product of the node with a random cotangent, and
+// subject holds its gradients.
 type subject struct {
 	inputs    []*gorgonia.Node
 	backing   []any // the slices under the inputs' values
@@ -22,8 +22,8 @@ type subject struct {
 
 // form selects the form of a case's graph.
 type form struct {
-	gradients bool // with nodes of the gradients
-	constants bool // constants of no graph are the constant inputs
+	gradients bool // the graph has gradient nodes
+	constants bool // the constant inputs are constants that belong to no graph
 }
 
 func newGraph[T float32 | float64](c Case, values [][]float64, f form) (*subject, error) {
@@ -68,7 +68,7 @@ func (g *subject) differentiate(c Case) (err error) {
 	return nil
 }
 
-// input adds an input with values to a graph, and returns the slice under them.
+// input adds an input with values to a graph, and returns the slice that stores these values.
 func input[T float32 | float64](e *gorgonia.ExprGraph, name string, shape tensor.Shape, values []float64) (*gorgonia.Node, any) {
 	backing := make([]T, len(values))
 	for i, v := range values {
@@ -134,7 +134,7 @@ func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
 	return &runner{m}, err
 }
 
-// runConstants runs a case with constants in place of its constant inputs.
+// runConstants runs a case with constants as its constant inputs.
 func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
 	g, err := newGraph[T](c, values, form{gradients: true, constants: true})
 	if err != nil {
@@ -187,9 +187,8 @@ func runTape(g *subject) (outcome, error) {
 	return o, nil
 }
 
-// runLisp runs a graph without gradient nodes: the machine stores the gradients of the
-// inputs beside their values. It refuses unused matrices, and therefore receives the graph
-// of the loss alone.
+// runLisp runs a graph without gradient nodes, because the machine stores each gradient together with its input. The
+// machine refuses unused matrices, so it gets only the graph of the loss.
 func runLisp(c Case, g *subject) (outcome, error) {
 	m := gorgonia.NewLispMachine(g.loss.Graph().SubgraphRoots(g.loss))
 	defer m.Close()

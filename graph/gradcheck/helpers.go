@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// Must returns a function that returns its node, and fails the test at an error.
+// Must returns a function that returns its node. If it gets an error, it fails the test.
 func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
 	return func(n *gorgonia.Node, err error) *gorgonia.Node {
 		t.Helper()
