@@ -11,28 +11,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step number t
-// takes the gradients g of all values w to
+// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step number t takes the gradients g
+// of all values w to
 //
 //	m = Beta1 m + (1-Beta1) g
 //	v = Beta2 v + (1-Beta2) g^2
 //	w = (1 - LearningRate Decay) w - LearningRate m/(1-Beta1^t) / (sqrt(v/(1-Beta2^t)) + Epsilon)
 //
-// element by element; with a Decay it is AdamW (Loshchilov and Hutter 2019, algorithm 2). Where the norm of
-// all gradients together is more than Clip, they are first scaled to it; 0 leaves them as they are.
+// element by element. With a Decay it is AdamW (Loshchilov and Hutter 2019, algorithm 2). If the norm over all
+// gradients exceeds Clip, they are first scaled down to the norm Clip. Clip 0 turns this off.
 //
-// Values in float32 are updated by our kernels, on all processors. Settings may change between steps.
+// Our kernels update values in float32, on all processors. Settings may change between steps.
 type Adam struct {
 	LearningRate, Beta1, Beta2, Epsilon, Decay, Clip float64
 
 	steps  int
 	slots  []slot
 	kernel *kernel.Adam
-	grads  [][]float32 // of the values in float32
+	grads  [][]float32 // gradients of the float32 values
 }
 
-// NewAdam returns an optimiser with a learning rate of 0.001, betas of 0.9 and 0.999, an epsilon of 1e-8, and
-// neither decay nor clipping.
+// NewAdam returns an optimiser with a learning rate of 0.001, betas of 0.9 and 0.999, and an epsilon of 1e-8, without
+// decay and clipping.
 func NewAdam() *Adam {
 	return &Adam{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 }
@@ -40,9 +40,9 @@ func NewAdam() *Adam {
 // Steps returns the number of steps taken.
 func (a *Adam) Steps() int { return a.steps }
 
-// Step updates the values of a model in place by their gradients. Every call needs the same values
-// in the same order. Gradients that are not buffers of a machine (gorgonia.BindDualValues) are set to 0, as Gorgonia's
-// solvers do, because a TapeMachine adds to them.
+// Step updates the values of a model in place with their gradients. Every call needs the same values in the same
+// order. Gradients outside a machine's buffers (gorgonia.BindDualValues) are set to 0 afterwards, as in Gorgonia's
+// solvers, because a TapeMachine adds to them.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	if a.slots != nil && len(a.slots) != len(model) {
 		return fmt.Errorf("adam: %d values; want the %d of the first step", len(model), len(a.slots))
@@ -82,7 +82,7 @@ func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	return nil
 }
 
-// validate reports a setting that would make all values useless.
+// validate returns an error for a setting that would ruin all values.
 func (a *Adam) validate() error {
 	for _, s := range []struct {
 		name       string
@@ -98,7 +98,7 @@ func (a *Adam) validate() error {
 	return nil
 }
 
-// plan lists the gradients in float32 and, where values were moved, prepares their update anew.
+// plan lists the gradients in float32. If values have moved, it prepares their update again.
 func (a *Adam) plan(moved bool) {
 	a.grads = a.grads[:0]
 	var w, m, v [][]float32
@@ -129,7 +129,7 @@ func (a *Adam) norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// update is the step of values in float64.
+// update does the step for values in float64.
 func (a *Adam) update(e *elements[float64], scale float64) {
 	c1, c2 := 1-math.Pow(a.Beta1, float64(a.steps)), 1-math.Pow(a.Beta2, float64(a.steps))
 	for i, g := range e.g {
@@ -140,17 +140,17 @@ func (a *Adam) update(e *elements[float64], scale float64) {
 	}
 }
 
-// slot is a value of the model, in one of two types.
+// slot is a value of the model, in one of the two types.
 type slot struct {
 	single elements[float32]
 	double elements[float64]
 }
 
-// elements are those of a value, of its gradient, and of the means of the gradient and of its square. A
-// scalar's are copies.
+// elements holds the elements of a value and its gradient, and the means of the gradient and its square. For a scalar
+// they are copies.
 type elements[T float32 | float64] struct{ w, g, m, v []T }
 
-// take sets value and gradient, and tells whether the value lies elsewhere than before.
+// take sets value and gradient, and reports whether the value has moved in memory since the last call.
 func (e *elements[T]) take(w, g []T) (moved bool, err error) {
 	switch {
 	case len(w) != len(g):
@@ -196,7 +196,7 @@ func (s *slot) read(n gorgonia.ValueGrad) (moved bool, err error) {
 	return moved, err
 }
 
-// contents returns the elements of a tensor, or those of a scalar in a copy.
+// contents returns the elements of a tensor. For a scalar it returns a copy.
 func contents(v gorgonia.Value, single []float32, double []float64) ([]float32, []float64, error) {
 	switch v := v.(type) {
 	case *gorgonia.F32:

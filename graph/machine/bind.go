@@ -8,12 +8,12 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// bind makes a step's value that of its node, where Node.Value and Node.Grad find it.
+// bind binds a step's value to its node, so Node.Value and Node.Grad find it.
 func (m *Machine) bind(s *step) error {
 	if s.op == nil || s.ignored {
 		return nil
 	}
-	// UnsafeLet allocates: a value that is bound already is not bound again.
+	// UnsafeLet allocates, so bind skips a value that is already bound.
 	if held := s.node.Value(); held != s.value && (held != s.bound || s.of != s.value) {
 		v := fitted(s.shape, s.value)
 		if v == nil {
@@ -31,7 +31,7 @@ func (m *Machine) bind(s *step) error {
 		if n.Op() != nil || n.Deriv() != s.node {
 			continue
 		}
-		// An input that a TapeMachine bound with gorgonia.BindDualValues keeps its gradient apart.
+		// If a TapeMachine bound an input with gorgonia.BindDualValues, the input holds its gradient separately.
 		if held, err := n.Grad(); err == nil && held != nil && held != s.node.Value() {
 			if _, err := gorgonia.Copy(held, s.value); err != nil {
 				return fmt.Errorf("the gradient of %s: %w", n.Name(), err)
@@ -41,8 +41,8 @@ func (m *Machine) bind(s *step) error {
 	return nil
 }
 
-// fitted returns a value in the shape of its node, which some of Gorgonia's operations do
-// not keep; nil if it does not have that many elements.
+// fitted returns a value in the shape of its node, because some Gorgonia operations return another shape. It returns
+// nil if the number of elements differs.
 func fitted(want tensor.Shape, v gorgonia.Value) gorgonia.Value {
 	if want.Eq(v.Shape()) {
 		return v
@@ -65,19 +65,19 @@ func fitted(want tensor.Shape, v gorgonia.Value) gorgonia.Value {
 	return tensor.New(tensor.WithShape(want...), tensor.WithBacking(elements))
 }
 
-// read is a gorgonia.Read: a node, and where its value goes.
+// read is a gorgonia.Read: a node, and the destination of its value.
 type read struct {
 	node *gorgonia.Node
 	into *gorgonia.Value
 }
 
-// Names of the types of Gorgonia's statements, which are not exported.
+// Type names of Gorgonia's statements. Gorgonia does not export the types.
 const (
 	readType = "gorgonia.readOp"
-	letType  = "gorgonia.letOp" // without effect on a TapeMachine too
+	letType  = "gorgonia.letOp" // without effect, as on a TapeMachine
 )
 
-// statement tells whether a node computes nothing.
+// statement reports whether a node is a statement, which computes nothing.
 func statement(n *gorgonia.Node) bool {
 	if n.Op() == nil {
 		return false
@@ -86,7 +86,8 @@ func statement(n *gorgonia.Node) bool {
 	return t == readType || t == letType
 }
 
-// readsOf finds the reads of a graph. The one field of their operation is a pointer to the value.
+// readsOf finds the gorgonia.Read operations of a graph. Such an operation has one field: a pointer to its
+// destination.
 func readsOf(g *gorgonia.ExprGraph) (list []read) {
 	for _, n := range g.AllNodes() {
 		if n.Op() == nil || fmt.Sprintf("%T", n.Op()) != readType {
@@ -100,7 +101,7 @@ func readsOf(g *gorgonia.ExprGraph) (list []read) {
 	return list
 }
 
-// read copies values to where they are read.
+// read copies the values of nodes to the destinations of their gorgonia.Read operations.
 func (m *Machine) read() (err error) {
 	for _, r := range m.reads {
 		v := m.steps[m.index[r.node]].value

@@ -1,11 +1,10 @@
 // Package machine runs Gorgonia expression graphs, and trains their inputs.
 //
-// A [Machine] takes the place of Gorgonia's TapeMachine for any graph of
-// Gorgonia's operations and of ours: values are bound to nodes, gradients are found by
-// Node.Grad, gorgonia.Let and gorgonia.Read work as they do there. Unlike Gorgonia's
-// machines it computes only what its outputs need, never overwrites a value that
-// another operation may still read, keeps its buffers from run to run, and reports a
-// panic of an operation as an error. [Adam] is a gorgonia.Solver on our kernels.
+// A [Machine] replaces Gorgonia's TapeMachine for any graph of Gorgonia's operations and ours. Node.Value and
+// Node.Grad return values and gradients, and gorgonia.Let and gorgonia.Read work, as on a TapeMachine. Unlike
+// Gorgonia's machines, it computes only what its outputs need and never overwrites a value that another operation may
+// still read. It keeps its buffers from run to run, and reports a panic in an operation as an error. [Adam] is a
+// gorgonia.Solver that uses our kernels.
 //
 //	grads, err := gorgonia.Grad(loss, weights...)
 //	m, err := machine.New(g, append(grads, loss)...)
@@ -32,9 +31,8 @@ import (
 
 // Machine runs a graph as often as needed. It implements gorgonia.VM.
 //
-// After a run the computed values are bound to their nodes. They are valid until the
-// next run of the graph, on this or on another machine. Machines of one graph
-// serve one goroutine at a time.
+// After a run the computed values are bound to their nodes. They are valid until the next run of the graph, on this
+// or on another machine. Machines of one graph must run in one goroutine at a time.
 type Machine struct {
 	steps  []step
 	index  map[*gorgonia.Node]int
@@ -48,24 +46,24 @@ type step struct {
 	node  *gorgonia.Node
 	shape tensor.Shape
 	op    gorgonia.Op // nil for an input
-	in    []int       // the steps that its operands come from
+	in    []int       // the steps of its operands
 	args  []gorgonia.Value
 	value gorgonia.Value
 
 	add     bool // a sum of two values, computed here to save allocations
 	sum     total
-	reuse   bool           // the value may be written to again
-	grad    graph.Gradient // not nil for the root of an own operation's gradients
-	want    []bool         // the gradients that are needed
-	ignored bool           // the root's own gradient is not
-	bound   gorgonia.Value // what the node was bound to last: the value, or its elements in the shape of the node
+	reuse   bool           // later steps may write into the value
+	grad    graph.Gradient // the root of our operation's gradients; nil for other nodes
+	want    []bool         // the needed gradients
+	ignored bool           // the root's own gradient is not needed
+	bound   gorgonia.Value // the node's last bound value: the value itself, or its elements in the shape of the node
 	of      gorgonia.Value // the value that bound shares elements with
 }
 
-// New returns a machine that computes nodes of a graph, and what gorgonia.Read asks for in it. Gradients
-// to compute, such as the nodes that gorgonia.Grad returns, are outputs too. Without outputs it computes
-// every node, as gorgonia.NewTapeMachine does, except inputs that nothing uses; with outputs it skips
-// what they do not need, such as the gradient of a network's images.
+// New returns a machine that computes the given nodes of a graph, and the nodes that gorgonia.Read reads. Gradients
+// are outputs too: pass the nodes from gorgonia.Grad to compute them. Without outputs the machine computes every node
+// except unused inputs, as gorgonia.NewTapeMachine does. With outputs it skips everything that they do not need, such
+// as the gradient of a network's images.
 func New(g *gorgonia.ExprGraph, outputs ...*gorgonia.Node) (*Machine, error) {
 	if g == nil {
 		return nil, errors.New("machine: the graph is nil")
@@ -115,8 +113,8 @@ func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	for _, r := range m.reads {
 		outputs = append(outputs, r.node)
 	}
-	// Only a fresh subgraph lists the right children: after gorgonia.Grad the
-	// graph itself may return those of another node.
+	// Only a fresh subgraph lists the right children. After gorgonia.Grad the graph itself may return another node's
+	// children.
 	m.schedule(g.ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
 	m.SetTraining(true)
@@ -174,9 +172,9 @@ func (m *Machine) newStep(n *gorgonia.Node, children []*gorgonia.Node) step {
 	return s
 }
 
-// markWanted tells the roots of gradients which of them the outputs need.
+// markWanted tells the roots of gradients which gradients the outputs need.
 func (m *Machine) markWanted(outputs []*gorgonia.Node) {
-	used := make([]bool, len(m.steps)) // by anything but a sibling
+	used := make([]bool, len(m.steps)) // by an output or by any step except a sibling
 	for _, n := range outputs {
 		used[m.index[n]] = true
 	}
@@ -208,8 +206,7 @@ func (m *Machine) markWanted(outputs []*gorgonia.Node) {
 	}
 }
 
-// RunAll computes all nodes from the present values of the inputs. An error
-// names the operation that failed.
+// RunAll computes all nodes from the current values of the inputs. An error names the operation that failed.
 func (m *Machine) RunAll() (err error) {
 	if m.closed {
 		return errors.New("machine: it is closed")
@@ -264,8 +261,7 @@ func (m *Machine) run(s *step) (err error) {
 	return err
 }
 
-// explain names the node, operation and shapes of an error, as far as the error
-// does not.
+// explain adds the node, operation and shapes to an error, unless the error already names them.
 func (m *Machine) explain(at int, err error) error {
 	s := &m.steps[at]
 	var known *graph.Error
@@ -282,8 +278,7 @@ func (m *Machine) explain(at int, err error) error {
 	return fmt.Errorf("node %q (operation %s of shapes %v): %w", s.node.Name(), opName(s.op), shapes, err)
 }
 
-// Value returns the value of a node in the last run, and nil if the machine does
-// not compute it.
+// Value returns the value of a node in the last run, or nil for a node that the machine does not compute.
 func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 	i, ok := m.index[n]
 	if !ok || m.steps[i].ignored {
@@ -292,12 +287,12 @@ func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 	return m.steps[i].value
 }
 
-// CheckFinite makes the next runs stop at the first node that holds a NaN or an
-// infinite number, with a [*NotFinite] error. Inputs are checked too.
+// CheckFinite makes the next runs stop at the first node that holds a NaN or an infinite number, with a [*NotFinite]
+// error. It checks inputs too.
 func (m *Machine) CheckFinite(on bool) { m.finite = on }
 
-// SetTraining sets the mode of operations that have one (gorgonia.TrainModeOp), such as
-// Gorgonia's dropout. A new machine is in training mode.
+// SetTraining sets the mode of operations with a training mode (gorgonia.TrainModeOp), such as Gorgonia's dropout. A
+// new machine is in training mode.
 func (m *Machine) SetTraining(on bool) {
 	for i := range m.steps {
 		if o, ok := m.steps[i].op.(gorgonia.TrainModeOp); ok {
@@ -306,8 +301,8 @@ func (m *Machine) SetTraining(on bool) {
 	}
 }
 
-// SetMixed makes operations that have such a form (graph.MixedOp), those of layers among them, compute in mixed precision, or
-// again in single precision, as they do at first. Operations belong to the graph: its other machines follow.
+// SetMixed switches operations with a mixed-precision form (graph.MixedOp), such as layers, to mixed precision, or
+// back to single precision, their initial form. Operations belong to the graph, so its other machines switch too.
 func (m *Machine) SetMixed(on bool) {
 	for i := range m.steps {
 		if o, ok := m.steps[i].op.(graph.MixedOp); ok {
@@ -319,8 +314,7 @@ func (m *Machine) SetMixed(on bool) {
 // Reset does nothing: a run always starts at the beginning.
 func (m *Machine) Reset() {}
 
-// Close drops the machine's values; those bound to nodes stay. A closed machine
-// cannot run.
+// Close drops the machine's values. Values bound to nodes stay. A closed machine cannot run.
 func (m *Machine) Close() error {
 	m.steps, m.index, m.reads, m.closed = nil, nil, nil, true
 	return nil

@@ -7,15 +7,15 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Sizes are the bytes of the values that a machine computes, and of its inputs. They are known before the first run; what
-// operations take beside their results is not part of them.
+// Sizes holds the bytes of the values that a machine computes, and the bytes of its inputs. They are known before the
+// first run, and leave out the scratch memory of operations.
 type Sizes struct {
 	Inputs    float64
-	Values    float64 // of nodes that depend on no gradient: the forward pass
+	Values    float64 // of nodes in the forward pass, which depend on no gradient
 	Gradients float64 // of gradients, and of nodes that depend on them
 }
 
-// Sizes adds up the machine's nodes; inputs that others hold, such as parameters, are left out.
+// Sizes adds up the machine's nodes. It leaves out inputs that others reports, such as parameters.
 func (m *Machine) Sizes(others func(input *gorgonia.Node) bool) Sizes {
 	var sum Sizes
 	backward := make([]bool, len(m.steps))
@@ -43,7 +43,7 @@ func (m *Machine) Sizes(others func(input *gorgonia.Node) bool) Sizes {
 	return sum
 }
 
-// Bytes is the sum of the sizes.
+// Bytes returns the sum of the sizes.
 func (m *Machine) Bytes() float64 {
 	s := m.Sizes(func(*gorgonia.Node) bool { return false })
 	return s.Inputs + s.Values + s.Gradients

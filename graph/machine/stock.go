@@ -10,10 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// stockOp recognises the few operations of Gorgonia that may write into a value
-// of an earlier run: elementwise arithmetic of two operands, and products of
-// matrices. Others are left to their Do, which is always right: the gradient of
-// Slice, for one, adds to what it is given.
+// stockOp recognises the few Gorgonia operations that may write into a value from an earlier run: elementwise
+// arithmetic with two operands, and matrix products. All other operations use their Do, which is always right. For
+// example, the gradient of Slice adds to the value that it gets.
 func stockOp(o gorgonia.Op) (add, reuse bool) {
 	if o == nil {
 		return false, false
@@ -35,8 +34,7 @@ func stockOp(o gorgonia.Op) (add, reuse bool) {
 	return false, false
 }
 
-// shared reports whether a value may lie in the memory of an operand, so that it
-// must not be written to.
+// shared reports whether a value may share memory with an operand. The machine must not write to such a value.
 func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	t, ok := v.(*tensor.Dense)
 	if !ok {
@@ -50,15 +48,15 @@ func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	return false
 }
 
-// total is a sum of two values, and the work of adding tensors.
+// total is a sum of two values, with the parallel work to add tensors.
 type total struct {
 	value   gorgonia.Value
 	singles *adder[float32]
 	doubles *adder[float64]
 }
 
-// add computes a + b where both are scalars, or dense tensors of one shape in row-major order. It reports false,
-// and does nothing, for others.
+// add computes a + b for two scalars, or for dense tensors of one shape in row-major order. For other values it
+// returns false and does nothing.
 func (t *total) add(a, b gorgonia.Value) bool {
 	switch a := a.(type) {
 	case *gorgonia.F32:
@@ -119,7 +117,7 @@ func plain(t *tensor.Dense) bool {
 	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() && !t.IsScalar()
 }
 
-// adder adds arrays of a length on all threads.
+// adder adds arrays of equal length on all threads.
 type adder[T float32 | float64] struct {
 	s, a, b []T
 	loop    *numeric.Loop
