@@ -44,7 +44,8 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	}, x, y)
 }
 
-// activated adds an activation that cannot be part of an operation to its result; see [graph.Activation.FromValue].
+// activated builds an operation and adds an activation that the operation cannot contain; see
+// [graph.Activation.FromValue].
 func activated(a graph.Activation, build func(linear graph.Activation) (*gorgonia.Node, error)) (*gorgonia.Node, error) {
 	y, err := build(graph.Linear)
 	if err != nil {
@@ -91,7 +92,7 @@ func (f *sum[T]) Forward(in [][]T, out []T) {
 	f.values.Run()
 }
 
-// Backward computes the gradient that both inputs have.
+// Backward computes the gradient of both inputs, which are equal.
 func (f *sum[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
 	f.y, f.dy, f.dx, f.dz = out, dout, din[0], din[1]
 	if f.dx == nil {

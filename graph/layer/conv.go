@@ -17,17 +17,16 @@ type ConvOptions struct {
 	Stride     int // 0 means 1
 	Activation graph.Activation
 	Valid      bool // no padding; otherwise SAME
-	Symmetric  bool // SAME padding of a convolution has (k-1)/2 zeros before the image, at any stride
+	Symmetric  bool // SAME padding of a convolution puts (k-1)/2 zeros before the image, at any stride
 }
 
-// Conv returns activation(x * w + bias), the cross-correlation of images x
-// [batch, height, width, in] with filters w [k, k, in, out] and bias [out], as
-// [batch, height', width', out].
+// Conv returns activation(x * w + bias) as [batch, height', width', out]: the cross-correlation of images x [batch,
+// height, width, in] with filters w [k, k, in, out], plus bias [out].
 //
-// With SAME padding height' = ceil(height/stride): zeros are added around the
-// image, half of them (rounded down) before it, as TensorFlow does. With Symmetric (k-1)/2 of them
-// are before it, as PyTorch's padding (k-1)/2 has it: the two differ where the stride leaves over
-// pixels, as a stride of 2 does of even sides. With Valid, height' = floor((height-k)/stride) + 1.
+// With SAME padding height' = ceil(height/stride). Half of the zeros, rounded down, come before the image, as in
+// TensorFlow. With Symmetric, (k-1)/2 zeros come before the image, as with PyTorch's padding (k-1)/2. The two differ
+// if the stride leaves over pixels, as stride 2 does on even sides. With Valid, height' = floor((height-k)/stride) +
+// 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution(&convKind{"convolution", convShape,
 		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
@@ -42,11 +41,9 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	}, x, w, bias, o)
 }
 
-// ConvTranspose returns activation(x' + bias), where x' is the gradient with
-// respect to its images of a convolution with filters w [k, k, out, in] whose
-// result has the gradient x [batch, height, width, in]. The result is
-// [batch, height', width', out] with height' = height*stride for SAME padding and
-// (height-1)*stride + k for Valid.
+// ConvTranspose returns activation(x' + bias) as [batch, height', width', out]. Take a convolution with filters w [k,
+// k, out, in]: x' is the gradient of its images if its result has the gradient x [batch, height, width, in]. For SAME
+// padding height' = height*stride, for Valid (height-1)*stride + k.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution(&convKind{"transposed convolution", convTransposeShape,
 		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
@@ -63,7 +60,8 @@ func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, er
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
 
-// convKind is a convolution or a transposed one: its shapes, and its forms in double, single and mixed precision.
+// convKind is a convolution or a transposed convolution: its shapes, and its forms in double, single and mixed
+// precision.
 type convKind struct {
 	name          string
 	geometry      convGeometry

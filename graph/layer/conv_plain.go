@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// The layers in float64, by plain loops: the reference of the float32 kernels.
+// The layers in float64, by plain loops. They are the reference for the float32 kernels.
 
 type plainConv struct {
 	kernel.ConvShape
@@ -14,9 +14,8 @@ type plainConv struct {
 	g []float64
 }
 
-// visit calls f with the indices of the three factors of every product of the convolution
-// from a big image [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW,
-// smallC] with filters [k, k, bigC, smallC].
+// visit calls f with the indices of the three factors of every product in a convolution. The convolution maps a big
+// image [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW, smallC] with filters [k, k, bigC, smallC].
 func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
 	for b := range s.Batch {
 		for y := range smallH {

@@ -54,7 +54,7 @@ func newCrop[T graph.Float](s tensor.Shape, height, width int) *crop[T] {
 	return f
 }
 
-// row returns row i of x, and that of the result, nil if it is cut off.
+// row returns row i of x and the matching row of the result. The latter is nil if the crop cuts it off.
 func (f *crop[T]) row(i int) (x, y []T) {
 	x = f.x[i*f.wide:][:f.wide]
 	if r := i % f.height; r < f.kept {

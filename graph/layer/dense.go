@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Dense returns activation(x w + bias) for x [rows, in], w [in, out] and
-// bias [out], as [rows, out]. It is differentiable in all three.
+// Dense returns activation(x w + bias) as [rows, out], for x [rows, in], w [in, out] and bias [out]. It is
+// differentiable in all three.
 func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("dense: %w", err)
@@ -52,7 +52,7 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 	}, x, w, bias)
 }
 
-// errWeightTangent is the error of a direction in which weights move.
+// errWeightTangent is the error for a direction that moves weights.
 var errWeightTangent = errors.New("there is no tangent along weights, only along what a layer is applied to")
 
 func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
@@ -63,8 +63,8 @@ func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func
 	return graph.NewFunc[T](b), nil
 }
 
-// DenseBody returns the [graph.Body] of [Dense] for x of shape [rows, in]: vectorised for
-// float32, by plain loops for float64. Operations that multiply matrices use it.
+// DenseBody returns the [graph.Body] of [Dense] for x of shape [rows, in]: vectorised in float32, plain loops in
+// float64. Operations that multiply matrices use it.
 func DenseBody[T graph.Float](rows, in, out int, a graph.Activation) (graph.Body[T], error) {
 	var b any = &plainDense{rows: rows, in: in, out: out, a: a}
 	if _, single := any(T(0)).(float32); single {
@@ -94,16 +94,16 @@ func denseShape(in []tensor.Shape) (tensor.Shape, error) {
 	return tensor.Shape{rows, in[1][1]}, nil
 }
 
-// plan is a layer of package kernel.
+// plan is a layer from package kernel.
 type plan interface {
 	Forward(x, w, bias, y []float32)
 	Backward(x, w, y, dy, dx, dw, db []float32)
 }
 
-// planned is a layer whose inputs are x, weights and bias.
+// planned is a layer with the inputs x, weights and bias.
 type planned struct{ plan plan }
 
-// ofPlan returns the function of a plan, if there is no error.
+// ofPlan returns the function of a plan, or the error.
 func ofPlan[P plan](p P, err error) (graph.Func, error) {
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (p planned) Backward(in [][]float32, out, dout []float32, din [][]float32) 
 	p.plan.Backward(in[0], in[1], out, dout, din[0], din[1], din[2])
 }
 
-// plainDense is the layer in float64, by plain loops.
+// plainDense is the dense layer in float64, by plain loops.
 type plainDense struct {
 	rows, in, out int
 	a             graph.Activation
@@ -167,7 +167,7 @@ func throughActivation(scratch *[]float64, a graph.Activation, dout, out []float
 	return *scratch
 }
 
-// addRows sets sum, unless it is nil, to the sum of the rows of g.
+// addRows sets sum to the sum of the rows of g. It does nothing if sum is nil.
 func addRows(sum, g []float64) {
 	if sum == nil {
 		return

@@ -15,12 +15,12 @@ import (
 type NormOptions struct {
 	Epsilon float64 // added to variances
 	ReLU    bool    // the result is max(y, 0)
-	Single  bool    // allow groups of one element, which become beta, without a gradient of x
+	Single  bool    // allow groups of one element: they become beta, and x gets no gradient
 }
 
-// BatchMoments returns the means and variances of the channels of x, [batch, ..., channels], for
-// each of parts equal parts of the batch, as [parts, 2, channels]. Variances divide by the number
-// of elements; that of a single element is 0. It has no gradient of its own; see [BatchNorm].
+// BatchMoments returns the means and variances of the channels of x [batch, ..., channels] as [parts, 2, channels],
+// for each of parts equal parts of the batch. Variances divide by the number of elements; the variance of a single
+// element is 0. The node itself has no gradient; see [BatchNorm].
 func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "batch moments",
@@ -51,9 +51,9 @@ func checkParts(x tensor.Shape, parts int) error {
 	return nil
 }
 
-// BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta channel by channel, for x
-// [batch, ..., channels] and moments that must be the [BatchMoments] of x: the gradient of x includes
-// that through the moments. gamma and beta, [channels], may both be nil: 1 and 0.
+// BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta channel by channel, for x [batch, ...,
+// channels]. The moments must be the [BatchMoments] of x: the gradient of x includes the path through the moments.
+// gamma and beta, [channels], may both be nil: 1 and 0.
 //
 // Source: Ioffe and Szegedy 2015, algorithm 1.
 func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
@@ -66,8 +66,8 @@ func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia
 	})
 }
 
-// Standardise is [BatchNorm] with fixed moments [1, 2, channels], such as running means: no gradient
-// flows through the moments.
+// Standardise is [BatchNorm] with fixed moments [1, 2, channels], such as running means. No gradient flows through
+// the moments.
 func Standardise(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
 	return normalised("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
@@ -85,10 +85,10 @@ func momentsShape(moments *gorgonia.Node) tensor.Shape {
 	return moments.Shape()
 }
 
-// GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels],
-// where mean and variance are those of one image's elements in a group of neighbouring channels; groups is
-// the number of equal groups. With one group it is layer normalisation, with as many groups as
-// channels instance normalisation. gamma and beta, [channels], may both be nil: 1 and 0.
+// GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels]. It splits
+// the channels into equal groups of neighbours; groups is their number. Mean and variance belong to one group of one
+// image. One group gives layer norm, and one group per channel gives instance norm. gamma and beta, [channels], may
+// both be nil: 1 and 0.
 //
 // Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
 func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgonia.Node, error) {
@@ -104,8 +104,8 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 	})
 }
 
-// normalised adds a normalisation; groups is the number of groups of channels, 0 for those without groups.
-// Its inputs are x and those of moments, gamma and beta that are not nil.
+// normalised adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without
+// groups. Its inputs are x, and moments, gamma and beta unless they are nil.
 func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
@@ -169,8 +169,8 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 // normShape holds the sizes of a normalisation: sets of rows of channels with shared moments.
 type normShape struct {
 	sets, rows, channels int
-	groups               int  // of channels, 0: each channel has its own moments, which are an input
-	moments, affine      bool // there are such inputs
+	groups               int  // of channels; 0: the moments are an input, separate for each channel
+	moments, affine      bool // whether the operation has these inputs
 	given                bool // the moments do not depend on x
 	epsilon              float64
 	relu                 bool

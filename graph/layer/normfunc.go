@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// norm computes a normalisation: set by set, while a set is in the cache, if each set has its own
-// moments; piece by piece if moments are an input.
+// norm computes a normalisation. If each set has its own moments, it works set by set, while the set is in the cache.
+// If moments are an input, it works piece by piece.
 type norm[T graph.Float] struct {
 	normShape
 	floor    T
@@ -19,8 +19,8 @@ type norm[T graph.Float] struct {
 	// By set and channel: the mean, 1/sqrt(variance + epsilon), and the factors and offsets of a pass.
 	mean, inverse                                          []T
 	scale, b, offset                                       []T
-	sum, product                                           []float64 // of the gradient of the result, and of its products with x - mean
-	masked                                                 []T       // the gradient of the result where ReLU lets it through: in place of dx, which is computed from it
+	sum, product                                           []float64 // sums of the result's gradient, and of its products with x - mean
+	masked                                                 []T       // the result's gradient where ReLU passes it; stored in the memory of dx, which is computed from it later
 	x, y, dy, dx                                           []T
 	gamma, beta                                            []T
 	forwardItem, mapItem, backwardItem, sumItem, slopeItem func(worker, i int)
@@ -46,7 +46,7 @@ func newNorm[T graph.Float](s normShape) *norm[T] {
 	return f
 }
 
-// read finds the inputs.
+// read stores the slices of the inputs and returns the moments.
 func (f *norm[T]) read(in [][]T) (moments []T) {
 	f.x = in[0]
 	if f.moments {
@@ -96,7 +96,7 @@ func (f *norm[T]) mapPiece(_, i int) {
 	channelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
 }
 
-// places returns the offsets of a piece in x and of its channels in vectors of channels.
+// places returns the offset of a piece in x, and the offset of its channels in vectors of channels.
 func (f *norm[T]) places(p piece) (x, vector int) {
 	return (p.set*f.rows+p.from)*f.channels + p.first, p.set*f.channels + p.first
 }
@@ -156,7 +156,7 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	f.parameters(gamma, beta)
 }
 
-// gradientOf returns the gradient of y before ReLU, from offset at on.
+// gradientOf returns the gradient of y before ReLU, starting at offset at.
 func (f *norm[T]) gradientOf(at int) []T {
 	if f.relu {
 		return f.masked[at:]
@@ -164,7 +164,7 @@ func (f *norm[T]) gradientOf(at int) []T {
 	return f.dy[at:]
 }
 
-// sumPiece adds up the sums on which the gradients of a piece's channels depend.
+// sumPiece adds up the sums that the gradients of a piece's channels need.
 func (f *norm[T]) sumPiece(_, i int) {
 	p := f.partials.pieces[i]
 	at, v := f.places(p)
@@ -181,11 +181,11 @@ func (f *norm[T]) sumPiece(_, i int) {
 	channelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
 }
 
-// slopes sets the factors and offsets of dx as a function of dy and x - mean: with g = gamma dy
-// and h = (x - mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
+// slopes sets the factors and offsets of dx as a function of dy and x - mean. With g = gamma dy and h = (x -
+// mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
 func (f *norm[T]) slopes(set int) {
 	at, c := set*f.channels, f.channels
-	f.line(at)   // scale is that of dy
+	f.line(at)   // scale is the factor of dy
 	if f.given { // b is 0
 		clear(f.offset[at : at+c])
 		return
@@ -234,7 +234,7 @@ func (f *norm[T]) backwardSet(_, set int) {
 	}
 }
 
-// parameters computes the gradients of gamma and beta that are not nil.
+// parameters computes the gradients of gamma and beta, except where they are nil.
 func (f *norm[T]) parameters(gamma, beta []T) {
 	for c := range gamma {
 		total := 0.0

@@ -13,15 +13,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// errBatchTangent is the error of a direction through moments of a batch.
+// errBatchTangent is the error for a direction through the moments of a batch.
 var errBatchTangent = errors.New("the moments of a batch couple its images, so that a derivative along one image is one of all; want norm group, layer, instance or none, or frozen running moments")
 
-// normTangent adds the tangent of a normalisation described by plan: with h = (x - mean)/s and s = sqrt(variance + epsilon)
-// of a group of n elements, and x moving along t,
+// normTangent adds the tangent of a normalisation that plan describes. A group of n elements has s = sqrt(variance +
+// epsilon) and h = (x - mean)/s. If x moves along t, the tangent is
 //
 //	gamma (t - mean(t) - h mean(h t))/s
 //
-// and gamma t/s where the moments are given. It is differentiable in x, gamma and t.
+// With given moments the tangent is gamma t/s. The node is differentiable in x, gamma and t.
 func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in []*gorgonia.Node, out, t *gorgonia.Node) (*gorgonia.Node, error) {
 	shapes := make([]tensor.Shape, len(in))
 	diff := make([]bool, len(in)+1)
@@ -58,8 +58,8 @@ func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in
 	return graph.ActivationTangent(out, u, graph.ReLU)
 }
 
-// normAlong computes the tangent of a normalisation; a set is an item of work. Sums of a group are
-// in double precision, in order.
+// normAlong computes the tangent of a normalisation. A set is an item of work. It sums over a group in double
+// precision, in order.
 type normAlong[T graph.Float] struct {
 	normShape
 	x, moments, gamma, t, y   []T
@@ -90,7 +90,7 @@ func (f *normAlong[T]) Forward(in [][]T, out []T) {
 	parallel.For(f.sets, f.forwardItem)
 }
 
-// factor returns that of a channel, 1 without one.
+// factor returns gamma of a channel, or 1 without gamma.
 func (f *normAlong[T]) factor(c int) float64 {
 	if f.gamma == nil {
 		return 1
@@ -98,7 +98,7 @@ func (f *normAlong[T]) factor(c int) float64 {
 	return float64(f.gamma[c])
 }
 
-// width returns the channels that share moments.
+// width returns the number of channels that share moments.
 func (f *normAlong[T]) width() int {
 	if f.given {
 		return 1
@@ -112,8 +112,8 @@ type line struct {
 	u, hu         float64 // mean of u, and of h u
 }
 
-// group returns the moments of a group of x that begins at a channel of a set, and the means of another array u, times gamma if
-// scaled.
+// group returns the moments of the group of x that begins at channel first of a set. It also returns the means of
+// another array u, times gamma if scaled is set.
 func (f *normAlong[T]) group(set, first int, u []T, scaled bool) line {
 	if f.given {
 		return line{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
@@ -175,8 +175,9 @@ func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// backwardSet computes the gradients of a set. With g = gamma dy, P is symmetric: the gradient of t is P g, that of
-// gamma sum dy P t. Q(x) = <g, P t> = n (mean(g t) - mean(g) mean(t) - mean(h g) mean(h t))/s has the gradient
+// backwardSet computes the gradients of a set. Let g = gamma dy. P is symmetric, so t has the gradient P g, and gamma
+// has the gradient sum dy P t. Q(x) = <g, P t> = n (mean(g t) - mean(g) mean(t) - mean(h g) mean(h t))/s has the
+// gradient
 //
 //	(h (3 mean(h g) mean(h t) - A) - mean(h t)(g - mean(g)) - mean(h g)(t - mean(t)))/s^2,  A = mean(g t) - mean(g) mean(t).
 func (f *normAlong[T]) backwardSet(_, set int) {

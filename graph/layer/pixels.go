@@ -9,12 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// What operations on pixels share: shapes, and arithmetic on rows of channels.
+// Shared by operations on pixels: shapes, and arithmetic on rows of channels.
 
-// maxElements bounds the result of an operation that makes images larger.
+// maxElements limits the result of an operation that enlarges images.
 const maxElements = 1 << 30
 
-// imagesOf checks that the one input of an operation is images.
+// imagesOf checks that an operation has one input, and that this input is images.
 func imagesOf(in []tensor.Shape) (tensor.Shape, error) {
 	if len(in) != 1 {
 		return nil, graph.Wanted("1 input", len(in))
@@ -25,7 +25,7 @@ func imagesOf(in []tensor.Shape) (tensor.Shape, error) {
 	return in[0], nil
 }
 
-// checkTimes checks the factor by which an operation makes images of shape x larger.
+// checkTimes checks the factor of an operation that enlarges images of shape x.
 func checkTimes(x tensor.Shape, times int) error {
 	switch {
 	case times < 1:
@@ -36,14 +36,14 @@ func checkTimes(x tensor.Shape, times int) error {
 	return nil
 }
 
-// arithmetic is that of arrays of one element type.
+// arithmetic holds functions on arrays of one element type.
 type arithmetic[T graph.Float] struct {
 	add       func(dst, x []T)                      // dst += x
 	addScaled func(dst []T, a T, x []T)             // dst += a x
 	scale     func(dst []T, a T, x []T)             // dst = a x
 	mix       func(dst []T, a T, x []T, b T, y []T) // dst = a x + b y
 	multiply  func(dst, x, y []T)                   // dst = x y
-	largest   func(dst, x []T)                      // dst = max(dst, x), NaN if one of them is
+	largest   func(dst, x []T)                      // dst = max(dst, x), NaN if either is NaN
 	claim     func(dst, left, x, y []T)             // dst += left, left = 0 where x = y
 }
 
@@ -90,7 +90,7 @@ func arithmeticOf[T graph.Float]() arithmetic[T] {
 	}
 }
 
-// mixFew sets dst to a x + b y, for few elements in less time than a call of a kernel takes.
+// mixFew sets dst to a x + b y. It is faster than a kernel call for few elements.
 func mixFew[T graph.Float](dst []T, a T, x []T, b T, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i, v := range x {

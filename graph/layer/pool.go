@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// PoolKind says what a pooling takes of a window.
+// PoolKind says how a pooling reduces a window.
 type PoolKind string
 
 // The kinds of pooling.
@@ -23,16 +23,16 @@ const (
 type PoolOptions struct {
 	Kind   PoolKind
 	Size   int  // of the square window, in pixels
-	Stride int  // 0: Size, so that windows do not overlap
+	Stride int  // 0: Size; windows then do not overlap
 	Valid  bool // no padding; otherwise SAME
 }
 
 // Pool returns the maximum or the average of windows of images x [batch, height, width, channels], channel by
 // channel, as [batch, height', width', channels].
 //
-// With SAME padding height' = ceil(height/stride) and windows are placed as those of [Conv]; pixels outside the image
-// do not count: maxima ignore them, and averages divide by the number of pixels inside. With Valid, height' =
-// floor((height-size)/stride) + 1. The gradient of a maximum goes to the first of equal values, row by row.
+// With SAME padding height' = ceil(height/stride), and the windows lie as in [Conv]. Pixels outside the image do not
+// count: maxima ignore them, and averages divide by the number of pixels inside. With Valid, height' =
+// floor((height-size)/stride) + 1. If several pixels share the maximum, the first one, row by row, gets the gradient.
 //
 // Source: Goodfellow et al. 2016, Deep Learning, section 9.3; the padding is TensorFlow's.
 func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
@@ -54,10 +54,10 @@ func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
 		}, x)
 }
 
-// AdaptivePool returns the maximum or the average of height by width bins of images x [batch, h, w, channels], channel
-// by channel, as [batch, height, width, channels]. Bin i of n covers the rows from floor(i h/n) to ceil((i+1) h/n), so
-// that bins overlap where n does not divide h and repeat pixels where n is larger; columns likewise. One bin is the
-// pooling over the whole image. The gradient of a maximum goes to the first of equal values, row by row.
+// AdaptivePool returns the maximum or the average of height by width bins of images x [batch, h, w, channels],
+// channel by channel, as [batch, height, width, channels]. Bin i of n covers the rows from floor(i h/n) to ceil((i+1)
+// h/n), and columns likewise. Bins overlap if n does not divide h, and repeat pixels if n is larger than h. One bin
+// pools over the whole image. If several pixels share the maximum, the first one, row by row, gets the gradient.
 //
 // Source: PyTorch's adaptive_avg_pool2d and adaptive_max_pool2d; one bin: Lin et al. 2014, section 3.2.
 func AdaptivePool(x *gorgonia.Node, kind PoolKind, height, width int) (*gorgonia.Node, error) {
@@ -97,7 +97,7 @@ func bins(n, count int) (list []span) {
 	return list
 }
 
-// pooling adds the pooling of windows, as a function of the images' shape.
+// pooling adds the pooling of windows; windows computes them from the shape of the images.
 func pooling(name string, kind PoolKind, key string, attributes map[string]any, windows func(tensor.Shape) (rows, columns []span, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
 	if kind != Max && kind != Average {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted(`kind "max" or "average"`, fmt.Sprintf("%q", string(kind))))
@@ -151,13 +151,13 @@ func means(n int, windows []span) axis {
 	return a
 }
 
-// maxPool takes the maximum of rows and then of columns. A row of the result is an item of work of the forward pass, an
-// image one of the backward pass, because windows may overlap.
+// maxPool takes the maximum over rows and then over columns. The forward pass splits the work by rows of the result.
+// The backward pass splits it by images, because windows may overlap.
 type maxPool[T graph.Float] struct {
 	batch, height, width, channels int
 	rows, columns                  []span
 	do                             arithmetic[T]
-	lines                          [][]T // of each worker: the maximum of rows; in the backward pass the gradient left of a window
+	lines                          [][]T // one per worker: the maximum over rows; in the backward pass the part of the gradient that a window has not yet assigned
 	x, y, dy, dx                   []T
 	forwardItem, backwardItem      func(worker, i int)
 }

@@ -27,8 +27,8 @@ func (a axis) transposed() axis {
 	return t
 }
 
-// resample is the body of operations that map the columns of images and then their rows linearly, channel by
-// channel: average pooling and interpolation.
+// resample maps the columns of images and then their rows linearly, channel by channel. It is the body of average
+// pooling and of interpolation.
 type resample[T graph.Float] struct {
 	forward, backward pass[T]
 }
@@ -48,12 +48,12 @@ func (f *resample[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// pass computes one direction; a row of the result is an item of work.
+// pass computes one direction. A row of the result is an item of work.
 type pass[T graph.Float] struct {
 	batch, channels int
 	rows, columns   axis
 	do              arithmetic[T]
-	lines           [][]T // of each worker: a weighted sum of rows
+	lines           [][]T // one per worker: a weighted sum of rows
 	dst, src        []T
 	item            func(worker, i int)
 }
@@ -86,10 +86,10 @@ func (p *pass[T]) row(worker, i int) {
 	}
 }
 
-// few is the number of elements up to which plain loops take less time than calls of kernels.
+// few is the number of elements up to which plain loops beat kernel calls.
 const few = 15
 
-// combine sets dst to the weighted sum of pieces of src that are as long as dst.
+// combine sets dst to the weighted sum of pieces of src, each as long as dst.
 func (p *pass[T]) combine(dst []T, taps []tap, src []T) {
 	n := len(dst)
 	piece := func(i int) []T { return src[taps[i].from*n:][:n] }

@@ -7,9 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Upsample returns images x [batch, height, width, channels] times as high and wide, channel by channel. Every pixel
-// becomes a square of equal ones (nearest), or, if bilinear, pixel i along a side is interpolated at the place
-// (i + 1/2)/times - 1/2 of the original pixels, at least 0, between its two neighbours.
+// Upsample returns images x [batch, height, width, channels], enlarged by the factor times along both sides, channel
+// by channel. Nearest turns every pixel into a square of equal pixels. Bilinear interpolates pixel i along a side
+// between the two neighbours of the original place (i + 1/2)/times - 1/2, or 0 if that is negative.
 //
 // Source: PyTorch's interpolate with align_corners=False; Odena et al. 2016 for decoders.
 func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error) {

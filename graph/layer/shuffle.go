@@ -10,9 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Shuffle turns channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Channel
-// (i times + j) c + k of a pixel is channel k of the pixel in row i, column j of its square: TensorFlow's
-// depth_to_space, ONNX's DepthToSpace in mode DCR. (PyTorch's pixel_shuffle counts k first.)
+// Shuffle turns channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Each
+// pixel becomes a square of times by times pixels. Its channel (i times + j) c + k becomes channel k of row i, column
+// j in the square. This order is TensorFlow's depth_to_space and ONNX's DepthToSpace in mode DCR. (PyTorch's
+// pixel_shuffle counts k first.)
 //
 // Source: Shi et al. 2016, equation 4.
 func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
@@ -38,7 +39,7 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 	}, x)
 }
 
-// shuffle copies pieces of a row of one pixel's square; a row of x is an item of work.
+// shuffle copies pieces of a row between a pixel and its square. A row of x is an item of work.
 type shuffle[T graph.Float] struct {
 	rows, width, times, piece int
 	x, y                      []T

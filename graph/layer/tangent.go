@@ -10,17 +10,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// What the tangents of layers share, and that of the maximum.
+// Shared code for the tangents of layers, and the tangent of the maximum.
 
-// itself is the Tangent of an operation of one input that is linear in it.
+// itself is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
+// tangent.
 func itself(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
 }
 
-// maxPoolTangent returns the elements of t where x has the maxima y of its windows, of equal ones the first, row by row. It is
-// differentiable in t.
+// maxPoolTangent returns, for each window, the element of t at the place of the window's maximum in x. y holds the
+// maxima. If several elements are equal, the first one counts, row by row. The node is differentiable in t.
 func maxPoolTangent(name, key string, windows func(tensor.Shape) (rows, columns []span, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "tangent of " + name,
@@ -45,7 +46,7 @@ func maxPoolTangent(name, key string, windows func(tensor.Shape) (rows, columns 
 	}, x, y, t)
 }
 
-// maxTangent picks elements; its backward pass is that of the maximum.
+// maxTangent picks the elements at the maxima. Its backward pass sends gradients back to the same places.
 type maxTangent[T graph.Float] struct {
 	pool      *maxPool[T]
 	t, picked []T
@@ -77,7 +78,7 @@ func (f *maxTangent[T]) row(_, i int) {
 	}
 }
 
-// place returns where a window has its maximum in a channel, from the first element of the image on.
+// place returns the place of a window's maximum in a channel, as an offset from the first element of the image.
 func (f *maxTangent[T]) place(channel int, rows, columns span, most T) int {
 	p := f.pool
 	first := channel % p.channels
@@ -88,7 +89,7 @@ func (f *maxTangent[T]) place(channel int, rows, columns span, most T) int {
 			}
 		}
 	}
-	return first + (rows.from*p.width+columns.from)*p.channels // of NaN
+	return first + (rows.from*p.width+columns.from)*p.channels // the maximum is NaN
 }
 
 func (f *maxTangent[T]) Backward(in [][]T, _, dout []T, din [][]T) {
