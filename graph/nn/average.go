@@ -8,11 +8,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Average is an exponential moving average of parameters: targets that follow other parameters of a set, as the
-// target network of BYOL and the key encoder of MoCo do.
+// Average is an exponential moving average of parameters. Its targets follow other parameters of a set, as in the
+// target network of BYOL and the key encoder of MoCo.
 type Average struct {
 	target, source [][]float32 // pieces of parameters
-	names          []string    // by piece, of the parameter that is followed
+	names          []string    // by piece: the parameter that the target follows
 	momentum       float32
 	item           func(worker, i int)
 }
@@ -20,8 +20,8 @@ type Average struct {
 // averagePiece is the number of elements in a piece of work.
 const averagePiece = 1 << 14
 
-// NewAverage returns the average of all parameters of a set that have a target: the target of the parameter "name"
-// is called prefix + "name", and has its shape. Targets are mostly made by [Graph.Targets].
+// NewAverage returns the average of all parameters in a set that have a target. The target of the parameter "name" is
+// called prefix + "name" and has the same shape. [Graph.Targets] makes most targets.
 func NewAverage(p *Params, prefix string) (*Average, error) {
 	a := &Average{}
 	for _, name := range p.Names() {
@@ -43,8 +43,7 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 	return a, nil
 }
 
-// Without returns the average without the targets of some parameters, which stay as they are, such as those that a graph
-// has frozen.
+// Without returns the average without the targets of frozen parameters. Those targets keep their values.
 func (a *Average) Without(frozen func(name string) bool) *Average {
 	b := &Average{}
 	for i, name := range a.names {
@@ -56,8 +55,8 @@ func (a *Average) Without(frozen func(name string) bool) *Average {
 	return b
 }
 
-// CopyTargets sets the EMA targets of parameters that were taken from elsewhere to copies of these, unless the targets were taken too.
-// Names of targets are those of the parameters after a prefix. It lists those that it set.
+// CopyTargets copies parameters from another run or file into their EMA targets, except targets that were taken too.
+// A target's name is a prefix and the parameter's name. CopyTargets returns the names of the targets that it set.
 func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []string) {
 	for _, name := range p.Names() {
 		of, ok := strings.CutPrefix(name, prefix)
@@ -69,8 +68,8 @@ func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []
 	return set
 }
 
-// Step sets every target to momentum times itself plus 1 - momentum times the parameter that it follows. Momentum 0
-// makes it a copy.
+// Step sets every target to momentum times the target plus 1 - momentum times its parameter. Momentum 0 copies the
+// parameter.
 func (a *Average) Step(momentum float64) {
 	a.momentum = float32(momentum)
 	parallel.For(len(a.target), a.item)

@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate), by a mask that is an
-// input, name/mask, and new in every step ([Graph.Masks]). A rate of 0, a graph that is not for training, the graph of
-// an EMA target ([Graph.Targets]), whose output is that of the whole network, and a frozen part of a network, whose name
-// [Graph.Frozen] reports, leave x as it is.
+// Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate). The mask is an
+// input, name/mask, and new in every step ([Graph.Masks]). Dropout leaves x unchanged in four cases: the rate is 0;
+// the graph is not for training; the graph makes EMA targets ([Graph.Targets]), which use the whole network; or
+// [Graph.Frozen] reports the name, so this part of the network is frozen.
 //
 // Source: Srivastava et al. 2014.
 func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.Node, error) {
@@ -28,7 +28,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 		return x, nil
 	}
 	input := name + "/mask"
-	for i := 2; g.nodes[input] != nil; i++ { // a network that is used again has another mask
+	for i := 2; g.nodes[input] != nil; i++ { // each further use of a network gets another mask
 		input = fmt.Sprintf("%s/mask%d", name, i)
 	}
 	node, err := g.Input(input, x.Shape()...)
@@ -45,7 +45,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 	return named(y, name, err)
 }
 
-// idleDropout is a dropout that leaves x as it is. It has no operation, and [Summarise] lists it all the same.
+// idleDropout is a dropout that leaves x unchanged. It has no operation, but [Summarise] lists it.
 type idleDropout struct {
 	x    *gorgonia.Node
 	name string
@@ -57,19 +57,19 @@ type Mask struct {
 	Node *gorgonia.Node
 	Rate float64 // probability of 0
 
-	seed    uint64        // of the values under way
-	streams []*rng.Stream // of each worker
+	seed    uint64        // seed of the values that Fill is drawing
+	streams []*rng.Stream // one per worker
 	item    func(worker, i int)
 }
 
 // Masks lists the masks to fill before every training step of the graph.
 func (g *Graph) Masks() []*Mask { return g.masks }
 
-// maskPiece is the number of elements of a mask that a stream of their own fills.
+// maskPiece is the number of mask elements that one stream fills.
 const maskPiece = 1 << 14
 
-// Fill samples the mask: elements are 0 with probability Rate, up to 2^-32, and 1/(1-Rate) otherwise. It takes one
-// number from r, the seed of streams that fill pieces of the mask in parallel.
+// Fill samples the mask: elements are 0 with probability Rate, up to 2^-32, and 1/(1-Rate) otherwise. It draws one
+// number from r, which seeds the streams. They fill pieces of the mask in parallel.
 func (m *Mask) Fill(r *rng.Stream) {
 	m.seed = r.Uint64()
 	parallel.ForWorkers(len(m.streams), (len(Data(m.Node))+maskPiece-1)/maskPiece, m.item)

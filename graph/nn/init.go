@@ -37,8 +37,7 @@ func HeUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	uniform(r, values, math.Sqrt(6/in))
 }
 
-// FanInUniform samples U(-l, l) with l = sqrt(1 / fan in), the default of
-// PyTorch for weights.
+// FanInUniform samples U(-l, l) with l = sqrt(1 / fan in), PyTorch's default for weights.
 func FanInUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	uniform(r, values, math.Sqrt(1/in))
@@ -55,8 +54,8 @@ func uniform(r *rng.Stream, values []float32, limit float64) {
 	}
 }
 
-// fans returns the numbers of inputs and outputs of one unit: weights are
-// [in, out] or [k, k, in, out], a bias [out] counts as its own fan.
+// fans returns the number of inputs and outputs of one unit. Weights are [in, out] or [k, k, in, out]. A bias [out]
+// counts as its own fan.
 func fans(s tensor.Shape) (in, out float64) {
 	n := len(s)
 	if n < 2 {
@@ -72,8 +71,7 @@ func fans(s tensor.Shape) (in, out float64) {
 // initNames are the initialisers of weights that a config can name.
 var initNames = []string{"glorot", "he-normal", "he-uniform", "fan-in"}
 
-// ParseInit returns the initialiser of weights of a name: glorot, he-normal,
-// he-uniform or fan-in.
+// ParseInit returns an initialiser of weights by name: glorot, he-normal, he-uniform or fan-in.
 func ParseInit(name string) (Init, error) {
 	switch name {
 	case "glorot":

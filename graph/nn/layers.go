@@ -34,8 +34,8 @@ func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Nod
 	return named(y, name, err)
 }
 
-// ConvTranspose adds a transposed convolution, which makes images larger by the
-// stride. Its parameters are name/weight [k, k, out, in] and name/bias.
+// ConvTranspose adds a transposed convolution, which enlarges images by the stride. Its parameters are name/weight
+// [k, k, out, in] and name/bias.
 func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
 	in, err := channels(x, name)
 	if err != nil {
@@ -49,14 +49,13 @@ func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gor
 	return named(y, name, err)
 }
 
-// Dense adds a fully connected layer to rows [batch, in], with a bias and an
-// activation. Its parameters are name/weight [in, out], initially sampled by [GlorotUniform],
-// and name/bias, 0 at first.
+// Dense adds a fully connected layer to rows [batch, in], with a bias and an activation. Its parameters are
+// name/weight [in, out] and name/bias. [GlorotUniform] draws the initial weights; the bias starts at 0.
 func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
 	return DenseWith(g, x, name, out, a, GlorotUniform)
 }
 
-// DenseWith is [Dense] with another initialiser of the weights.
+// DenseWith is [Dense] with a given initialiser of the weights.
 func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation, init Init) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
@@ -95,8 +94,7 @@ func shapeOf(x *gorgonia.Node) string {
 	return fmt.Sprintf("of shape %v", x.Shape())
 }
 
-// named gives a layer's name to its node, so that errors of a run show it, or to its
-// error.
+// named gives a layer's name to its node, so errors of a run show it. If err is set, it adds the name to err instead.
 func named(y *gorgonia.Node, name string, err error) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, inLayer(name, err)

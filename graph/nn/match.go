@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Match reports whether a parameter's name fits a pattern, in which * stands for any characters, slashes too:
+// Match reports whether a parameter's name fits a pattern. In the pattern * stands for any characters, also slashes:
 // encoder/conv* fits encoder/conv1/weight.
 func Match(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
@@ -30,8 +30,8 @@ func Match(pattern, name string) bool {
 	return strings.HasSuffix(name, parts[last])
 }
 
-// Matching lists the parameters, states too, whose names fit a pattern of [Match], in the order of their creation. A
-// pattern that fits none is an error that suggests a name.
+// Matching lists the parameters, including states, with names that fit a pattern of [Match], in the order of their
+// creation. If none fits, it returns an error that suggests a name.
 func (p *Params) Matching(pattern string) (names []string, err error) {
 	for _, name := range p.names {
 		if Match(pattern, name) {
@@ -44,8 +44,8 @@ func (p *Params) Matching(pattern string) (names []string, err error) {
 	return names, nil
 }
 
-// near suggests the name, or the pattern of all names with a beginning, that is nearest to a pattern; where none is
-// near it lists the first parts of names.
+// near suggests the name nearest to a pattern, or the nearest pattern for all names with one beginning. If nothing is
+// near, it lists the first parts of names.
 func (p *Params) near(pattern string) string {
 	var tops, known []string
 	for _, name := range p.names {

@@ -7,11 +7,12 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Mirror implements [Mirrored]. A stage is a convolution, residual, pooling or dense layer with the norms and activations
-// behind it. The decoder undoes stage by stage, the last first: what undoes a stage makes the shape that went into it, and
-// ends with the norms and activations of the stage before. Strides become transposed convolutions where they divide the
-// filters' sides, otherwise an upsample and a convolution; the layer that made rows of images becomes an image layer;
-// dropout is left out. Where a layer has no mirror image, Decode of the decoder is an error that names it.
+// Mirror implements [Mirrored]. A stage is a convolution, residual, pooling or dense layer, with the norms and
+// activations behind it. The decoder undoes the stages, last stage first. To undo a stage, it adds layers that
+// restore the shape of the stage's input, then the norms and activations of the stage before. A stride becomes a
+// transposed convolution if it divides the side of the filters, otherwise an upsample and a convolution. The layer
+// that made rows from images becomes an image layer. The decoder has no dropout. If a layer has no mirror image, the
+// decoder's Decode returns an error that names the layer.
 func (l *Layers) Mirror() Decoder {
 	list, err := l.List.mirror()
 	if err != nil {
@@ -28,15 +29,15 @@ func (m noMirror) Decode(*Graph, *gorgonia.Node, string, tensor.Shape) (*gorgoni
 	return nil, m.err
 }
 
-// stage is a layer that changes shapes, and what is behind it.
+// stage is a layer that changes shapes, with the layers behind it.
 type stage struct {
 	layer  Layer
 	behind LayerList // norms and activations
-	before Channels  // channels or columns of its input
-	images bool      // its input is images, perhaps flattened
+	before Channels  // channels or columns of the stage's input
+	images bool      // the input is images, perhaps flattened
 }
 
-// stages takes a list apart. It returns the channels or columns at its end, and whether these are images.
+// stages splits a list into stages. It returns the channels or columns at its end, and whether the end is images.
 func (l LayerList) stages() (stages []stage, width Channels, images bool, err error) {
 	width, images = ImageChannels, true
 	for i, c := range l {
@@ -82,7 +83,8 @@ func fixedPool(l Layer) bool {
 	return ok && p.To != nil
 }
 
-// withoutFixedPool drops a pooling to a fixed size at the end: the image layer of the decoder makes the images before it.
+// withoutFixedPool drops a final pooling to a fixed size, because the decoder's image layer makes the images before
+// it.
 func withoutFixedPool(stages []stage) []stage {
 	last := len(stages) - 1
 	if last < 0 || !fixedPool(stages[last].layer) {
@@ -133,7 +135,8 @@ func (l LayerList) mirror() (LayerList, error) {
 	return list, nil
 }
 
-// endsInBlock says whether a list ends with a residual block, which has norm and activation, perhaps enlarged.
+// endsInBlock reports whether a list ends with a residual block, perhaps enlarged. A block already has norm and
+// activation.
 func (l LayerList) endsInBlock() bool {
 	for i := len(l) - 1; i >= 0; i-- {
 		if _, enlarged := l[i].Value.(*UpsampleLayer); !enlarged {
@@ -144,7 +147,7 @@ func (l LayerList) endsInBlock() bool {
 	return false
 }
 
-// end lists what ends the result of a stage.
+// end lists the norms and activations that end a stage's result.
 func (s stage) end() LayerList {
 	if r, ok := s.layer.(*ResidualLayer); ok {
 		return append(LayerList{activationPart(r.Activation)}, s.behind...)
@@ -152,7 +155,7 @@ func (s stage) end() LayerList {
 	return s.behind
 }
 
-// undone lists the layers that make the input of a stage of its result.
+// undone lists the layers that turn the result of a stage back into the shape of its input.
 func (s stage) undone() LayerList {
 	switch v := s.layer.(type) {
 	case *ConvLayer:
@@ -200,7 +203,7 @@ func (s stage) unblocked(v *ResidualLayer) LayerList {
 		r.Channels = s.before
 		return LayerList{{"residual", &r}}
 	}
-	c := convPart(ImageChannels, v.Kernel, 1, "") // pixels are not the result of an activation
+	c := convPart(ImageChannels, v.Kernel, 1, "") // an activation does not produce pixels
 	c.Value.(*ConvLayer).Init = v.Init
 	return LayerList{{"residual", &r}, c}
 }
@@ -209,7 +212,7 @@ func upsamplePart(times int) LayerChoice {
 	return LayerChoice{"upsample", &UpsampleLayer{Times: times, Kind: nearest}}
 }
 
-// mirrorOf returns the mirror image of a preset, which has one.
+// mirrorOf returns the mirror image of a preset. Every preset has one.
 func mirrorOf(l *Layers) *Layers {
 	m, ok := l.Mirror().(*Layers)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// MLP is a network of fully connected layers. As an encoder it flattens images, and its last
-// hidden layer is the features; as a decoder a linear layer to the image follows.
+// MLP is a network of fully connected layers. An encoder flattens images, and its last hidden layer gives the
+// features. A decoder adds a linear layer to the image.
 type MLP struct {
 	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
 	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`

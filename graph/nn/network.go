@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// LayerList is the layers of a network from first to last.
+// LayerList holds the layers of a network from first to last.
 type LayerList []LayerChoice
 
 // ConfigType implements config.Typer.
@@ -23,10 +23,10 @@ func (LayerList) ConfigType() string { return "list of layers" }
 
 // Layers is a network from parts: a list of layers of the kinds in [Parts].
 //
-// Layers are named by their kind and number (conv1, conv2, dense1), or by their option name. As an encoder it takes
-// images, and images at its end are flattened. As a decoder it takes rows of codes and ends in images of the data's
-// size: a layer image makes images of rows, whose sides follow from the layers behind it, and images that grow larger
-// than needed are cropped to their upper left.
+// Layers are named by their kind and number (conv1, conv2, dense1), or by their option name. An encoder takes images,
+// and flattens images at its end. A decoder takes rows of codes and ends in images of the data's size. Its image
+// layer makes images from rows; the layers behind it determine their sides. If images grow too large, the decoder
+// crops them to their upper left.
 type Layers struct {
 	List LayerList `yaml:"list" doc:"layers, first to last"`
 	Init string    `yaml:"init" doc:"distribution of initial weights of layers without one of their own: he-normal, he-uniform, glorot, fan-in or pytorch"`
@@ -53,7 +53,7 @@ func (l *Layers) DecodeConfig(n *config.Node) error {
 	return n.Decode((*plain)(l))
 }
 
-// EncodeConfig writes the list, or list and init if this is not the default.
+// EncodeConfig writes the list, and init unless it is the default.
 func (l *Layers) EncodeConfig() (any, error) {
 	if l.Init == DefaultLayerInit {
 		return l.List, nil
@@ -73,7 +73,7 @@ func (l *Layers) Validate() error {
 	return validLayerInit(l.Init)
 }
 
-// check validates a network that a program made, with all its layers.
+// check validates a network from a program, with all its layers.
 func (l *Layers) check() error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (l *Layers) check() error {
 
 const noLayers = "the list has no layers; want one or more, such as {dense: 256}"
 
-// Validate checks that every layer takes what the one before it makes, and that names are different.
+// Validate checks that every layer accepts the result of the layer before it, and that names are unique.
 func (l LayerList) Validate() error {
 	before, from := Any, ""
 	for i, c := range l {
@@ -163,7 +163,7 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 	return h, nil
 }
 
-// misfit is the error about a decoder that ends in another shape than that of the images.
+// misfit is the error for a decoder with a result in another shape than the images.
 func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 	parts := l.parts()
 	last := parts[len(parts)-1]
@@ -182,13 +182,13 @@ func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 type part struct {
 	LayerChoice
 	name  string
-	index int // in the list
+	index int // position in the list
 }
 
 func (p part) key() string { return fmt.Sprintf("layers.%d.%s", p.index, p.Name) }
 
-// parts names the layers, takes residual layers apart into blocks, and joins layers with the activations that follow
-// them, which then take no pass of their own.
+// parts names the layers and splits residual layers into blocks. It joins a layer with the activation behind it,
+// which saves a pass over the data.
 func (l LayerList) parts() (parts []part) {
 	count := map[string]int{}
 	for i, c := range l {
@@ -219,7 +219,8 @@ func (l LayerList) parts() (parts []part) {
 	return parts
 }
 
-// withActivation returns a layer with an activation; nil if it has one or can have none.
+// withActivation returns a layer with an activation. It returns nil if the layer already has an activation or cannot
+// have one.
 func withActivation(l Layer, activation string) Layer {
 	var its *string
 	switch v := l.(type) {
@@ -252,7 +253,7 @@ type block struct {
 	of    int
 }
 
-// blocksOf lists the layers that a layer stands for.
+// blocksOf lists the layers that a layer expands to.
 func blocksOf(l Layer) []block {
 	if r, ok := l.(*ResidualLayer); ok {
 		return r.blocks()
@@ -260,7 +261,7 @@ func blocksOf(l Layer) []block {
 	return []block{{l, 1}}
 }
 
-// place adds the layers to a graph; at holds the name of the network and the shape that a decoder ends in.
+// place adds the layers to a graph. at holds the name of the network and the shape of the decoder's result.
 func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	parts := l.parts()
 	sizes := sizesOf(parts, at.Image)
@@ -287,7 +288,7 @@ func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	return h, nil
 }
 
-// sizesOf lists height and width that the result of each layer of a decoder should have.
+// sizesOf lists the height and width that the result of each decoder layer should have.
 func sizesOf(parts []part, image tensor.Shape) [][2]int {
 	sizes := make([][2]int, len(parts))
 	if image == nil {
@@ -303,7 +304,7 @@ func sizesOf(parts []part, image tensor.Shape) [][2]int {
 	return sizes
 }
 
-// cropped cuts images of a decoder that are larger than needed.
+// cropped crops decoder images that are too large.
 func (p Place) cropped(y *gorgonia.Node) (*gorgonia.Node, error) {
 	s := y.Shape()
 	if p.Image == nil || s.Dims() != 4 || s[1] <= p.Size[0] && s[2] <= p.Size[1] {
@@ -319,7 +320,7 @@ func (p Place) cropped(y *gorgonia.Node) (*gorgonia.Node, error) {
 // LayerError is a layer that cannot be built, for example because it does not fit its input.
 type LayerError struct {
 	Name string // path: encoder/residual3/conv1
-	Key  string // of the layer in the settings of a network from parts: layers.3.residual; empty of other networks
+	Key  string // key of the layer in a network from parts: layers.3.residual; empty for other networks
 	Err  error
 }
 
@@ -329,7 +330,7 @@ func (e *LayerError) Error() string { return fmt.Sprintf("layer %q: %v", e.Name,
 // Unwrap returns the message without the layer.
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// located says which layer of a config an error is about. The path of a layer within it stays.
+// located adds the layer's key in the config to an error. It keeps the path of an inner layer.
 func located(err error, name, key string) error {
 	var inner *LayerError
 	if errors.As(err, &inner) {

@@ -11,23 +11,21 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Encoder is the settings of a network from images to features.
+// Encoder holds the settings of a network from images to features.
 type Encoder interface {
-	// Encode adds the network for images [batch, height, width, channels] to a
-	// graph and returns the features [batch, columns]. The parameters' names
-	// begin with name.
+	// Encode adds the network for images [batch, height, width, channels] to a graph and returns the features [batch,
+	// columns]. The names of its parameters begin with name.
 	Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error)
 }
 
-// Decoder is the settings of a network from codes to images.
+// Decoder holds the settings of a network from codes to images.
 type Decoder interface {
-	// Decode adds the network for codes [batch, columns] to a graph and returns
-	// the logits of images of shape [height, width, channels], as
-	// [batch, height, width, channels].
+	// Decode adds the network for codes [batch, columns] to a graph. It returns the logits of images of shape
+	// [height, width, channels] as [batch, height, width, channels].
 	Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
 }
 
-// Mirrored is implemented by encoders that have a mirror image, which is the decoder of a model that names none.
+// Mirrored is implemented by encoders with a mirror image. A model without a named decoder uses the mirror image.
 type Mirrored interface {
 	Mirror() Decoder
 }
@@ -123,8 +121,7 @@ func DefaultDecoder() DecoderChoice {
 	return DecoderChoice{Name: "conv64", Value: NewConvDecoder()}
 }
 
-// ConvEncoder is four convolutions with 32, 32, 64 and 64 filters of side 4,
-// stride 2, and a dense layer.
+// ConvEncoder has four convolutions with 32, 32, 64 and 64 filters of side 4 and stride 2, and a dense layer.
 type ConvEncoder struct {
 	Features     int    `yaml:"features" doc:"width of the dense layer"`
 	SmallKernels bool   `yaml:"small_kernels" doc:"filters of side 2 in the last two convolutions, as in disentanglement_lib"`
@@ -156,10 +153,10 @@ func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gor
 // Mirror implements [Mirrored].
 func (e *ConvEncoder) Mirror() Decoder { return &ConvDecoder{Features: e.Features, Init: e.Init} }
 
-// ConvDecoder is a dense layer, a dense layer to images of 64 channels and a
-// sixteenth of the side (1024 elements for side 64), both with ReLU, and four
-// transposed convolutions with filters of side 4 and stride 2: 64, 32 and 32 of
-// them with ReLU, and one per channel of the image, which gives the logits.
+// ConvDecoder has a dense layer, a dense layer to images, and four transposed convolutions with filters of side 4 and
+// stride 2. Both dense layers have ReLU. The images have 64 channels and a sixteenth of the side: 1024 elements for
+// side 64. The first three convolutions have 64, 32 and 32 filters with ReLU. The last one has one filter per channel
+// of the image and gives the logits.
 type ConvDecoder struct {
 	Features int    `yaml:"features" doc:"width of the first dense layer"`
 	Init     string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
@@ -196,8 +193,8 @@ func validInit(name string) error {
 	return nil
 }
 
-// RegisterEncoder adds an encoder to [Encoders], so that configs can name it. Call it before a config is read. A
-// second entry of one name is an error.
+// RegisterEncoder adds an encoder to [Encoders], and configs can then name it. Call it before reading a config. A
+// second entry with the same name is an error.
 func RegisterEncoder(e registry.Entry[Encoder]) error { return Encoders.Register(e) }
 
 // NamedEncoder returns an encoder by name with its defaults.
@@ -206,8 +203,8 @@ func NamedEncoder(name string) (EncoderChoice, error) {
 	return EncoderChoice(c), err
 }
 
-// RegisterDecoder adds a decoder to [Decoders], so that configs can name it. Call it before a config is read. A
-// second entry of one name is an error.
+// RegisterDecoder adds a decoder to [Decoders], and configs can then name it. Call it before reading a config. A
+// second entry with the same name is an error.
 func RegisterDecoder(e registry.Entry[Decoder]) error { return Decoders.Register(e) }
 
 // NamedDecoder returns a decoder by name with its defaults.

@@ -22,13 +22,14 @@ const (
 	LayerNorm    = "layer"
 	InstanceNorm = "instance"
 
-	// InstancePixelNorm is instance norm of images of one pixel, too, which become beta whatever they are.
+	// InstancePixelNorm is instance norm that also normalises images of one pixel. They become beta, whatever their
+	// value.
 	InstancePixelNorm = "instance-pixel"
 )
 
 var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm, InstancePixelNorm}
 
-// ValidNorm checks the name of a kind of normalisation.
+// ValidNorm checks the name of a normalisation.
 func ValidNorm(name string) error {
 	if !slices.Contains(normNames, name) {
 		return fmt.Errorf("unknown normalisation %q%s", name, registry.Suggest(name, normNames))
@@ -50,15 +51,17 @@ const (
 )
 
 // Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
-// [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
-// batch norm of a graph that is not for training, or a frozen one, takes running moments, the state name/running [1, 2, channels].
-// Instance norm leaves images of one pixel as they are: their every element would become 0, as in the kind instance-pixel. A training batch (or a view of it)
-// of one row or one pixel in all becomes beta in batch norm, without a gradient of x.
+// [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, initially 1 and 0. A batch
+// norm in a graph that is not for training, or a frozen batch norm, uses running moments: the state name/running [1,
+// 2, channels]. Instance norm leaves images of one pixel unchanged, because every element would become 0, as in the
+// kind instance-pixel. If a training batch (or a view) has only one row or one pixel in all, batch norm turns it into
+// beta, and x gets no gradient.
 //
-// Running moments follow the moments of every batch of a program ([Graph.Running]), in the order of the steps, whatever its
-// objective, labelled or not: evaluation sees images of both. Where [Graph.Views] are more, each part is a batch. A layer that a
-// graph has twice follows both uses in order. EMA targets ([Graph.Targets]) and second batches, which discriminators permute,
-// normalise by the moments of their own batches and move nothing.
+// Running moments follow the moments of every batch in a program ([Graph.Running]), in the order of the steps. Every
+// objective counts, labelled or not, because evaluation sees images of both. With several [Graph.Views] each part
+// counts as a batch. If a graph uses a layer twice, the moments follow both uses in order. EMA targets
+// ([Graph.Targets]) and second batches, which discriminators permute, normalise by the moments of their own batches
+// and do not move the running moments.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
 	if err := ValidNorm(o.Kind); err != nil {
 		return nil, inLayer(name, err)
@@ -126,7 +129,7 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	channels := x.Shape()[x.Dims()-1]
 	source := strings.TrimPrefix(name, g.prefix)
 	fixed := !g.Training || g.IsFrozen(source+"/running") || gamma != nil && g.IsFrozen(source+"/gamma") && g.IsFrozen(source+"/beta")
-	if fixed || !g.follows { // targets have no running moments of their own
+	if fixed || !g.follows { // targets have no separate running moments
 		if running, err = g.State(source+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
 			return nil, err
 		}
@@ -147,19 +150,20 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 
 // Running holds the running moments of a batch normalisation.
 type Running struct {
-	Moments *gorgonia.Node // of a batch, [parts, 2, channels]
+	Moments *gorgonia.Node // moments of a batch, [parts, 2, channels]
 	values  []float32
-	count   int // elements that a moment is of
+	count   int // number of elements behind a moment
 }
 
 // Running lists the running moments to update ([Running.Follow]) after every training step of the graph.
 func (g *Graph) Running() []Running { return g.running }
 
-// Count returns the number of elements that a moment of a part of the batch is of: rows times pixels.
+// Count returns the number of elements behind each moment of a part of the batch: rows times pixels.
 func (r Running) Count() int { return r.count }
 
-// Follow moves the running moments a tenth of the way to those of each part of a batch, in order. The variance is
-// the unbiased one: n/(n-1) times the variance of n elements. One element has none: the running variance stays.
+// Follow moves the running moments a tenth of the way to the moments of each part of a batch, in order. The variance
+// is unbiased: n/(n-1) times the variance of n elements. One element has no such variance, and the running variance
+// stays.
 func (r Running) Follow(moments []float32) {
 	unbiased := float32(1)
 	if r.count > 1 {

@@ -12,11 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// NormedEncoder is five convolutions with 32, 32, 64, 64 and 128 filters and a 1x1 convolution to the features. ReLU
-// and a normalisation follow all but the last. The first four have filters of side 4 and stride 2; the fifth,
-// without padding, covers all that is left of the image: side 4 for images of side 64.
+// NormedEncoder has five convolutions with 32, 32, 64, 64 and 128 filters and a 1x1 convolution to the features. ReLU
+// and a normalisation follow each convolution except the last. The first four have filters of side 4 and stride 2.
+// The fifth has no padding and covers the rest of the image: side 4 for images of side 64.
 //
-// Source: Cao et al. 2022, table 2; the padding is that of the encoder of Kim and Mnih 2018.
+// Source: Cao et al. 2022, table 2; padding as in the encoder of Kim and Mnih 2018.
 type NormedEncoder struct {
 	Features  int    `yaml:"features" doc:"width of the result, the channels of the last convolution"`
 	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer, instance (which leaves channels of one pixel alone) or instance-pixel (which makes these 0)"`
@@ -58,8 +58,8 @@ func likeWeights(shape tensor.Shape) Init {
 	return Uniform(math.Sqrt(1 / in))
 }
 
-// DenseFanIn adds a fully connected layer whose initial weights and biases are sampled by [FanInUniform], the
-// default of PyTorch. Without bias it adds zeros.
+// DenseFanIn adds a fully connected layer. [FanInUniform], PyTorch's default, draws its initial weights and biases.
+// Without bias it adds zeros.
 func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))

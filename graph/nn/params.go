@@ -1,9 +1,8 @@
 // Package nn builds neural networks as Gorgonia graphs over named parameters.
 //
-// [Params] holds the parameters of a model. Every [Graph] that uses one holds the
-// same tensor, so that several graphs train one model together. Layers ([Conv],
-// [Dense], [Norm]) are functions that add nodes and parameters; [Encoder] and
-// [Decoder] are networks of them that a config can name, or list layer by layer ([Layers]).
+// [Params] holds the parameters of a model. All graphs ([Graph]) of a parameter hold the same tensor, so several
+// graphs train one model together. Layers ([Conv], [Dense], [Norm]) are functions that add nodes and parameters.
+// [Encoder] and [Decoder] are networks of layers. A config can name them, or list them layer by layer ([Layers]).
 package nn
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Params is an ordered set of named float32 tensors. A parameter's initial values
-// depend on the seed and its name alone, not on the order of creation.
+// Params is an ordered set of named float32 tensors. A parameter's initial values depend only on the seed and its
+// name, not on the order of creation.
 type Params struct {
 	seed    uint64
 	names   []string
@@ -31,14 +30,14 @@ func NewParams(seed uint64) *Params {
 	return &Params{seed: seed, tensors: map[string]*tensor.Dense{}, states: map[string]bool{}}
 }
 
-// IsState reports whether a tensor is a state: one that a rule of its own changes and no optimiser, such as the running
-// moments of a normalisation or an EMA target. Checkpoints hold states like parameters.
+// IsState reports whether a tensor is a state. An optimiser never changes a state; another rule does. Examples are
+// the running moments of a normalisation and EMA targets. Checkpoints hold states and parameters alike.
 func (p *Params) IsState(name string) bool { return p.states[name] }
 
 // Names lists the parameters in the order of their creation.
 func (p *Params) Names() []string { return append([]string(nil), p.names...) }
 
-// Get returns the tensor of a parameter, or nil if there is none of that name.
+// Get returns the tensor of a parameter, or nil for an unknown name.
 func (p *Params) Get(name string) *tensor.Dense { return p.tensors[name] }
 
 // Count returns the number of elements of all parameters.
@@ -50,8 +49,7 @@ func (p *Params) Count() int {
 	return n
 }
 
-// Create returns the parameter of a name, and makes it if there is none. A parameter of
-// another shape is an error.
+// Create returns the parameter with a name, and makes it at the first call. A parameter of another shape is an error.
 func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
 	if t, ok := p.tensors[name]; ok {
 		if !slices.Equal(t.Shape(), shape) {
@@ -76,22 +74,23 @@ func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Den
 	return t, nil
 }
 
-// Graph is an expression graph with parameters: those of one program.
+// Graph is an expression graph with the parameters of one program.
 type Graph struct {
 	*gorgonia.ExprGraph
 	Params *Params
 
-	Training bool // normalisations use the moments of the batch in place of running ones
-	Views    int  // equal parts of the batch that are normalised apart; 0: 1
+	Training bool // normalisations use the moments of the batch, not the running moments
+	Views    int  // equal parts of the batch that are normalised separately; 0: 1
 
-	// Frozen, if any, reports which parameters stay as they are: they are not among the learnables. A batch norm whose
-	// factors and offsets, or whose running moments, are frozen normalises by its running moments and does not move them.
+	// Frozen reports which parameters keep their values; nil: none. Frozen parameters are not among the learnables.
+	// If the factors and offsets or the running moments of a batch norm are frozen, it normalises by its running
+	// moments and does not move them.
 	Frozen func(name string) bool
 
-	names   []string // of its parameters, in the order of first use
+	names   []string // names of its parameters, in the order of first use
 	nodes   map[string]*gorgonia.Node
 	follows bool   // its parameters are states
-	prefix  string // of EMA targets: begins the names of its parameters, which follow those without it
+	prefix  string // of EMA targets: a target's name is the prefix and the name of the parameter that it follows
 	running []Running
 	masks   []*Mask
 	idle    []idleDropout
@@ -102,30 +101,31 @@ func NewGraph(p *Params) *Graph {
 	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
 }
 
-// Another returns an empty graph over the same parameters and for the same purpose: it is for training, with as many views and
-// the same frozen parameters, if this one is. Its inputs have names of their own.
+// Another returns an empty graph over the same parameters, with the same Training, Views and Frozen. Its inputs have
+// separate names.
 func (g *Graph) Another() *Graph {
 	other := NewGraph(g.Params)
 	other.Training, other.Views, other.Frozen = g.Training, g.Views, g.Frozen
 	return other
 }
 
-// Beside returns a view of the graph with other parameters, which are not among the
-// graph's learnables: those of a network that another program trains, such as a discriminator.
+// Beside returns a view of the graph with other parameters, which are not among the graph's learnables. Another
+// program trains their network, such as a discriminator.
 func (g *Graph) Beside(p *Params) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
 }
 
-// Following returns a view of the graph whose parameters are states.
+// Following returns a view of the graph that treats its parameters as states.
 func (g *Graph) Following() *Graph { return g.Targets("") }
 
-// Targets returns a view of the graph whose parameters are EMA targets: states whose names are a prefix and the name of the parameter
-// that they follow, see [Average]. The target of a frozen batch norm normalises as that one does.
+// Targets returns a view of the graph with EMA targets as its parameters. A target is a state, named by a prefix and
+// the name of the parameter that it follows; see [Average]. The target of a frozen batch norm normalises by the same
+// running moments.
 func (g *Graph) Targets(prefix string) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, follows: true, prefix: prefix}
 }
 
-// IsFrozen reports whether a parameter stays as it is; see [Graph.Frozen].
+// IsFrozen reports whether a parameter keeps its values; see [Graph.Frozen].
 func (g *Graph) IsFrozen(name string) bool { return g.Frozen != nil && g.Frozen(name) }
 
 // State returns the node of a state, which is not among the graph's learnables.
@@ -133,7 +133,7 @@ func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 	return g.Following().Param(name, shape, init)
 }
 
-// Param returns the node of a parameter, whose value is the shared tensor.
+// Param returns the node of a parameter. Its value is the shared tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	if g == nil || g.Params == nil {
 		return nil, fmt.Errorf("parameter %q: the graph has no parameters; want one of NewGraph(NewParams(seed))", name)
@@ -155,7 +155,7 @@ func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 	return g.hold(name, t), nil
 }
 
-// Input adds an input of float32 zeros, to be filled through [Data] before a run.
+// Input adds an input of float32 zeros. Fill it through [Data] before a run.
 func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, fmt.Errorf("input %q: %w", name, err)
@@ -166,8 +166,8 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
 }
 
-// Parts adds inputs that are equal parts of the rows of an input x. They share its elements: filling them fills
-// x.
+// Parts splits the rows of an input x into equal parts and adds an input for each. The parts share the elements of x:
+// filling them fills x.
 func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
 	data, shape := Data(x), x.Shape().Clone()
 	if data == nil || shape[0]%parts != 0 {
@@ -192,8 +192,8 @@ func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
 	return n
 }
 
-// Learnables lists the names and nodes of the graph's parameters that are not frozen, in the order of
-// their first use.
+// Learnables lists the names and nodes of the graph's parameters in the order of their first use, without frozen
+// ones.
 func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	for _, name := range g.names {
 		if !g.IsFrozen(name) {
@@ -203,7 +203,7 @@ func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	return names, nodes
 }
 
-// Weights lists the nodes of those learnables that have more than one axis: not biases, nor the factors and offsets of
+// Weights lists the nodes of learnables with more than one axis. It leaves out biases, and factors and offsets of
 // normalisations.
 func (g *Graph) Weights() (weights gorgonia.Nodes) {
 	_, nodes := g.Learnables()
@@ -215,8 +215,8 @@ func (g *Graph) Weights() (weights gorgonia.Nodes) {
 	return weights
 }
 
-// Reached lists those of the learnables that a scalar has a gradient for, with which gorgonia.Grad can differentiate
-// it: a loss need not depend on all parameters.
+// Reached lists the learnables that a scalar has a gradient for. gorgonia.Grad can differentiate the scalar by them.
+// A loss need not depend on all parameters.
 func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
 	seen := map[*gorgonia.Node]bool{loss: true}
 	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
@@ -246,8 +246,7 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 	return names, nodes
 }
 
-// Data returns the elements of an input or parameter, to be read or written in
-// place. It is nil for other nodes.
+// Data returns the elements of an input or parameter, to read or write in place. It returns nil for other nodes.
 func Data(n *gorgonia.Node) []float32 {
 	if t, ok := n.Value().(*tensor.Dense); ok && n.Op() == nil && t.Dtype() == tensor.Float32 {
 		return t.Float32s()
@@ -255,7 +254,7 @@ func Data(n *gorgonia.Node) []float32 {
 	return nil
 }
 
-// maxElements bounds an array: 4 GiB of float32, more than any network here needs.
+// maxElements limits an array to 4 GiB of float32, more than any network here needs.
 const maxElements = 1 << 30
 
 func checkShape(s tensor.Shape) error {

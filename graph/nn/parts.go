@@ -12,27 +12,27 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Layer is the settings of one layer of a network from parts ([Layers]): a pointer to a struct.
+// Layer holds the settings of one layer in a network from parts ([Layers]): a pointer to a struct.
 type Layer interface {
 	// Build adds the layer to x, images [batch, height, width, channels] or rows [batch, columns], and returns the
-	// result. The names of its parameters begin with the place's Name and a slash.
+	// result. The names of its parameters begin with the Name of the place and a slash.
 	Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Place is where a layer stands in a network.
+// Place describes the position of a layer in a network.
 type Place struct {
 	Graph  *Graph
 	Name   string       // path of the layer: encoder/conv1
-	Init   string       // distribution of initial weights that the network's layers have by default
-	Image  tensor.Shape // [height, width, channels] that a decoder ends in; nil in an encoder
-	Size   [2]int       // in a decoder, height and width that the result should have; larger ones are cropped
-	Normed bool         // a normalisation follows at once, which has an offset of its own
+	Init   string       // default distribution of initial weights in this network
+	Image  tensor.Shape // [height, width, channels] of the decoder's result; nil in an encoder
+	Size   [2]int       // in a decoder, the wanted height and width of the result; larger results are cropped
+	Normed bool         // a normalisation with an offset follows directly
 }
 
-// Resizing is implemented by layers whose result has another height and width than their images. A decoder from parts
-// computes with it where to start so that it ends in the images' size.
+// Resizing is implemented by layers that change the height and width of images. A decoder from parts uses it to
+// compute its first size, and then ends in the size of the images.
 type Resizing interface {
-	// Before returns the least side of images for which the side of the result is at least after.
+	// Before returns the smallest side of images for which the result has at least the side after.
 	Before(after int) int
 }
 
@@ -41,25 +41,25 @@ type Form uint8
 
 // The forms of activations.
 const (
-	Any    Form = iota // images or rows; as a result, what the layer takes
+	Any    Form = iota // images or rows; as a result, the same as the layer's input
 	Images             // [batch, height, width, channels]
 	Rows               // [batch, columns]
 )
 
-// Formed is implemented by layers that take or make one form only. Configs are checked with it.
+// Formed is implemented by layers that accept or return only one form. Configs are checked with it.
 type Formed interface {
 	Forms() (in, out Form)
 }
 
-// LayerName is the option of a name, which all layers have.
+// LayerName is the option name, which all layers have.
 type LayerName struct {
 	Name string `yaml:"name,omitempty" doc:"name in place of the kind and its number, such as conv1; names of parameters begin with it"`
 }
 
-// Named returns the name, empty if the layer has none of its own.
+// Named returns the name from the config, or an empty text.
 func (n LayerName) Named() string { return n.Name }
 
-// Parts lists the kinds of layers that a network can be made of.
+// Parts lists the kinds of layers for networks from parts.
 var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
 	{Name: "conv", Doc: "convolution; short form {conv: 32}", New: func() Layer { return NewConvLayer() }},
 	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return NewDeconvLayer() }},
@@ -90,8 +90,8 @@ var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[L
 	"tanh": "want {activation: tanh}", "sigmoid": "want {activation: sigmoid}", "leaky-relu": "want {activation: leaky-relu}",
 }}
 
-// RegisterLayer adds a kind of layer to [Parts], so that networks in configs can have it. Call it before a config is
-// read. A second entry of one name is an error.
+// RegisterLayer adds a kind of layer to [Parts], and networks in configs can then use it. Call it before reading a
+// config. A second entry with the same name is an error.
 func RegisterLayer(e registry.Entry[Layer]) error { return Parts.Register(e) }
 
 // LayerChoice is a layer in a config: `flatten`, `{dense: 256}` or `{conv: {channels: 32, stride: 2}}`.
@@ -124,10 +124,10 @@ func (c LayerChoice) EncodeConfig() (any, error) {
 // ConfigType lists the kinds of layers for messages.
 func (c LayerChoice) ConfigType() string { return config.ChoiceType(Parts) }
 
-// Channels is a number of channels or columns, or that of the images which a decoder ends in.
+// Channels is a number of channels or columns, or [ImageChannels].
 type Channels int
 
-// ImageChannels stands for the channels of the images that a decoder ends in.
+// ImageChannels stands for the number of channels in the decoder's images.
 const ImageChannels Channels = -1
 
 // DecodeConfig reads a number or `image`.
@@ -147,7 +147,7 @@ func (c *Channels) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes the number, or `image`; nothing if there is none.
+// EncodeConfig writes the number, or `image`, or nothing for 0.
 func (c Channels) EncodeConfig() (any, error) {
 	switch c {
 	case 0:
@@ -163,7 +163,7 @@ func (c Channels) ConfigType() string { return "integer, or image" }
 
 const maxChannels = 1 << 20
 
-// validate checks that there is a number.
+// validate checks that the number is set.
 func (c Channels) validate(key string) error {
 	switch {
 	case c == ImageChannels:
@@ -176,7 +176,7 @@ func (c Channels) validate(key string) error {
 	return nil
 }
 
-// of returns the number in a place.
+// of returns the number at a place.
 func (c Channels) of(p Place) (int, error) {
 	if c != ImageChannels {
 		return int(c), nil
@@ -198,7 +198,7 @@ func validActivation(key, name string) error {
 	return nil
 }
 
-// parsedActivation returns the activation of a name, Linear if it is empty.
+// parsedActivation returns an activation by name, and Linear for an empty name.
 func parsedActivation(name string) (graph.Activation, error) {
 	if name == "" {
 		return graph.Linear, nil

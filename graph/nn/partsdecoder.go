@@ -13,11 +13,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// The inputs of a unit of a transposed convolution that the variance of initial weights counts.
+// How the variance of initial weights counts the inputs of a unit in a transposed convolution.
 const (
-	fanOverlap = "overlap" // channels times filters' elements that meet at a pixel: (kernel/stride)^2
+	fanOverlap = "overlap" // channels times the filter elements that meet at a pixel: (kernel/stride)^2
 	fanIn      = "in"      // channels times elements of a filter
-	fanOut     = "out"     // output channels times elements of a filter: what PyTorch counts
+	fanOut     = "out"     // output channels times elements of a filter, as PyTorch counts
 )
 
 // DeconvLayer is a transposed convolution; see [layer.ConvTranspose].
@@ -78,7 +78,7 @@ func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
 }
 
-// ImageLayer makes images of rows: a dense layer to height x width x channels columns.
+// ImageLayer makes images from rows, by a dense layer to height x width x channels columns.
 type ImageLayer struct {
 	Channels Channels `yaml:"channels" doc:"channels of the result; image: those of the images that a decoder ends in"`
 	To       Sides    `yaml:"to,omitempty" doc:"height and width of the result; if absent, those from which the layers behind end in the size of the decoder's images"`

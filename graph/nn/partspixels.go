@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// Sides are [height, width]; one number in a config stands for both, and no number for neither.
+// Sides are [height, width]. One number in a config sets both, and no number leaves both unset.
 type Sides []int
 
 // DecodeConfig reads a number or [height, width].
@@ -36,7 +36,7 @@ func (s *Sides) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes one number for equal sides, nothing if there are none.
+// EncodeConfig writes one number for equal sides, and nothing for unset sides.
 func (s Sides) EncodeConfig() (any, error) {
 	switch {
 	case len(s) == 0:
@@ -50,7 +50,7 @@ func (s Sides) EncodeConfig() (any, error) {
 // ConfigType implements config.Typer.
 func (Sides) ConfigType() string { return "integer, or [height, width]" }
 
-// valid checks sides that are not absent.
+// valid checks sides that are set.
 func (s Sides) valid(key string) error {
 	if s != nil && (len(s) != 2 || s[0] < 1 || s[1] < 1) {
 		return config.Invalid(key, "want a side of 1 or more, or [height, width], got %v", []int(s))
@@ -58,7 +58,7 @@ func (s Sides) valid(key string) error {
 	return nil
 }
 
-// PoolLayer is a pooling: of windows, or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
+// PoolLayer is a pooling over windows, or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
 type PoolLayer struct {
 	Kind    string `yaml:"kind" doc:"average or max"`
 	To      Sides  `yaml:"to,omitempty" doc:"height and width of the result, of any images: 1 is the mean of the whole image. In place of size"`
@@ -68,7 +68,7 @@ type PoolLayer struct {
 	LayerName
 }
 
-// NewPoolLayer returns the default settings: means of windows of side 2.
+// NewPoolLayer returns the default settings: means over windows of side 2.
 func NewPoolLayer() *PoolLayer {
 	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
 }
@@ -125,13 +125,13 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(), Valid: l.Padding == validPadding})
 }
 
-// The interpolations of larger images.
+// Interpolations for enlarged images.
 const (
 	nearest  = "nearest"
 	bilinear = "bilinear"
 )
 
-// UpsampleLayer makes images larger by interpolation; see [layer.Upsample].
+// UpsampleLayer enlarges images by interpolation; see [layer.Upsample].
 type UpsampleLayer struct {
 	Times int    `yaml:"times" doc:"factor of height and width"`
 	Kind  string `yaml:"kind" doc:"nearest (equal pixels) or bilinear"`
@@ -160,7 +160,7 @@ func (l *UpsampleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	return layer.Upsample(x, l.Times, l.Kind == bilinear)
 }
 
-// ShuffleLayer makes images larger by turning channels into pixels; see [layer.Shuffle].
+// ShuffleLayer enlarges images by turning channels into pixels; see [layer.Shuffle].
 type ShuffleLayer struct {
 	Times int `yaml:"times" doc:"factor of height and width; channels are divided by its square"`
 	LayerName
@@ -183,7 +183,7 @@ func (l *ShuffleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) 
 	return layer.Shuffle(x, l.Times)
 }
 
-// CropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop by themselves what is larger than needed.
+// CropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop images that are too large without it.
 type CropLayer struct {
 	To Sides `yaml:"to" doc:"height and width of the result"`
 	LayerName

@@ -9,7 +9,7 @@ import (
 
 const normSources = "Ioffe and Szegedy 2015 (batch); Wu and He 2018 (group); Ba et al. 2016 (layer); Ulyanov et al. 2016 (instance)"
 
-// defaultGroups is the number of groups of group normalisation in networks from parts.
+// defaultGroups is the number of groups for group norm in networks from parts.
 const defaultGroups = 8
 
 // NormLayer is a normalisation; see [Norm].
@@ -31,7 +31,7 @@ func (l *NormLayer) Validate() error {
 	return validActivation("activation", l.Activation)
 }
 
-// validNormKind checks a kind of normalisation and the groups that it has.
+// validNormKind checks a kind of normalisation and its groups.
 func validNormKind(key, kind string, groups int) error {
 	if err := ValidNorm(kind); err != nil {
 		return config.Invalid(key, "%w", err)
@@ -73,7 +73,7 @@ func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, erro
 	return graph.Activate(x, a)
 }
 
-// FlattenLayer makes rows of images.
+// FlattenLayer makes rows from images.
 type FlattenLayer struct{ LayerName }
 
 // Forms implements [Formed].

@@ -17,13 +17,14 @@ const (
 	bottleneckBlock = "bottleneck"
 )
 
-// bottleneckShare is the number by which a bottleneck divides its channels.
+// bottleneckShare is the divisor of a bottleneck's channels.
 const bottleneckShare = 4
 
 // ResidualLayer is one or more residual blocks, activation(f(x) + shortcut(x)) (He et al. 2016, section 3). A basic f
-// is convolution, norm, activation, convolution, norm; a bottleneck has a 1x1 convolution to a quarter of the channels,
-// a convolution and a 1x1 convolution; or f is layers of one's own. Where f changes channels or sides, the shortcut is
-// a 1x1 convolution and norm (projection), otherwise x. Padding is symmetric, as in public code. A block with upsample begins with larger images (nearest).
+// is convolution, norm, activation, convolution, norm. A bottleneck has a 1x1 convolution to a quarter of the
+// channels, a convolution and a 1x1 convolution. A config can also list the layers of f. If f changes channels or
+// sides, the shortcut is a 1x1 convolution and norm (projection), otherwise x. Padding is symmetric, as in public
+// code. A block with upsample first enlarges images (nearest).
 type ResidualLayer struct {
 	Channels   Channels  `yaml:"channels" doc:"channels of the result"`
 	Stride     int       `yaml:"stride" doc:"stride of the first block: 2 halves the sides, rounded up"`
@@ -72,7 +73,7 @@ func (l *ResidualLayer) Validate() error {
 	return validLayerInit(l.Init)
 }
 
-// validShape checks that there are channels or layers.
+// validShape checks that channels or layers are set.
 func (l *ResidualLayer) validShape() error {
 	if l.Layers == nil {
 		return l.Channels.validate("channels")
@@ -106,7 +107,7 @@ func (l *ResidualLayer) Before(after int) int {
 	return (after-1)*l.Stride + 1
 }
 
-// blocks lists the residual blocks one by one: stride and upsample are those of the first.
+// blocks lists the residual blocks one by one. Only the first has the stride and the upsample.
 func (l *ResidualLayer) blocks() (list []block) {
 	one := *l
 	one.Times = 1
@@ -118,7 +119,7 @@ func (l *ResidualLayer) blocks() (list []block) {
 	return list
 }
 
-// Build implements [Layer]: it adds one block.
+// Build implements [Layer]. It adds one block.
 func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	a, err := parsedActivation(l.Activation)
 	if err != nil {
@@ -161,7 +162,7 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	return layer.Add(y, large, a)
 }
 
-// enlarged adds the enlargement of a block.
+// enlarged enlarges the images of a block.
 func (l *ResidualLayer) enlarged(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	y, err := layer.Upsample(x, l.Upsample, false)
 	return named(y, name, err)
@@ -182,8 +183,8 @@ func (l *ResidualLayer) body(out int) LayerList {
 	return LayerList{conv(out, l.Kernel, l.Stride), norm, act, conv(out, l.Kernel, 1), norm}
 }
 
-// shortcut returns what is added: x enlarged, or its projection where channels or sides change. Enlarging equal pixels
-// after the projection gives what the projection of the large images would.
+// shortcut returns the second term of the sum: x enlarged, or its projection if channels or sides change. It enlarges
+// after the projection, because equal pixels then give the same result as a projection of the large images.
 func (l *ResidualLayer) shortcut(p Place, x, large *gorgonia.Node, in, out int) (*gorgonia.Node, error) {
 	if in == out && l.Stride == 1 {
 		return large, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Weighted is the options that layers with weights share.
+// Weighted holds the options shared by layers with weights.
 type Weighted struct {
 	Activation string `yaml:"activation,omitempty" doc:"activation that follows, in the same pass; an activation layer behind says the same"`
 	Bias       *bool  `yaml:"bias,omitempty" doc:"offset of each channel; if absent, true unless a norm follows at once, which has one"`
@@ -34,10 +34,10 @@ func (w *Weighted) Validate() error {
 	return validLayerInit(w.Init)
 }
 
-// The distributions of initial weights and biases that only networks from parts have.
+// Distributions of initial weights and biases in networks from parts only.
 const (
 	pytorchInit = "pytorch" // weights and biases as [FanInUniform]
-	burgessInit = "burgess" // the same in another order of rounding, which the preset burgess has
+	burgessInit = "burgess" // the same, rounded in another order, for the preset burgess
 )
 
 func layerInits() []string { return append(slices.Clone(initNames), pytorchInit, burgessInit) }
@@ -49,7 +49,7 @@ func validLayerInit(name string) error {
 	return nil
 }
 
-// initsOf returns the initialisers of weights and biases by name, for units with the fans of a shape (see fans).
+// initsOf returns the initialisers of weights and biases by name, for units with the fans of a shape (see [fans]).
 func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) {
 	in, _ := fans(shape)
 	switch name {
@@ -65,7 +65,8 @@ func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) 
 	return func(r *rng.Stream, _ tensor.Shape, values []float32) { init(r, shape, values) }, Zeros, nil
 }
 
-// parameters makes weights of a shape and the bias of a layer, whose units have the fans of another shape.
+// parameters makes the weights and the bias of a layer. The weights have the given shape; the units have the fans of
+// the shape fan.
 func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node, a graph.Activation, err error) {
 	if a, err = parsedActivation(w.Activation); err != nil {
 		return nil, nil, a, err
@@ -92,7 +93,7 @@ func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) 
 const (
 	samePadding      = "same"
 	validPadding     = "valid"
-	symmetricPadding = "symmetric" // of convolutions only
+	symmetricPadding = "symmetric" // only for convolutions
 )
 
 func validPaddingName(name string, more ...string) error {
@@ -124,7 +125,8 @@ func (l *ConvLayer) Validate() error {
 	return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding, symmetricPadding)
 }
 
-// validFilters checks the options that convolutions and transposed ones share; paddings are further kinds of padding.
+// validFilters checks the options shared by convolutions and transposed convolutions. paddings lists further kinds of
+// padding.
 func validFilters(channels Channels, kernel, stride int, padding string, paddings ...string) error {
 	if err := channels.validate("channels"); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding, Symmetric: l.Padding == symmetricPadding})
 }
 
-// between returns the channels of images and of a layer's result.
+// between returns the number of channels in images x and in a layer's result.
 func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
 	if in, err = imagesIn(x); err == nil {
 		out, err = c.of(p)
@@ -171,7 +173,7 @@ func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
 	return in, out, err
 }
 
-// imagesIn returns the channels of images.
+// imagesIn returns the number of channels in images.
 func imagesIn(x *gorgonia.Node) (int, error) {
 	if x == nil || x.Dims() != 4 {
 		return 0, fmt.Errorf("its input is %s; want images [batch, height, width, channels]", shapeOf(x))
@@ -185,7 +187,7 @@ type DenseLayer struct {
 	Weighted
 }
 
-// NewDenseLayer returns settings without a width.
+// NewDenseLayer returns settings without units.
 func NewDenseLayer() *DenseLayer { return &DenseLayer{} }
 
 // Validate checks the settings.

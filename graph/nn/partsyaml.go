@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// YAML writes the network as the value of a key such as encoder in a config, in short forms and without options that have
-// their defaults.
+// YAML writes the network as the value of a config key such as encoder. It uses short forms and omits options with
+// default values.
 func (l *Layers) YAML(key string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n  layers:\n", key)
@@ -79,7 +79,7 @@ func (l LayerList) flow() (string, error) {
 	return "[" + strings.Join(items, ", ") + "]", nil
 }
 
-// optionsOf returns settings as a config has them.
+// optionsOf returns settings as the node of a config.
 func optionsOf(settings any) (*config.Node, error) {
 	source, err := config.Encode(settings)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Scratch estimates the bytes that the operations which out depends on take beside their results and gradients: weights that
-// are laid out for the kernels, sums of their gradients by groups of images, and rows that are laid out anew.
+// Scratch estimates the bytes that out and the operations before it take in addition to their results and gradients.
+// It counts weights and rows in the kernels' layout, and sums of weight gradients over groups of images.
 func Scratch(out *gorgonia.Node) float64 {
 	sub := out.Graph().ExactSubgraphRoots(out)
 	var own, shared float64
@@ -26,21 +26,21 @@ func Scratch(out *gorgonia.Node) float64 {
 			stride, _ := attributes["stride"].(int)
 			layouts, pooled := convScratch(in[0][0], in[1], stride)
 			own += layouts
-			shared = max(shared, pooled) // layers use it one after the other
+			shared = max(shared, pooled) // layers share this memory, because they use it in turn
 		case "dense":
 			rows := float64(in[0][0])
 			own += rows * float64(in[1][1])                                         // the gradient before the activation
-			shared = max(shared, float64(in[1].TotalSize())+rows*float64(in[1][0])) // weights transposed, rows apart
+			shared = max(shared, float64(in[1].TotalSize())+rows*float64(in[1][0])) // transposed weights and separate rows
 		}
 	}
 	const size = 4 // bytes
 	return size * (own + shared)
 }
 
-// convScratch estimates the numbers of a convolution with weights [k, k, in, out] on a batch: its own layouts of the weights, and
-// what layers take one after the other.
+// convScratch estimates the scratch numbers of a convolution with weights [k, k, in, out] on a batch. layouts is the
+// memory for the weights in kernel layout. pooled is the memory that layers use in turn.
 func convScratch(batch int, w tensor.Shape, stride int) (layouts, pooled float64) {
-	const most, least = 5 << 20, 8 // sums over groups of the batch take about so much, and there are as many groups at least
+	const most, least = 5 << 20, 8 // limits of the sums over groups of the batch: about most numbers in all, and at least this many groups
 	size := float64(w.TotalSize())
 	sums := min(float64(batch)*size, max(most, least*size))
 	switch {

@@ -14,19 +14,19 @@ import (
 
 // LayerSummary describes one layer of a network, for one image.
 type LayerSummary struct {
-	Name       string  `json:"layer"`      // path, such as encoder/conv1; the operation's name if it has none
+	Name       string  `json:"layer"`      // path, such as encoder/conv1, or else the operation's name
 	Operation  string  `json:"operation"`  // such as "convolution 3x3, stride 2, relu"
 	Output     []int   `json:"output"`     // shape without the batch
-	Parameters int     `json:"parameters"` // numbers that are learned
-	FLOP       float64 `json:"flop"`       // floating-point operations of the forward pass, a multiplication and an addition each
+	Parameters int     `json:"parameters"` // number of learned values
+	FLOP       float64 `json:"flop"`       // floating-point operations of the forward pass; a multiplication and an addition count as two
 }
 
 // Summarise lists the layers of a network from its graph, in the order of the computation: the operations between in
-// and out, joined by layer. A layer is named by its parameters, or by the node. It works for any network that is made of
-// operations of packages graph and layer. A dropout, which only acts in training, has a row too.
+// and out, joined by layer. A layer's name comes from its parameters or its node. It works for any network built with
+// operations from packages graph and layer. A dropout, which acts only in training, has a row too.
 //
-// Dense layers and convolutions count 2 FLOP for every product of their matrices (biases and activations that they
-// include are free), copies none, and other operations 1 for each element of the larger of input and result.
+// Dense layers and convolutions count 2 FLOP for every product in their matrices. Their biases and activations are
+// free. Copies count 0. Other operations count 1 for each element of input or result, whichever is larger.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
 	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in, seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
 	s.addIdle(in)
@@ -39,7 +39,7 @@ type summary struct {
 	sub     *gorgonia.ExprGraph // lists operands in their order
 	in      *gorgonia.Node
 	seen    map[*gorgonia.Node]bool
-	at      map[string]int // rows by name
+	at      map[string]int // row index by name
 	counted map[string]bool
 	rows    []LayerSummary
 }
@@ -59,7 +59,7 @@ func (s *summary) visit(n *gorgonia.Node) {
 	s.addIdle(n)
 }
 
-// addIdle adds a row for each dropout that leaves a node as it is.
+// addIdle adds a row for each dropout that leaves a node unchanged.
 func (s *summary) addIdle(n *gorgonia.Node) {
 	for _, d := range s.graph.idle {
 		if d.x == n {
@@ -96,7 +96,8 @@ func (s *summary) add(n *gorgonia.Node, operands []*gorgonia.Node) {
 	row.FLOP += flop(operation, n, operands)
 }
 
-// layer returns the folder of the parameters among operands, and how many numbers are learned that were not counted.
+// layer returns the common path of the parameters among operands. It also counts the learned values that no row has
+// counted yet.
 func (s *summary) layer(operands []*gorgonia.Node) (name string, count int) {
 	for _, o := range operands {
 		if o.Op() != nil || s.graph.Params.Get(o.Name()) == nil || s.graph.nodes[o.Name()] != o {
@@ -113,7 +114,7 @@ func (s *summary) layer(operands []*gorgonia.Node) (name string, count int) {
 	return name, count
 }
 
-// given returns the name of a node, or one made of its operation.
+// given returns the name of a node, or a name made from its operation.
 func (s *summary) given(n *gorgonia.Node, operands []*gorgonia.Node, operation string) string {
 	if name := n.Name(); strings.Contains(name, "/") && !strings.ContainsAny(name, "(%") {
 		return name
@@ -130,7 +131,7 @@ func (s *summary) given(n *gorgonia.Node, operands []*gorgonia.Node, operation s
 	}
 }
 
-// describe adds the options that matter to the name of an operation.
+// describe adds the relevant options to the name of an operation.
 func describe(operation string, attributes map[string]any, operands []*gorgonia.Node) string {
 	text := operation
 	if operation == "standardise" {
@@ -154,7 +155,7 @@ func describe(operation string, attributes map[string]any, operands []*gorgonia.
 	return text
 }
 
-// copies are the operations that compute nothing.
+// copies lists the operations that compute nothing.
 var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true, "slice columns": true, "slice rows": true, "concat columns": true}
 
 // flop counts the floating-point operations of a node for one image.
@@ -183,8 +184,8 @@ func flop(operation string, n *gorgonia.Node, operands []*gorgonia.Node) float64
 	return most
 }
 
-// FLOP counts the floating-point operations of a forward pass: of all nodes that out depends on, for the whole batch. It
-// counts as [Summarise] does.
+// FLOP counts the floating-point operations of a forward pass: for out and all nodes before it, for the whole batch.
+// It counts as [Summarise] does.
 func FLOP(out *gorgonia.Node) (sum float64) {
 	sub := out.Graph().ExactSubgraphRoots(out)
 	for _, n := range sub.AllNodes() {
@@ -205,8 +206,8 @@ func FLOP(out *gorgonia.Node) (sum float64) {
 	return sum
 }
 
-// SummariseEncoder lists the layers of an encoder on images [height, width, channels] and the shape of its result. Its
-// parameters are made and dropped.
+// SummariseEncoder lists the layers of an encoder on images [height, width, channels]. It makes parameters for this
+// purpose and drops them.
 func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
 	g := NewGraph(NewParams(0))
 	in, err := g.Input("images", append([]int{1}, image...)...)
@@ -220,7 +221,7 @@ func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
 	return Summarise(g, in, out), nil
 }
 
-// SummariseDecoder lists the layers of a decoder from codes of some columns to images [height, width, channels].
+// SummariseDecoder lists the layers of a decoder from the given number of codes to images [height, width, channels].
 func SummariseDecoder(d Decoder, codes int, image tensor.Shape) ([]LayerSummary, error) {
 	g := NewGraph(NewParams(0))
 	in, err := g.Input("codes", 1, codes)
