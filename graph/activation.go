@@ -46,12 +46,12 @@ func (a Activation) Check() error {
 	return nil
 }
 
-// FromValue reports whether the derivative of an activation is a function of its value, so that an operation can end with
-// it and keep that value only. Operations with another one are followed by [Activate].
+// FromValue reports whether the derivative of an activation is a function of its value. An operation can then end
+// with the activation and keep only the value. [Activate] applies all other activations after the operation.
 func (a Activation) FromValue() bool { return kernel.Activation(a).FromValue() }
 
-// Activate applies an activation to every element of x, of any shape. It is differentiable;
-// at the kink of relu and leaky-relu the gradient is that of negative x.
+// Activate applies an activation to every element of x, of any shape. It is differentiable. At the kink of relu and
+// leaky-relu the gradient equals the gradient for negative x.
 func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
@@ -71,7 +71,7 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	return Apply(s, x)
 }
 
-// Elementwise describes an operation of one input whose result has its shape.
+// Elementwise describes an operation with one input and a result of the same shape.
 func Elementwise(name, key string, attributes map[string]any, build func(n int, dt tensor.Dtype) Func) Spec {
 	return Spec{
 		Name:       name,
@@ -91,7 +91,7 @@ func Elementwise(name, key string, attributes map[string]any, build func(n int, 
 
 type activate[T Float] struct {
 	a              Activation
-	x, y, dy, dx   []T // y: what the derivative is a function of, in the backward pass
+	x, y, dy, dx   []T // y: the argument of the derivative, in the backward pass
 	values, slopes *numeric.Loop
 }
 

@@ -12,20 +12,19 @@ type Float interface{ float32 | float64 }
 
 // Body computes an operation on elements of type T: one source for both element types.
 type Body[T Float] interface {
-	// Forward overwrites out, the elements of the result, given those of the inputs.
+	// Forward overwrites out, the elements of the result, given the elements of the inputs.
 	Forward(in [][]T, out []T)
 
-	// Backward overwrites din[i] with the gradient of input i, given the gradient dout
-	// of the result; din[i] is nil where no gradient is needed. The last Forward had the
-	// same inputs.
+	// Backward overwrites din[i] with the gradient of input i, given the gradient dout of the result. din[i] is nil
+	// if nobody needs that gradient. The last Forward had the same inputs.
 	Backward(in [][]T, out, dout []T, din [][]T)
 }
 
-// Bodies returns the New of a [Spec] whose Body depends on the inputs' shapes alone:
+// Bodies returns the New of a [Spec] with a Body that depends only on the shapes of the inputs:
 //
 //	New: graph.Bodies(newHuber[float32], newHuber[float64])
 //
-// where newHuber[T] takes the shapes and returns a [Body] of T.
+// newHuber[T] takes the shapes and returns a [Body] of T.
 func Bodies[A Body[float32], B Body[float64]](single func(in []tensor.Shape) A, double func(in []tensor.Shape) B) func([]tensor.Shape, tensor.Shape, tensor.Dtype) (Func, error) {
 	return func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 		if dt == tensor.Float32 {
@@ -83,7 +82,7 @@ func elements[T Float](a Array) []T {
 	return s
 }
 
-// Wanted returns the error "want what, got got" of an operation whose inputs or parameters do not fit.
+// Wanted returns the error "want what, got got" for inputs or parameters that do not fit an operation.
 func Wanted(what string, got any) error { return fmt.Errorf("want %s, got %v", what, got) }
 
 // Matrix checks that a shape is [rows, columns] with at least one of each.

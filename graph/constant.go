@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fold returns the result of an operation on constants of no graph, as a constant.
+// fold computes an operation on constants that belong to no graph. The result is a constant.
 func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	f, err := newForward(s, in)
 	if err != nil {
@@ -24,10 +24,9 @@ func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	return gorgonia.NewConstant(v, gorgonia.WithName(s.Name)), nil
 }
 
-// hostConstants returns the inputs with every constant replaced by an input node of
-// the graph that holds its value, and whether all are constants, which are kept.
-// Gorgonia merges constants of equal names, and names a constant by its printed
-// value, which omits most of a large tensor.
+// hostConstants replaces every constant by an input node of the graph that holds its value. If all inputs are
+// constants, it keeps them and reports only. Gorgonia merges constants of equal names, and names a constant by its
+// printed value, which omits most of a large tensor.
 func hostConstants(in []*gorgonia.Node) (hosted []*gorgonia.Node, only bool, err error) {
 	var host *gorgonia.ExprGraph
 	constants := 0
@@ -67,8 +66,8 @@ func constantValue(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// hostValue returns the input node of a graph that holds a value. The graph merges
-// inputs of one name: a node that holds another value is not reused.
+// hostValue returns the input node of a graph that holds a value. The graph merges inputs of the same name, so
+// hostValue does not reuse a node with another value.
 func hostValue(g *gorgonia.ExprGraph, name string, dt tensor.Dtype, v gorgonia.Value) *gorgonia.Node {
 	for i := 0; ; i++ {
 		as := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}

@@ -10,18 +10,18 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Gradient is the operation of a gradient node. One computation, that of the root node,
-// returns the gradients of all inputs of an operation; its siblings depend on it.
+// Gradient is the operation of a gradient node. The gradient nodes of one operation share one computation. The root
+// node runs it, and its siblings depend on the root.
 type Gradient interface {
 	gorgonia.Op
 
 	Input() int      // the input whose gradient this node is
 	Inputs() int     // number of inputs of the differentiated operation
 	Root() bool      // whether this node computes for its siblings too
-	Group() Gradient // the root's operation
+	Group() Gradient // the operation of the root
 
-	// DoWanted is Do of a root for the gradients in want only. The value of a root whose
-	// own gradient is not in want is undefined.
+	// DoWanted runs Do of a root for the gradients in want only. If want leaves out the root's own gradient, the
+	// returned value is undefined.
 	DoWanted(want []bool, values ...gorgonia.Value) (gorgonia.Value, error)
 }
 
@@ -56,7 +56,7 @@ func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia
 // pullback is the backward pass that the gradient nodes of one operation share.
 type pullback struct {
 	of       *forward
-	shapes   []tensor.Shape // of the root's inputs: the operation's, its result's twice
+	shapes   []tensor.Shape // the operation's inputs, then its result twice: the inputs of the root
 	operands operands
 	din      []Array
 	results  []result
@@ -75,8 +75,7 @@ func newPullback(f *forward) *pullback {
 	return p
 }
 
-// compute sets the results in want from the values of the operation's inputs, of its
-// result, and of the result's gradient.
+// compute sets the results in want from the inputs of the operation, its result, and the gradient of the result.
 func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
 	if err := p.operands.read(values); err != nil {
 		return err
@@ -130,8 +129,8 @@ func (g *gradient) Inputs() int     { return len(g.pullback.all) }
 func (g *gradient) Root() bool      { return g == g.pullback.root }
 func (g *gradient) Group() Gradient { return g.pullback.root }
 
-// Do computes the gradients of all inputs if g is the root; otherwise it returns the root's
-// result for its input.
+// Do computes the gradients of all inputs if g is the root. Otherwise it returns the root's result for the input of
+// g.
 func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	if g.Root() {
 		return g.DoWanted(g.pullback.all, values...)
@@ -143,7 +142,7 @@ func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	return r.value(), nil
 }
 
-// DiffWRT says that a gradient depends on all of its inputs, so that differentiating it is an error and not silently 0.
+// DiffWRT says that a gradient depends on all its inputs. Differentiating it then gives an error, not a silent 0.
 func (g *gradient) DiffWRT(inputs int) []bool { return slices.Repeat([]bool{true}, inputs) }
 
 // SymDiff reports that operations have no second derivatives.

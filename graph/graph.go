@@ -1,16 +1,14 @@
-// Package graph turns small descriptions into differentiable Gorgonia operations, and
-// provides generic ones: sums, shapes, slices, activations, unit rows. Operations of layers
-// are in graph/layer, objectives in package losses.
+// Package graph turns small descriptions into differentiable Gorgonia operations. It provides generic operations:
+// sums, shapes, slices, activations, unit rows. Package graph/layer has the operations of layers, and package losses
+// has the objectives.
 //
-// A [Spec] holds the name of an operation, the shape of its result, and the functions of its
-// value and of the gradients of its inputs; [Apply] makes a node of an expression graph
-// from it. A [Body] holds value and gradients once for both element types, float32 and
-// float64. The node runs on every machine: Gorgonia's TapeMachine and LispMachine, and
-// graph/machine, which computes only the gradients that are needed.
+// A [Spec] holds the name of an operation, the shape of its result, and functions for its value and for the gradients
+// of its inputs. [Apply] adds the operation to an expression graph as a node. A [Body] holds value and gradients once
+// for both element types, float32 and float64. The node runs on Gorgonia's TapeMachine and LispMachine, and on
+// graph/machine, which computes only the gradients that a caller needs.
 //
-// An operation owns the buffers of its value and gradients and overwrites them
-// when it runs again, so that a value must be copied to outlive the next run.
-// Only one goroutine may run a graph at a time.
+// An operation owns the buffers of its value and gradients and overwrites them when it runs again. Copy a value that
+// must outlive the next run. Only one goroutine may run a graph at a time.
 package graph
 
 import (
@@ -26,8 +24,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Array is an operand: a shape and its elements in row-major order, of which
-// exactly one of F32 and F64 is set. A scalar has the shape () and one element.
+// Array is an operand: a shape and its elements in row-major order. Exactly one of F32 and F64 is set. A scalar has
+// the shape () and one element.
 type Array struct {
 	Shape tensor.Shape
 	F32   []float32
@@ -39,43 +37,43 @@ type Spec struct {
 	Name string
 	Key  string // every parameter that changes the result: nodes of equal name, key and inputs are merged
 
-	// Attributes are the parameters as values, for programs that translate a graph
-	// (see [Operation]): numbers, strings, bools and slices of them. nil: there are none, or
-	// the operation cannot be translated.
+	// Attributes are the parameters as values, for programs that translate a graph (see [Operation]): numbers,
+	// strings, bools and slices of them. It is nil for operations without parameters and for operations that cannot
+	// be translated.
 	Attributes map[string]any
 
-	// Shape returns the shape of the result, or an error such as that of [Wanted].
+	// Shape returns the shape of the result, or an error such as [Wanted] makes.
 	Shape func(in []tensor.Shape) (tensor.Shape, error)
 
-	// New prepares the operation for given shapes and element type; scratch
-	// memory is allocated here. It is called once, before the first run.
+	// New prepares the operation for given shapes and element type, and allocates scratch memory. It runs once,
+	// before the first run of the operation.
 	New func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error)
 
-	// Mixed is New for float32 elements where products take bfloat16 factors and float32 sums, see [MixedOp]. nil: the operation
-	// has no such form.
+	// Mixed is New for float32 elements, with bfloat16 factors and float32 sums in products, see [MixedOp]. It is nil
+	// if the operation has no mixed form.
 	Mixed func(in []tensor.Shape, out tensor.Shape) (Func, error)
 
 	Diff []bool // which inputs have a gradient; nil means all of them
 
-	// Tangent adds the derivative of the result out in the direction in which the inputs move along their tangents, of
-	// which nil is 0, for [JVP]. Nodes of it must be differentiable in tangents and inputs. nil: there is none.
+	// Tangent adds the derivative of the result out for inputs that move in the directions along, for [JVP]. A nil
+	// direction is 0. The nodes that Tangent adds must be differentiable in tangents and inputs. A nil Tangent means
+	// that the operation has none.
 	Tangent func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Func computes an operation for fixed shapes and a fixed element type.
 type Func interface {
-	// Forward overwrites out, which is allocated by the caller.
+	// Forward overwrites out. The caller allocates out.
 	Forward(in []Array, out Array) error
 
-	// Backward overwrites din[i] with the gradient of input i where want[i] is
-	// true, given the gradient dout of the result. The last Forward was on the
-	// same inputs.
+	// Backward overwrites din[i] with the gradient of input i if want[i] is true, given the gradient dout of the
+	// result. The last Forward had the same inputs.
 	Backward(in []Array, out, dout Array, din []Array, want []bool) error
 }
 
-// Apply returns the node of an operation on inputs of one graph and one element
-// type, float32 or float64. Constants (gorgonia.NewConstant) may be of no graph; a
-// function of constants alone is computed at once, and is a constant.
+// Apply returns the node of an operation on inputs from one graph, in one element type, float32 or float64. Constants
+// (gorgonia.NewConstant) may belong to no graph. Apply computes a function of constants at once and returns a
+// constant.
 func Apply(s Spec, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 	n, err := apply(s, in)
 	if err != nil {
@@ -99,8 +97,8 @@ func apply(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	return insert(f, in)
 }
 
-// Operation returns the name and the attributes of a node's [Spec], and false for inputs and for
-// operations of Gorgonia. The caller must not change the map.
+// Operation returns the name and the attributes of a node's [Spec]. It returns false for inputs and for operations of
+// Gorgonia. The caller must not change the map.
 func Operation(n *gorgonia.Node) (name string, attributes map[string]any, ok bool) {
 	f, ok := n.Op().(*forward)
 	if !ok {
@@ -120,7 +118,7 @@ type forward struct {
 	mixed    bool
 	operands operands
 	result   result
-	direct   *pullback // of DoDiff
+	direct   *pullback // for DoDiff
 }
 
 func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
@@ -161,7 +159,7 @@ func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
 	return f, nil
 }
 
-// Do computes the value into the operation's own buffer.
+// Do computes the value in the operation's own buffer.
 func (f *forward) Do(values ...gorgonia.Value) (v gorgonia.Value, err error) {
 	defer f.explain(&err, f.shapes)
 	if err := f.operands.read(values); err != nil {
@@ -189,12 +187,13 @@ func (f *forward) bind() (err error) {
 	return err
 }
 
-// MixedOp is an operation of this package that may have a form in mixed precision: in the products of matrices and of
-// convolutions factors are rounded to bfloat16, and sums are of float32. What it reads and returns is float32 in both forms.
+// MixedOp is an operation of this package that may have a mixed-precision form. This form rounds the factors of
+// matrix products and convolutions to bfloat16 and adds in float32. Inputs and results are float32 in both forms.
 type MixedOp interface {
 	gorgonia.Op
 
-	// SetMixed chooses the form, for the gradients of the operation too. It stays as it is if there is one form only.
+	// SetMixed chooses the form of the operation and its gradients. It changes nothing if the operation has only one
+	// form.
 	SetMixed(on bool)
 }
 
@@ -214,11 +213,10 @@ func (f *forward) DiffWRT(inputs int) []bool {
 	return diff
 }
 
-// identity holds the properties of an operation that Gorgonia's graph uses: its type,
-// shape and hash.
+// identity holds the properties of an operation that Gorgonia's graph uses: type, shape and hash.
 type identity struct {
 	name, key string
-	types     []hm.Type // of the inputs, then of the result
+	types     []hm.Type // the types of the inputs, then of the result
 	shape     tensor.Shape
 	inputs    []*gorgonia.Node // to recognise nodes merged by a collision of hashes
 	salt      int
@@ -249,7 +247,7 @@ func (d *identity) String() string {
 	return d.name + "{" + d.key + "}"
 }
 
-// explain adds the operation to an error, and turns a panic into an error.
+// explain adds the operation to an error. It turns a panic into an error.
 func (d *identity) explain(err *error, in []tensor.Shape) {
 	if p := recover(); p != nil {
 		*err = parallel.Recovered(p)
@@ -259,7 +257,7 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 	}
 }
 
-// Error is the failure of an operation in a run.
+// Error is the failure of an operation during a run.
 type Error struct {
 	Op     string
 	Shapes []tensor.Shape // of the operation's inputs
@@ -275,8 +273,8 @@ type operation interface {
 	self() *identity
 }
 
-// insert adds a node to the inputs' graph. The graph identifies nodes by a hash of 32
-// bits: a node that collides with another one is added again under another hash.
+// insert adds a node to the inputs' graph. The graph identifies nodes by a 32-bit hash. If a node collides with
+// another node, insert adds it again with another hash.
 func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	for d := o.self(); d.salt < 8; d.salt++ {
 		n, err := gorgonia.ApplyOp(o, in...)

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// NormaliseRows returns v / sqrt(max(|v|^2, 1e-12)) for each row v of a matrix: a unit
-// vector, or 0 where v is 0. It is differentiable except at |v| = 1e-6.
+// NormaliseRows returns v / sqrt(max(|v|^2, 1e-12)) for each row v of a matrix: a unit vector, or 0 for v = 0. It is
+// differentiable except at |v| = 1e-6.
 func NormaliseRows(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name: "normalise rows",
@@ -45,8 +45,8 @@ func (n normaliseRows[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// RejectRows returns w - (v.w) v for the rows w and v of two matrices of one shape: what of w is orthogonal to v, if v has
-// the length 1. It is differentiable everywhere.
+// RejectRows returns w - (v.w) v for each pair of rows w and v of two matrices of one shape. If v has length 1, this
+// is the component of w orthogonal to v. It is differentiable everywhere.
 func RejectRows(w, v *gorgonia.Node) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name: "reject rows",

@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// ActivationTangent returns t a'(x), element by element: the derivative of an activation a(x) in the direction t. at is a(x)
-// where the derivative is a function of the value ([Activation.FromValue]), and x otherwise. The node is differentiable in t, and
-// in at except for linear, relu and leaky-relu, whose derivative is constant piece by piece. The Tangent of an operation that ends
-// with an activation needs it.
+// ActivationTangent returns t a'(x), element by element: the derivative of an activation a(x) in the direction t. For
+// an activation with [Activation.FromValue], at is the value a(x), otherwise x. The node is differentiable in t. It
+// is also differentiable in at, except for linear, relu and leaky-relu, which have a piecewise constant derivative.
+// An operation that ends with an activation uses it in its Tangent.
 func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if a == Linear {
 		return t, nil

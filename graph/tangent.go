@@ -9,12 +9,12 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// JVP returns the Jacobian-vector product of y with respect to x: the derivative of y in the direction v, which has the
-// shape of x. The node has the shape of y. It is a graph beside that of y, with the same parameters, and differentiable in v and
-// in the parameters, also where they enter through the values of y's graph: the gradient of a directional derivative needs
-// no second derivatives of operations ([Spec.Tangent]).
+// JVP returns the Jacobian-vector product of y with respect to x: the derivative of y in the direction v. v has the
+// shape of x, and the node has the shape of y. JVP adds a second graph with the same parameters. The node is
+// differentiable in v and in the parameters, also where they enter through the values of y's graph. The gradient of a
+// directional derivative therefore needs no second derivatives of operations ([Spec.Tangent]).
 //
-// At kinks of relu, leaky-relu and maxima the derivative is that of [Activate] and of pooling, and counts as constant.
+// At kinks of relu, leaky-relu and maxima the derivative follows [Activate] and pooling, and counts as constant.
 //
 // Source: Griewank and Walther 2008, Evaluating Derivatives, section 3.1 (forward mode).
 func JVP(y, x, v *gorgonia.Node) (*gorgonia.Node, error) {
@@ -90,9 +90,9 @@ func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
 	return t, nil
 }
 
-// VJP returns the vector-Jacobian product of y with respect to x: the gradient of <dy, y> in x, for dy of the shape of y. The
-// node has the shape of x. Unlike gorgonia.Grad it leaves the graph free to be differentiated again: follow it with
-// [StopGradient], as gradients have no derivatives themselves.
+// VJP returns the vector-Jacobian product of y with respect to x: the gradient of <dy, y> in x. dy has the shape of
+// y, and the node has the shape of x. Unlike after gorgonia.Grad, the graph can be differentiated again. Put
+// [StopGradient] behind the node, because gradients have no derivatives themselves.
 func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := derivable(y, x); err != nil {
 		return nil, fmt.Errorf("vjp: %w", err)
@@ -127,7 +127,7 @@ func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return gradients[x], nil
 }
 
-// between lists the nodes from x, which is left out, to y that have a gradient in x, operands first.
+// between lists the nodes from x to y that have a gradient in x, operands first, without x itself.
 func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 	known := map[*gorgonia.Node]bool{x: true}
 	var visit func(n *gorgonia.Node) (bool, error)
@@ -162,14 +162,15 @@ func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 	return order, err
 }
 
-// linear is the Tangent of an operation of one input that is linear in it: the operation itself.
+// linear is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
+// tangent.
 func linear(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
 }
 
-// ZerosLike returns zeros of the shape and the element type of a node: a constant of no graph.
+// ZerosLike returns zeros with the shape and the element type of a node: a constant that belongs to no graph.
 func ZerosLike(x *gorgonia.Node) *gorgonia.Node {
 	return gorgonia.NewConstant(tensor.New(tensor.Of(x.Dtype()), tensor.WithShape(x.Shape().Clone()...)), gorgonia.WithName("zeros"))
 }

@@ -33,7 +33,7 @@ type operands struct {
 	dtype  tensor.Dtype
 	shapes []tensor.Shape
 	arrays []Array
-	copies []Array // for values that are not stored in row-major order
+	copies []Array // copies of values that are not in row-major order
 }
 
 func newOperands(dt tensor.Dtype, shapes []tensor.Shape) operands {
@@ -44,8 +44,7 @@ func newOperands(dt tensor.Dtype, shapes []tensor.Shape) operands {
 	return o
 }
 
-// read sets the arrays to the elements of the values. It copies only values that are not in
-// row-major order.
+// read sets the arrays to the elements of the values. It copies a value only if it is not in row-major order.
 func (o *operands) read(values []gorgonia.Value) error {
 	if len(values) != len(o.shapes) {
 		return fmt.Errorf("want %d inputs, got %d", len(o.shapes), len(values))
