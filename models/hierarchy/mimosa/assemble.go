@@ -31,9 +31,9 @@ func (r *run) assemble(result *Result, groups [][]int32) error {
 	return nil
 }
 
-// enclosures returns, for each component, the mean distance to it of every component of lower dimension, in mean
-// distances between its own neighbours; infinite for other components. (Line 5 of algorithm 7 swaps the two; appendix
-// A.5 and the paper's code do not.)
+// enclosures returns, for each component, the mean distance of every lower-dimensional component to it. The unit is
+// the mean distance between neighbours in the component itself. The result for other components is infinite. (Line 5
+// of algorithm 7 swaps the two; appendix A.5 and the paper's code do not.)
 func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) {
 	components := result.Components
 	lengths := make([][]float64, len(components))
@@ -77,8 +77,8 @@ func (r *run) meanDistance(t *tree, labels []int, component int, codes []int32) 
 	return sum / float64(len(codes)), err
 }
 
-// distance returns the distance of a code to the nearest other code of a component, found among its neighbours or else
-// by a search.
+// distance returns the distance of a code to the nearest other code of a component. It looks among the code's
+// neighbours first, and otherwise searches.
 func (r *run) distance(t *tree, labels []int, component int, code int32, found *nearest) float64 {
 	k := r.o.Neighbors
 	q := r.row(int(code))
@@ -98,8 +98,8 @@ func (r *run) distance(t *tree, labels []int, component int, code int32, found *
 	return 0
 }
 
-// link sets the parent of every component, in order of dimension: the nearest component that it encloses and that is no
-// ancestor of another one.
+// link sets the parent of every component, in order of dimension. The parent is the nearest enclosed component that
+// is not an ancestor of another enclosed component.
 func link(components []Component, lengths [][]float64, most float64) {
 	above := func(ancestor, c int) bool { // a proper ancestor
 		for c = components[c].Parent; c >= 0; c = components[c].Parent {
@@ -170,11 +170,11 @@ func build(result *Result) {
 type builder struct {
 	result       *Result
 	children     [][]int
-	categoricals int           // so far, in pre-order
+	categoricals int           // number so far, in pre-order
 	paths        []map[int]int // by component: categorical dimensions and their options
 }
 
-// group returns the dimensions that component c adds to the number already active, and its children.
+// group returns the dimensions of component c beyond the already active ones, and the children of c.
 func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	var h hierarchy.Hierarchy
 	dim := b.result.Components[c].Dim
@@ -188,8 +188,8 @@ func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	return h
 }
 
-// categorical returns a dimension with an option for each component of list; self, if any, is the first option, without
-// dimensions.
+// categorical returns a dimension with an option for each component in list. self, if any, is the first option,
+// without dimensions.
 func (b *builder) categorical(self, list []int, dim int, path map[int]int) hierarchy.Node {
 	at := b.categoricals
 	b.categoricals++

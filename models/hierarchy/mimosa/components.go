@@ -2,13 +2,13 @@ package mimosa
 
 import "slices"
 
-// grow divides all codes into components (algorithm 5). The first code without a component, in the order of the rows,
-// starts one together with its similar neighbours. A code joins once it is a similar neighbour of Contagion codes of
-// the component.
+// grow divides all codes into components (algorithm 5). It visits the codes in the order of the rows. The first code
+// without a component starts one, together with its similar neighbours. A code joins once it is a similar neighbour
+// of Contagion codes in the component.
 func (r *run) grow() [][]int32 {
 	k := r.o.Neighbors
 	taken := make([]bool, r.n)
-	visits := make([]int32, r.n) // by code outside the component: codes of it with this similar neighbour
+	visits := make([]int32, r.n) // by code outside the component: number of codes inside with this similar neighbour
 	var parts [][]int32
 	var stack, visited []int32
 	for i := range r.n {

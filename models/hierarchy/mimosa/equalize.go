@@ -2,14 +2,15 @@ package mimosa
 
 import "math"
 
-// negligible is the standard deviation, as a fraction of the largest, up to which axes are not scaled.
+// negligible is a fraction of the largest standard deviation. Axes with a smaller standard deviation are not scaled.
 const negligible = 1e-6
 
-// equalized returns n codes of d numbers in their principal axes, each axis divided by a power of its standard
-// deviation relative to the largest: 0 keeps all distances, 1 whitens. The longest axis keeps its scale.
+// equalized returns n codes of d numbers in their principal axes. It divides each axis by a power of its standard
+// deviation relative to the largest one. Power 0 keeps all distances, and 1 whitens. The longest axis keeps its
+// scale.
 //
-// Without it, neighbourhoods cross between manifolds that differ only along an axis of small variance. The paper does
-// not scale codes.
+// Without this scaling, neighbourhoods cross between manifolds that differ only along an axis of small variance. The
+// paper does not scale codes.
 func equalized(codes []float64, d int, power float64) []float64 {
 	if power == 0 {
 		return codes

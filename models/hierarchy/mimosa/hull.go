@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// hull decides whether the origin is a convex combination of points, by Wolfe's algorithm for the point of a polytope
-// nearest to the origin ("Finding the nearest point in a polytope", 1976). It reuses its memory.
+// hull decides whether the origin is a convex combination of points. It uses Wolfe's algorithm for the point of a
+// polytope nearest to the origin ("Finding the nearest point in a polytope", 1976), and reuses its memory.
 type hull struct {
 	m      int
 	corner []int     // indices of the points that span the current simplex
-	weight []float64 // of the corners, positive, of sum 1
+	weight []float64 // positive weights of the corners, with sum 1
 	at     []float64 // m: the current nearest point
 
 	// For the nearest point of the plane through the corners:
@@ -20,11 +20,11 @@ type hull struct {
 	triangle []float64 // the corners minus the first one, in the basis
 }
 
-// reach is the distance, as a fraction of the largest distance of a point, up to which the origin counts as reached.
+// reach is a fraction of the largest distance of a point. The origin counts as reached within it.
 const reach = 1e-13
 
-// inside reports whether the origin is a convex combination of n points of m numbers. If not, all points have positive
-// inner products with h.at. Cases that rounding leaves open are inside.
+// inside reports whether the origin is a convex combination of n points of m numbers. If not, all points have
+// positive inner products with h.at. Cases too close to decide after rounding count as inside.
 func (h *hull) inside(points []float64, m int) bool {
 	n := len(points) / m
 	h.reserve(m)
@@ -39,7 +39,7 @@ func (h *hull) inside(points []float64, m int) bool {
 	}
 	h.corner, h.weight = append(h.corner[:0], first), append(h.weight[:0], 1)
 	copy(h.at, points[first*m:(first+1)*m])
-	for range 20 * (n + m) { // bounded, as rounding could make it cycle
+	for range 20 * (n + m) { // a limit, because rounding could make it cycle
 		if dot(h.at, h.at) <= reach*reach*scale {
 			return true
 		}
@@ -68,8 +68,8 @@ func (h *hull) reserve(m int) {
 	h.at, h.goalAt = h.at[:m], h.goalAt[:m]
 }
 
-// add adds a corner, moves to the nearest point of the simplex and drops corners of weight 0. It reports false if the
-// corners would not be affinely independent.
+// add adds a corner, moves to the nearest point of the simplex and drops corners of weight 0. It returns false if the
+// corners would be affinely dependent.
 func (h *hull) add(points []float64, next int, scale float64) bool {
 	if slices.Contains(h.corner, next) || len(h.corner) > h.m {
 		return false
@@ -105,9 +105,9 @@ func (h *hull) add(points []float64, next int, scale float64) bool {
 	}
 }
 
-// solve sets h.goalAt and h.goal to the point nearest to the origin of the plane through the corners, and its weights,
-// by a Gram-Schmidt basis of the plane. Orthogonalising twice keeps a short h.goalAt normal to the plane. It reports
-// false if the corners are affinely dependent.
+// solve finds the point nearest to the origin in the plane through the corners. It sets h.goalAt to the point and
+// h.goal to its weights, by a Gram-Schmidt basis of the plane. Orthogonalising twice keeps a short h.goalAt normal to
+// the plane. It returns false if the corners are affinely dependent.
 func (h *hull) solve(points []float64, scale float64) bool {
 	m, k := h.m, len(h.corner)-1
 	origin := points[h.corner[0]*m : (h.corner[0]+1)*m]
@@ -144,7 +144,8 @@ func (h *hull) solve(points []float64, scale float64) bool {
 	return true
 }
 
-// clean subtracts from v its components along the first k directions of the basis, and adds them to parts.
+// clean subtracts from v its components along the first k directions of the basis, and adds these components to
+// parts.
 func (h *hull) clean(v []float64, k int, parts []float64) {
 	for range 2 {
 		for i := range k {
@@ -161,7 +162,7 @@ func (h *hull) clean(v []float64, k int, parts []float64) {
 // flat reports whether points lie in a plane of fewer than m dimensions.
 func flat(points []float64, m int) bool {
 	n := len(points) / m
-	rest := make([]float64, len(points)) // without the directions found so far
+	rest := make([]float64, len(points)) // the points without their components along the directions found so far
 	for i := range rest {
 		rest[i] = points[i] - points[i%m]
 	}

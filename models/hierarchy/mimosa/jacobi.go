@@ -3,7 +3,7 @@ package mimosa
 import "math"
 
 // diagonalise replaces a symmetric d x d matrix by its eigenvalues on the diagonal, the largest first, by Jacobi
-// rotations; row j of vectors becomes the eigenvector of the j-th.
+// rotations. Row j of vectors becomes the eigenvector of eigenvalue j.
 func diagonalise(a, vectors []float64, d int) {
 	clear(vectors)
 	norm := 0.0

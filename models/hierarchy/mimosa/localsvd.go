@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// Plane is the tangent plane of points: their mean and leading principal axes.
+// Plane is the tangent plane of points: their mean and their leading principal axes.
 type Plane struct {
 	Mean   []float64 // d
 	Dim    int       // m, the dimension
 	Axes   []float64 // m x d, orthonormal rows, by decreasing variance
-	Ratios []float64 // d: fraction of the variance along every axis, decreasing; all 0 if points are equal
+	Ratios []float64 // d: fraction of the variance along every axis, decreasing; all 0 for equal points
 }
 
-// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021, algorithm 3): PCA of all
-// points, refitted on the fraction that it explains best. The error of a point is sqrt(sum_k e_k^2), where e_k is its
-// distance to the mean plus the first k axes, k = 0..d-1; points with an error up to the [Options.RansacFraction]
-// quantile are kept. With r the ratios of the second fit, the dimension is the least m below d with
+// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021, algorithm 3). It runs a PCA
+// of all points, keeps the points with the least error, and fits again. The error of a point is sqrt(sum_k e_k^2).
+// e_k is its distance to the mean plus the first k axes, k = 0..d-1. Points with an error up to the
+// [Options.RansacFraction] quantile are kept. With r the ratios of the second fit, the dimension is the least m below
+// d with
 //
 //	r_1 + ... + r_m >= [Options.MinVariance]  and  r_m >= [Options.MinDecay] r_(m+1),
 //
-// or else d. (k begins with 0 as in the paper's code, not with 1 as in its text.)
+// and otherwise d. (k begins with 0 as in the paper's code, not with 1 as in its text.)
 func localSVD(points []float64, d int, o Options) Plane {
 	f := newFitter(d, len(points)/d, o)
 	f.points = append(f.points[:0], points...)
@@ -31,8 +32,8 @@ func localSVD(points []float64, d int, o Options) Plane {
 	return p
 }
 
-// cosine returns |det(U V^T)| of m axes each (algorithm 4): the product of the cosines of the principal angles between
-// two planes.
+// cosine returns |det(U V^T)| of m axes each (algorithm 4). This is the product of the cosines of the principal
+// angles between two planes.
 func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	if m == d {
 		return 1
@@ -189,6 +190,6 @@ func (f *fitter) keep() {
 
 // Principal returns all d principal axes of n points of d numbers, row by row.
 func Principal(points []float64, d int) Plane {
-	o := Options{RansacFraction: 1, MinVariance: 2} // never reached
+	o := Options{RansacFraction: 1, MinVariance: 2} // MinVariance 2 is out of reach, so the plane gets all d axes
 	return localSVD(points, d, o)
 }

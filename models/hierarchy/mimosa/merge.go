@@ -7,9 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// findEdges returns the edge codes of every part, in any order (algorithm 6, lines 2 to 5): codes outside the convex
-// hull of their neighbours in the part, projected on their tangent plane. A neighbourhood that is degenerate there has
-// no edge, as it has no triangulation.
+// findEdges returns the edge codes of every part, in any order (algorithm 6, lines 2 to 5). Neighbours in the part
+// are projected on the tangent plane of a code. The code is an edge code if it lies outside their convex hull. A
+// degenerate neighbourhood has no edge, because it has no triangulation.
 func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
 	type place struct{ part, at int }
 	var places []place
@@ -62,8 +62,8 @@ func (r *run) labels(parts [][]int32) []int32 {
 	return labels
 }
 
-// within returns the neighbours of a code that are in its part, the nearest first, up to found.k of them; often all
-// that a search would find.
+// within returns up to found.k neighbours of a code in the same part, the nearest first. They come from the stored
+// neighbours of the code, often all that a search would find.
 func (r *run) within(labels []int32, code int32, found *nearest) []int32 {
 	k := r.o.Neighbors
 	found.numbers = found.numbers[:0]
@@ -92,7 +92,7 @@ func (r *run) project(i int, others []int32, places []float64) []float64 {
 	return places
 }
 
-// isEdge reports whether the origin is an edge of points in m dimensions.
+// isEdge reports whether the origin is an edge point of points in m dimensions.
 func isEdge(points []float64, m int, h *hull) bool {
 	if len(points)/m <= m {
 		return true
@@ -103,8 +103,8 @@ func isEdge(points []float64, m int, h *hull) bool {
 	return !h.inside(points, m) && !flat(points, m)
 }
 
-// merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11). Groups are in the order of their
-// first parts.
+// merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11). The order of the groups follows
+// their first parts.
 func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 	trees := make([]*tree, len(parts))
 	type pair struct{ a, b int }
@@ -157,7 +157,7 @@ func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 	return groups, nil
 }
 
-// overlap returns the fraction of edge codes whose nearest edge code in another part has a similar plane.
+// overlap returns the fraction of edge codes with a similar plane at their nearest edge code in another part.
 func (r *run) overlap(edges []int32, other *tree, found *nearest, scratch []float64) float64 {
 	common := 0
 	for _, i := range edges {

@@ -1,10 +1,10 @@
-// Package mimosa learns a hierarchy of dimensions from codes alone: "multi-manifold
-// synthesis and assembly" (Ross and Doshi-Velez 2021, section 5.1 and appendix A.5).
+// Package mimosa learns a hierarchy of dimensions from codes alone: "multi-manifold synthesis and assembly" (Ross and
+// Doshi-Velez 2021, section 5.1 and appendix A.5).
 //
 // Codes of data with inactive dimensions lie on manifolds of different dimensions, the lower within the higher. [Run]
-// fits the tangent plane at every code (algorithm 3), grows components of codes with similar planes (algorithm 5),
-// merges components with common edges (algorithm 6), and derives the hierarchy from the enclosures of components
-// (algorithm 7).
+// fits the tangent plane at every code (algorithm 3), and grows components of codes with similar planes (algorithm
+// 5). It merges components with common edges (algorithm 6), and derives the hierarchy from the enclosures of
+// components (algorithm 7).
 //
 // Results are deterministic and do not depend on the number of threads.
 package mimosa
@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Options are the hyperparameters; [Defaults] returns those of appendix A.5, for 90,000 codes.
+// Options holds the hyperparameters. [Defaults] returns the values of appendix A.5, for 90,000 codes.
 type Options struct {
 	Equalize       float64 `yaml:"equalize" doc:"power of the standard deviation by which codes are divided along each principal axis; 0: none, as in the paper; 1: whitening"`
 	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
@@ -46,7 +46,7 @@ func Defaults() Options {
 
 const maxNeighbors = 1000
 
-// Validate checks the ranges of the options; errors name the key.
+// Validate checks the ranges of the options. Errors name the key.
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Equalize >= 0 && o.Equalize <= 1):
@@ -75,26 +75,26 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Component is a manifold: codes with continuous tangent planes.
+// Component is a manifold of codes with continuous tangent planes.
 type Component struct {
 	Dim    int   // its dimension
 	Points []int // its codes, ascending
-	Parent int   // index of the component that it encloses and extends by dimensions; -1: none
+	Parent int   // index of the component that this one encloses and extends by dimensions; -1: none
 
-	// Lengths is the mean distance of the parent's codes to their nearest code of this component, in mean distances
-	// between neighbours of this component; 0 without a parent.
+	// Lengths is the mean distance of the parent's codes to their nearest code in this component, divided by the mean
+	// distance between neighbours in this component. It is 0 without a parent.
 	Lengths float64
 }
 
 // Result holds the components and the hierarchy that Run found.
 type Result struct {
 	Components []Component         // by dimension, then by the first row of their first part
-	Parts      []Component         // components before merging, by their first row; parents are not known
-	Hierarchy  hierarchy.Hierarchy // without nodes if there is no component
+	Parts      []Component         // components before merging, by their first row; their parents are not known
+	Hierarchy  hierarchy.Hierarchy // empty without a component
 	Labels     []int               // by code: its component, -1 for none
 
-	// Choices has a row for every code: the option of each categorical dimension of the hierarchy, in pre-order, or -1
-	// where the dimension is inactive. Rows of codes without a component are -1.
+	// Choices has a row for every code: the option of each categorical dimension of the hierarchy, in pre-order, or
+	// -1 for an inactive dimension. Codes without a component have rows of -1.
 	Choices []int
 
 	Initial  int // components before small ones were dropped
@@ -102,8 +102,8 @@ type Result struct {
 	Coverage float64
 }
 
-// Labelled sets dst to the labels of a code: for each categorical dimension 1 + its option, or 0 where it is inactive;
-// -1 throughout if the code has no component.
+// Labelled sets dst to the labels of a code: for each categorical dimension 1 + its option, or 0 for an inactive
+// dimension. If the code has no component, all labels are -1.
 func (r *Result) Labelled(code int, dst []int32) {
 	for c := range dst {
 		dst[c] = -1
@@ -128,8 +128,8 @@ func (r *Result) PartOf() []int {
 type Progress func(stage string, done, total int)
 
 // Run learns a hierarchy from n codes of d numbers each, row by row. The progress may be nil. Errors: options out of
-// range, fewer codes than Neighbors or not fewer columns, codes that are not finite or all equal, and the end of the
-// context.
+// range; fewer codes than Neighbors; Neighbors not above the number of columns; codes that are not finite or all
+// equal; and the end of the context.
 func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*Result, error) {
 	if err := check(codes, d, o); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func check(codes []float64, d int, o Options) error {
 	return nil
 }
 
-// maxCode bounds codes, so that squares of distances are finite.
+// maxCode limits codes, to keep squares of distances finite.
 const maxCode = 1e100
 
 // run is the state of a run.
@@ -210,11 +210,11 @@ type run struct {
 	neighbors []int32   // n x Neighbors, the nearest first
 	dim       []int32   // n: dimension of the tangent plane
 	axes      []float64 // n x d x d; the first dim rows count
-	similar   []bool    // n x Neighbors: whether the planes of code and neighbour are similar
+	similar   []bool    // n x Neighbors: whether code and neighbour have similar planes
 }
 
-// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces do not depend on the number of
-// threads.
+// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces are the same at any number
+// of threads.
 func (r *run) each(stage string, n, piece int, body func(from, to int)) error {
 	const pieces = 64 // between checks of the context
 	for from := 0; from < n; from += pieces * piece {
@@ -254,7 +254,7 @@ func (r *run) findPlanes() error {
 	})
 }
 
-// findSimilar compares the plane of every code with those of its neighbours.
+// findSimilar compares the plane of every code with the planes of its neighbours.
 func (r *run) findSimilar() error {
 	k := r.o.Neighbors
 	r.similar = make([]bool, r.n*k)
@@ -297,7 +297,7 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// larger returns the parts with at least least codes.
+// larger returns the parts of at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
 	var kept [][]int32
 	for _, p := range parts {

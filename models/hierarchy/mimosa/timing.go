@@ -2,14 +2,14 @@ package mimosa
 
 import "time"
 
-// Timing is how long a stage of a run took.
+// Timing is the duration of a stage of a run.
 type Timing struct {
 	Stage   string
 	Seconds float64
 }
 
-// Timed returns a progress that calls another one, which may be nil, and a function that lists how long each stage has taken so
-// far, in their order. The first stage begins now.
+// Timed returns a progress that calls another progress, which may be nil. It also returns a function that lists the
+// duration of each stage so far, in order. The first stage begins now.
 func Timed(p Progress) (Progress, func() []Timing) {
 	var list []Timing
 	since := time.Now()

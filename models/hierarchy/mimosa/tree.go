@@ -7,22 +7,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// leafSize is the largest number of points of a leaf.
+// leafSize is the largest number of points in a leaf.
 const leafSize = 32
 
-// tree is a k-d tree for exact nearest neighbours. Of points at equal distances, the lower number is nearer.
+// tree is a k-d tree for exact nearest neighbours. Among points at equal distance, the lower number is nearer.
 type tree struct {
 	d      int
 	points []float64 // in the order of the leaves
-	number []int32   // of the points, in the same order
+	number []int32   // numbers of the points, in the same order
 	nodes  []treeNode
 	boxes  []float64 // by node: d least and d largest coordinates
 }
 
 type treeNode struct {
 	from, to int32 // its points
-	least    int32 // the lowest number of them
-	right    int32 // the second child; the first follows the node; 0: a leaf
+	least    int32 // the lowest number of its points
+	right    int32 // the second child; the first child follows the node; 0: a leaf
 }
 
 // newTree returns a tree of the given rows of all points.
@@ -58,7 +58,7 @@ func newTree(all []float64, d int, rows []int32) *tree {
 // branchSize is the number of points up to which one thread grows a branch.
 const branchSize = 1024
 
-// branch is a part of a tree to be grown: its first node and its points.
+// branch is a part of a tree to grow: its first node and its points.
 type branch struct{ at, from, to int }
 
 // nodesOf returns the number of nodes of a tree of n points.
@@ -85,7 +85,7 @@ func (t *tree) grow(all []float64, b branch) {
 	}
 }
 
-// divide sets the first node of a branch, and returns those below it; none of a leaf.
+// divide sets the first node of a branch, and returns the branches below it; a leaf has none.
 func (t *tree) divide(all []float64, b branch) (left, right branch) {
 	d, at, from, to := t.d, b.at, b.from, b.to
 	t.nodes[at] = treeNode{from: int32(from), to: int32(to), least: t.number[from]}
@@ -154,8 +154,8 @@ type nearest struct {
 	numbers []int32
 }
 
-// find returns the numbers of the k points nearest to q, or all if there are fewer, the
-// nearest first, and the squares of their distances. The lists are valid until the next call.
+// find returns the numbers of the k points nearest to q, or of all points if the tree has fewer, the nearest first.
+// It also returns the squares of their distances. The lists are valid until the next call.
 func (t *tree) find(q []float64, n *nearest) (numbers []int32, squares []float64) {
 	n.squares, n.numbers = n.squares[:0], n.numbers[:0]
 	if len(t.nodes) > 0 && n.k > 0 {
@@ -191,8 +191,8 @@ func (t *tree) search(at int, square float64, q []float64, n *nearest) {
 	t.search(right, b, q, n)
 }
 
-// boxSquare returns the squared distance of q to a node's box. It is at most that to any of its points, also after
-// rounding, as every term is and the order of the sum is the same.
+// boxSquare returns the squared distance of q to a node's box. It never exceeds the squared distance to a point in
+// the box, also after rounding: no term exceeds the point's term, and the order of the sum is the same.
 func (t *tree) boxSquare(at int, q []float64) float64 {
 	d := t.d
 	box := t.boxes[2*d*at : 2*d*(at+1)]
