@@ -2,36 +2,38 @@ package hierarchy
 
 import "math"
 
-// FloatBits is the length of a number in a description, that of a float32.
+// FloatBits is the length of a number in a description: 32 bits, as a float32.
 const FloatBits = 32
 
-// Description is the length of the description of codes by a hierarchy, in bits (Ross and Doshi-Velez 2021, section 8.1). A
-// code is described by the option of each categorical dimension on its path, log2 K bits for one of K options, and by the value
-// of each of its active continuous dimensions, b bits:
+// Description is the length of the description of codes by a hierarchy, in bits (Ross and Doshi-Velez 2021, section
+// 8.1). It describes a code by the option of each categorical dimension on its path, log2 K bits for one of K
+// options. It adds the value of each active continuous dimension, b bits:
 //
 //	sum over codes of (b |active continuous dimensions| + sum over active categorical dimensions of log2 K)
 //
-// Where codes have no place in the hierarchy, such as those that MIMOSA leaves out, they are described by all of their columns,
-// b bits each, and every code by one bit more, which says whether it has a place; the paper does not treat them.
+// Some codes may have no place in the hierarchy, such as codes that MIMOSA leaves out. All columns of such a code
+// count, b bits each. Every code then needs one more bit, which says whether it has a place. The paper does not treat
+// this case.
 type Description struct {
 	Codes   int
-	Options float64 // of the options that codes choose
-	Values  float64 // of the values of active continuous dimensions
-	Outside float64 // of codes without a place, with the bit that all codes have then
-	Tree    float64 // of the hierarchy, once, see [Hierarchy.TreeBits]; the paper neglects it
-	Flat    float64 // of the same codes as flat vectors of equal length: that of the longest code
+	Options float64 // options that codes choose
+	Values  float64 // values of active continuous dimensions
+	Outside float64 // codes without a place, with the extra bit of all codes
+	Tree    float64 // the hierarchy itself, once, see [Hierarchy.TreeBits]; the paper neglects it
+	Flat    float64 // the same codes as flat vectors, all as long as the longest code
 }
 
-// PerCode returns the bits of a code, without the tree.
+// PerCode returns the mean bits of a code, without the tree.
 func (d Description) PerCode() float64 {
 	return (d.Options + d.Values + d.Outside) / float64(d.Codes)
 }
 
-// FlatPerCode returns the bits of a code as a flat vector.
+// FlatPerCode returns the mean bits of a code as a flat vector.
 func (d Description) FlatPerCode() float64 { return d.Flat / float64(d.Codes) }
 
-// Describe returns the length of the description of n codes of so many columns, with bits for each number. choose sets the
-// option of every categorical dimension, as for [Hierarchy.Masks], and reports whether the code has a place in the hierarchy.
+// Describe returns the length of the description of n codes with the given columns, and bits for each number. choose
+// sets the option of every categorical dimension, as in [Hierarchy.Masks], and reports whether the code has a place
+// in the hierarchy.
 func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, choice []int) bool) Description {
 	options := h.Categoricals()
 	choice := make([]int, len(options))
@@ -68,9 +70,9 @@ func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, 
 	return d
 }
 
-// TreeBits returns the length of a description of the hierarchy itself, by a code of our own: each dimension of a group, and the
-// end of the group, is one of three symbols (continuous, categorical, end), log2 3 bits; each option of a categorical dimension,
-// and the end of its options, is one bit, and an option's group follows.
+// TreeBits returns the length of a description of the hierarchy itself, in our encoding. Each dimension of a group,
+// and the end of the group, is one of three symbols (continuous, categorical, end), log2 3 bits. Each option of a
+// categorical dimension, and the end of the options, is one bit. An option's group follows its bit.
 func (h Hierarchy) TreeBits() float64 {
 	bits := float64(len(h)+1) * math.Log2(3)
 	for _, n := range h {

@@ -11,10 +11,10 @@ import (
 // of the canonical trees of two hierarchies, in insertions, deletions and changes of labels. It does not depend on the
 // order of options, nor on whether dimensions common to all options are listed in each option or above them.
 //
-// The canonical tree has a node for each group of dimensions. Its label is the least number of continuous dimensions of
-// a point in the group, with those of the enclosing groups. Its children are the options, also empty ones, of all its
-// categorical dimensions. They are sorted by the text of the labels of their subtrees (ascending, with commas), and in
-// ties by the text of the whole subtree.
+// The canonical tree has a node for each group of dimensions. The label of a node is the least number of continuous
+// dimensions of a point in the group, including the enclosing groups. Its children are the options of all categorical
+// dimensions in the group, also empty options. The text of a subtree's labels (ascending, with commas) sorts the
+// children, and the text of the whole subtree breaks ties.
 //
 // With n groups each and depth h, it takes memory n^2 and time up to n^2 h^2 (Zhang and Shasha 1989).
 func Distance(a, b Hierarchy) int {
@@ -25,11 +25,11 @@ func Distance(a, b Hierarchy) int {
 type group struct {
 	label    int
 	children []*group
-	labels   []int  // of the subtree, ascending
+	labels   []int  // labels of the subtree, ascending
 	key      string // sorts the options
 }
 
-// canonical returns the tree of a group whose enclosing groups have offset continuous dimensions.
+// canonical returns the tree of a group. The enclosing groups have offset continuous dimensions.
 func canonical(h Hierarchy, offset int) *group {
 	g := &group{label: offset + h.leastContinuous()}
 	for _, n := range h {
@@ -64,7 +64,7 @@ func (g *group) text() string {
 	return fmt.Sprintf("%s %d(%s)", strings.Join(labels, ","), g.label, strings.Join(below, " "))
 }
 
-// leastContinuous returns the least number of continuous dimensions of a point.
+// leastContinuous returns the least number of continuous dimensions that a point can have.
 func (h Hierarchy) leastContinuous() int {
 	count := 0
 	for _, n := range h {

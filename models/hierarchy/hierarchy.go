@@ -1,9 +1,9 @@
-// Package hierarchy describes hierarchical dimensions: groups of continuous and categorical dimensions, where each
-// value (option) of a categorical dimension has a group of its own, active only for that value (Ross and Doshi-Velez
-// 2021, section 3).
+// Package hierarchy describes hierarchical dimensions: groups of continuous and categorical dimensions. Each value
+// (option) of a categorical dimension has a group, which is active only for that value (Ross and Doshi-Velez 2021,
+// section 3).
 //
-// Dimensions are numbered in pre-order: those of a group in the order of its list, and after a categorical dimension
-// those of its options.
+// Dimensions are numbered in pre-order: a group's dimensions in the order of its list, and after a categorical
+// dimension the dimensions of its options.
 package hierarchy
 
 import "fmt"
@@ -11,8 +11,8 @@ import "fmt"
 // Hierarchy is an ordered list of nodes: one group of dimensions.
 type Hierarchy []Node
 
-// Node is a dimension: continuous if Options is nil, else categorical, with one group for each of its values. An option
-// may be an empty group.
+// Node is a dimension. It is continuous if Options is nil, otherwise categorical, with one group for each of its
+// values. An option may be an empty group.
 type Node struct {
 	Options []Hierarchy
 }
@@ -96,12 +96,12 @@ func (h Hierarchy) categoricals(list []int) []int {
 	return list
 }
 
-// Dimensions returns the number of dimensions, categorical and continuous: the columns of the layout for metrics
-// ([Hierarchy.Columns]).
+// Dimensions returns the number of dimensions, categorical and continuous. This is the number of columns in the
+// layout for metrics ([Hierarchy.Columns]).
 func (h Hierarchy) Dimensions() int { return len(h.Categoricals()) + h.Continuous() }
 
-// Width returns the length of the flat layout, the input of a decoder ([Hierarchy.Flat]): the weights of the options of
-// every categorical dimension, then every continuous dimension.
+// Width returns the length of the flat layout, the input of a decoder ([Hierarchy.Flat]): the weights of the options
+// of every categorical dimension, then every continuous dimension.
 func (h Hierarchy) Width() int {
 	width := h.Continuous()
 	for _, options := range h.Categoricals() {
@@ -110,7 +110,7 @@ func (h Hierarchy) Width() int {
 	return width
 }
 
-// Empty reports whether there is no dimension.
+// Empty reports whether the hierarchy has no dimension.
 func (h Hierarchy) Empty() bool { return len(h) == 0 }
 
 // Equal reports whether two hierarchies have the same groups in the same order.

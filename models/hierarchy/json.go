@@ -37,7 +37,7 @@ func Read(path string) (Hierarchy, error) {
 //	[{"type": "continuous"},
 //	 {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]
 //
-// A categorical dimension may have "probs", one number for each option, which are checked and dropped. Anything else is
+// A categorical dimension may have "probs", one number for each option. Parse checks and drops them. Anything else is
 // an error, which begins with line and column.
 func Parse(src []byte) (Hierarchy, error) {
 	p := &parser{src: src}
@@ -72,7 +72,7 @@ func (p *parser) next() (json.Token, int64) {
 	}
 	token, err := p.tokens.Token()
 	if err != nil {
-		return err, at // matches no wanted token
+		return err, at // an error token matches no wanted token
 	}
 	return token, at
 }
@@ -233,7 +233,7 @@ func (p *parser) probs(path string) (int, error) {
 	return count, nil
 }
 
-// MarshalJSON writes the format of [Parse]; a hierarchy that is not valid is an error.
+// MarshalJSON writes the format of [Parse]. An invalid hierarchy is an error.
 func (h Hierarchy) MarshalJSON() ([]byte, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("hierarchy: %w", err)

@@ -4,9 +4,9 @@ import "fmt"
 
 // walker visits the dimensions in pre-order, with their numbers in layouts.
 type walker struct {
-	categorical, continuous int // visited so far
+	categorical, continuous int // dimensions visited so far
 
-	// onCategorical returns the chosen option, or -1 if it is inactive or not known.
+	// onCategorical returns the chosen option, or -1 if the dimension is inactive or the option not known.
 	onCategorical func(at int, active bool) int
 	onContinuous  func(at int, active bool)
 }
@@ -26,9 +26,9 @@ func (w *walker) walk(h Hierarchy, active bool) {
 	}
 }
 
-// Masks sets mask to the active continuous dimensions, given the chosen option of every categorical dimension, from 0,
-// or -1 where it is inactive or not known. A dimension is active if all its enclosing options are chosen. choice has
-// one element for each categorical dimension, mask one for each continuous dimension.
+// Masks sets mask to the active continuous dimensions. choice holds the chosen option of every categorical dimension,
+// from 0, or -1 if the dimension is inactive or the option not known. A dimension is active if all its enclosing
+// options are chosen. mask has one element for each continuous dimension.
 func (h Hierarchy) Masks(choice []int, mask []bool) {
 	w := walker{
 		onCategorical: func(at int, _ bool) int { return choice[at] },
@@ -38,9 +38,9 @@ func (h Hierarchy) Masks(choice []int, mask []bool) {
 }
 
 // Row sets row, of length Dimensions, to the layout of one image for metrics: 1 + the chosen option of every
-// categorical dimension, then the value of every continuous dimension; 0 where inactive. choice is as in
-// [Hierarchy.Masks]; values has one element for each continuous dimension, ignored where inactive. Errors: a choice out
-// of range, and a slice of another length.
+// categorical dimension, then the value of every continuous dimension. Inactive dimensions are 0. choice is as in
+// [Hierarchy.Masks]. values has one element for each continuous dimension; inactive ones are ignored. Errors: a
+// choice out of range, and a slice of another length.
 func (h Hierarchy) Row(choice []int, values, row []float64) error {
 	options := h.Categoricals()
 	if err := h.lengths(options, choice, values); err != nil {
@@ -76,8 +76,8 @@ func (h Hierarchy) row(choice []int, values, row []float64) {
 }
 
 // Flat sets row, of length Width, to the layout of one image for a decoder: a one-hot block of the chosen option of
-// every categorical dimension, then the value of every continuous dimension; 0 where inactive. Arguments and errors are
-// those of [Hierarchy.Row].
+// every categorical dimension, then the value of every continuous dimension. Inactive dimensions are 0. Arguments and
+// errors are as in [Hierarchy.Row].
 func (h Hierarchy) Flat(choice []int, values, row []float64) error {
 	options := h.Categoricals()
 	if err := h.lengths(options, choice, values); err != nil {
@@ -111,7 +111,7 @@ func (h Hierarchy) Flat(choice []int, values, row []float64) error {
 }
 
 // Columns returns the layout of n images for metrics ([Hierarchy.Row]): an n x Dimensions matrix, row by row. choices
-// is n x categorical dimensions and values n x continuous dimensions, row by row. Errors are those of [Hierarchy.Row].
+// is n x categorical dimensions and values n x continuous dimensions, row by row. Errors are as in [Hierarchy.Row].
 func (h Hierarchy) Columns(n int, choices []int, values []float64) ([]float64, error) {
 	options, continuous := h.Categoricals(), h.Continuous()
 	if n < 0 || len(choices) != n*len(options) || len(values) != n*continuous {

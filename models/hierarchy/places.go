@@ -1,7 +1,7 @@
 package hierarchy
 
-// Places returns, for every categorical and every continuous dimension, the column of the flat layout
-// ([Hierarchy.Flat]) with the weight of its enclosing option; -1 in the outermost group.
+// Places returns a column of the flat layout ([Hierarchy.Flat]) for every categorical and every continuous dimension.
+// The column holds the weight of the dimension's enclosing option. In the outermost group it is -1.
 func (h Hierarchy) Places() (categorical, continuous []int) {
 	p := places{}
 	p.walk(h, -1)
@@ -10,7 +10,7 @@ func (h Hierarchy) Places() (categorical, continuous []int) {
 
 type places struct {
 	categorical, continuous []int
-	columns                 int // of options so far
+	columns                 int // columns of options so far
 }
 
 func (p *places) walk(h Hierarchy, under int) {

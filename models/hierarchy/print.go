@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Labels are names and counts in a figure or a printed tree. All may be nil.
+// Labels holds names and counts for a figure or a printed tree. All may be nil.
 type Labels struct {
 	Categorical []string // by categorical dimension, in pre-order
 	Continuous  []string // by continuous dimension, in pre-order
@@ -91,8 +91,8 @@ func branches(last bool) (branch, next string) {
 	return "├─ ", "│  "
 }
 
-// Option returns the label of an option of a categorical dimension: its number, from 1, and its count of points, if
-// known.
+// Option returns the label of an option of a categorical dimension: its number, from 1, and the count of its points,
+// if known.
 func (l Labels) Option(categorical, option int) string {
 	if categorical < len(l.Rows) && option < len(l.Rows[categorical]) {
 		return fmt.Sprintf("%d (%d rows)", option+1, l.Rows[categorical][option])

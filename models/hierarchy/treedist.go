@@ -5,7 +5,7 @@ import "slices"
 // tree is an ordered labelled tree, with its nodes in post-order.
 type tree struct {
 	labels []int
-	first  []int // by node: its first leaf; of a leaf, itself
+	first  []int // by node: its first leaf; for a leaf, the leaf itself
 	roots  []int // nodes with a left sibling, and the root, ascending
 }
 
