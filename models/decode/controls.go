@@ -12,28 +12,29 @@ import (
 // Kinds of controls.
 const (
 	Line   = "line"   // one column, from Low to High
-	Circle = "circle" // two columns, a point of the unit circle
-	Ball   = "sphere" // columns that are a point of a unit sphere; with three columns S^2
-	Turn   = "turn"   // columns of several spheres S^2, which turn together
+	Circle = "circle" // two columns that hold a point of the unit circle
+	Ball   = "sphere" // columns that hold a point of a unit sphere; three columns hold a point of S^2
+	Turn   = "turn"   // columns of several spheres S^2 that turn together
 	Choose = "choice" // one column, the number of an option from 1
 )
 
-// Control is what moves a part of a code by hand.
+// Control lets a user move a part of a code by hand.
 type Control struct {
 	Kind      string
-	Name      string // as those of parts, without an axis: z0, circle1, sphere1, spheres, a0
+	Name      string // as in parts, without an axis: z0, circle1, sphere1, spheres, a0
 	Columns   []int
-	Low, High float64  // 1st and 99th percentile of a line's column, of the known codes that use it
+	Low, High float64  // 1st and 99th percentile of a line's column, among known codes that use the column
 	Options   []Option // of a choice
 }
 
-// Option is what one value of a choice opens.
+// Option is one value of a choice, with the controls that it opens.
 type Option struct {
-	Share    float64 // of the known codes that use the choice
+	Share    float64 // fraction of the known codes, among codes that use the choice
 	Controls []Control
 }
 
-// Controls lists the controls of codes, those of an option under it (Ross and Doshi-Velez 2021, figure 1).
+// Controls lists the controls of codes. The controls of an option's dimensions are under the option (Ross and
+// Doshi-Velez 2021, figure 1).
 func (c *Codes) Controls() []Control {
 	b := &controls{Codes: c, values: c.usedValues(), names: c.spaceNames()}
 	if c.Hierarchy != nil {
@@ -48,12 +49,12 @@ func (c *Codes) Controls() []Control {
 	return append(list, c.together()...)
 }
 
-// controls makes those of a code in the order of its dimensions.
+// controls makes the controls of a code in the order of its dimensions.
 type controls struct {
 	*Codes
-	values                  [][]float64 // of each column, sorted, of the known codes that use it
+	values                  [][]float64 // sorted values of each column, among known codes that use the column
 	names                   map[int]string
-	categorical, continuous int // columns that come next
+	categorical, continuous int // next columns
 }
 
 // of makes the controls of a group of dimensions.
@@ -76,7 +77,7 @@ func (b *controls) of(h hierarchy.Hierarchy) (list []Control) {
 	return list
 }
 
-// next makes the control of the next continuous column, or of all columns of its circle or sphere.
+// next makes the control of the next continuous column. For a circle or a sphere it makes one control of all columns.
 func (b *controls) next() []Control {
 	at := b.continuous
 	s := b.space(at)
@@ -106,7 +107,7 @@ func columns(s models.Space) (list []int) {
 	return list
 }
 
-// spaceNames are the names of circles and spheres, by their first columns.
+// spaceNames returns the names of circles and spheres, by their first columns.
 func (c *Codes) spaceNames() map[int]string {
 	names := map[int]string{}
 	circles, spheres := 0, 0
@@ -124,7 +125,7 @@ func (c *Codes) spaceNames() map[int]string {
 	return names
 }
 
-// together is the control of all spheres S^2, of codes with two or more.
+// together returns one control that turns all spheres S^2, for codes with two or more spheres.
 func (c *Codes) together() []Control {
 	turn := Control{Kind: Turn, Name: "spheres"}
 	for _, s := range c.Spaces {
@@ -138,7 +139,7 @@ func (c *Codes) together() []Control {
 	return []Control{turn}
 }
 
-// usedValues lists the values of each column among the known codes that use it, in order.
+// usedValues lists the sorted values of each column, among known codes that use the column.
 func (c *Codes) usedValues() [][]float64 {
 	list := make([][]float64, c.Width())
 	for i := range c.Known.Rows {
@@ -155,7 +156,8 @@ func (c *Codes) usedValues() [][]float64 {
 	return list
 }
 
-// limits are the 1st and the 99th percentile of sorted values, or 1 around a value that does not change, or -2 and 2 of none.
+// limits returns the 1st and the 99th percentile of sorted values. It returns a range of 1 around a constant value,
+// and -2 and 2 without values.
 func limits(sorted []float64) (low, high float64) {
 	if len(sorted) == 0 {
 		return -2, 2
@@ -167,7 +169,7 @@ func limits(sorted []float64) (low, high float64) {
 	return low, high
 }
 
-// share is the fraction of the known codes that use a choice which have an option of it.
+// share returns the fraction of known codes with an option, among known codes that use the choice.
 func (b *controls) share(column, option int) float64 {
 	values := b.values[column]
 	if len(values) == 0 {
@@ -182,10 +184,10 @@ func (b *controls) share(column, option int) float64 {
 	return float64(n) / float64(len(values))
 }
 
-// Uses reports whether a column of a code is in use: options leave out those that they do not open.
+// Uses reports whether a code uses a column. Codes leave out the columns that their options do not open.
 func (c *Codes) Uses(code []float64, column int) bool { return c.active(code)[column] }
 
-// Options returns copies of a code with each option of the choice in a column, as [Codes.Walk] takes them.
+// Options returns copies of a code, one for each option of the choice in a column, as [Codes.Walk] does.
 func (c *Codes) Options(code []float64, column int) (codes [][]float64) {
 	r, _ := c.choose(code, Part{kind: option, first: column, width: 1})
 	return r.Codes

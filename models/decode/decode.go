@@ -1,8 +1,9 @@
-// Package decode chooses codes whose images show what a model has learned: traversals of every part of a code, grids of
-// one part against another, and interpolations between images or objects (Tonnaer et al. 2022, figures 9 to 12). It computes codes
-// only; the model's decoder makes images of them, and package report pictures.
+// Package decode chooses codes for pictures that show what a model has learned: traversals of every part of a code,
+// grids of one part against another, and interpolations between images or objects (Tonnaer et al. 2022, figures 9 to
+// 12). It computes only codes. The model's decoder makes images from them, and package report makes pictures.
 //
-// A part is what moves alone: a circle, a sphere towards an axis, a coordinate of R^n or the choice of an option.
+// A part is a piece of a code that moves alone: a circle, a sphere towards an axis, a coordinate of R^n or the choice
+// of an option.
 package decode
 
 import (
@@ -17,11 +18,11 @@ import (
 // Codes describes the codes of a model.
 type Codes struct {
 	Spaces    []models.Space
-	Hierarchy hierarchy.Hierarchy // of codes with discrete columns; nil: they have none
-	Known     metrics.Matrix      // codes of images, in which coordinates have their ranges; without rows: -2 to 2
+	Hierarchy hierarchy.Hierarchy // hierarchy of codes with discrete columns; nil: no discrete columns
+	Known     metrics.Matrix      // codes of images, which set the ranges of coordinates; without rows: -2 to 2
 }
 
-// Of describes the codes of a model, given those of some images.
+// Of describes the codes of a model. known holds the codes of some images.
 func Of(m models.Model, known metrics.Matrix) *Codes {
 	return &Codes{Spaces: m.Spaces(), Hierarchy: models.HierarchyOf(m), Known: known}
 }
@@ -43,15 +44,15 @@ type Row struct {
 
 // Sheet is a table of codes to decode.
 type Sheet struct {
-	Name        string // of its files
+	Name        string // in file names
 	Title       string
 	ColumnTitle string
 	Columns     []string // labels
 	Rows        []Row    // rows of unequal length leave blanks
-	Moves       bool     // along the columns, so that they are the frames of an animation
+	Moves       bool     // the columns are a movement, and can be the frames of an animation
 }
 
-// Codes returns the codes of all rows as a decoder takes them, one after the other.
+// Codes returns the codes of all rows, one after the other, in the layout of a decoder.
 func (s *Sheet) Codes() (codes []float32) {
 	for _, r := range s.Rows {
 		for _, code := range r.Codes {
@@ -71,7 +72,7 @@ func (s *Sheet) Count() (n int) {
 	return n
 }
 
-// Table arranges codes row by row, each labelled with the number of its first one.
+// Table arranges codes row by row. The label of a row is the number of its first code.
 func Table(name, title string, codes [][]float64, columns int) *Sheet {
 	s := &Sheet{Name: name, Title: title}
 	for row := range slices.Chunk(codes, columns) {
@@ -100,7 +101,7 @@ func (c *Codes) choice(code []float64) []int {
 	return list
 }
 
-// active reports for the columns of a code whether they are in use: all are of codes without discrete ones.
+// active reports which columns a code uses. Codes without discrete columns use all columns.
 func (c *Codes) active(code []float64) []bool {
 	if c.Hierarchy == nil {
 		return slices.Repeat([]bool{true}, len(code))
@@ -114,10 +115,11 @@ func (c *Codes) active(code []float64) []bool {
 	return list
 }
 
-// row makes a code of options and of values for all continuous dimensions; those that the options leave out are 0.
+// row makes a code from options and from values of all continuous dimensions. Dimensions that the options leave out
+// become 0.
 func (c *Codes) row(choice []int, values []float64) []float64 {
 	code := make([]float64, len(choice)+len(values))
-	// Choices are those of codes or of options in range.
+	// The choices come from codes or from options in range.
 	if err := c.Hierarchy.Row(choice, values, code); err != nil {
 		panic(err)
 	}

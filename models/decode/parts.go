@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// kind is what a part of a code is.
+// kind is the kind of a part of a code.
 type kind uint8
 
 const (
@@ -22,11 +22,11 @@ const (
 	option                 // one discrete column
 )
 
-// Part is a part of a code that moves alone.
+// Part is a piece of a code that moves alone.
 type Part struct {
-	// Name is circle1, circle2, ...; sphere1.x, sphere1.y, ... (sphere1.0, ... of more dimensions), with two spheres or more
-	// spheres.x, ... for all of them; z0, z1, ... for coordinates, by the column or, of codes with discrete columns, by the
-	// number of the continuous dimension; a0, a1, ... for choices.
+	// Name is circle1, circle2, ... for circles, and sphere1.x, sphere1.y, ... for spheres (sphere1.0, ... in more
+	// dimensions). Two or more spheres also have spheres.x, ... for all spheres together. Coordinates are z0, z1,
+	// ..., numbered by column, or by continuous dimension if the codes have discrete columns. Choices are a0, a1, ...
 	Name string
 
 	kind         kind
@@ -43,10 +43,10 @@ func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.k
 // Chooses reports whether the part is a choice of an option.
 func (p Part) Chooses() bool { return p.kind == option }
 
-// Columns returns the part's first column and the number of its columns; 0 columns for the turns of all spheres.
+// Columns returns the part's first column and its number of columns. The number is 0 for the turns of all spheres.
 func (p Part) Columns() (first, width int) { return p.first, p.width }
 
-// meets reports whether two parts move some space both.
+// meets reports whether two parts move the same space.
 func (p Part) meets(q Part) bool {
 	if p.kind == together || q.kind == together {
 		return p.Round() && q.Round() && !p.Turns() && !q.Turns()
@@ -107,11 +107,16 @@ func (c *Codes) Part(name string) (Part, error) {
 	return Part{}, fmt.Errorf("the codes have no part %q%s", name, registry.Suggest(name, names))
 }
 
-// Walk returns copies of a code in which a part takes steps: a circle turns once from angle 0; a sphere goes once around the
-// great circle from its point towards an axis; all spheres turn once about an axis; a coordinate goes from the 1st to the 99th
-// percentile of the known codes (of those with the same options); a choice takes each of its options, whatever the number of steps. The
-// values of dimensions that an option opens are those of the known code with that option that is nearest in the others. The
-// labels are angles in degrees, values, or numbers of options from 1.
+// Walk returns copies of a code in which one part takes steps:
+//
+//   - a circle turns once from angle 0;
+//   - a sphere goes once around the great circle from its point towards an axis;
+//   - all spheres together turn once about an axis;
+//   - a coordinate goes from the 1st to the 99th percentile of the known codes, if possible with the same options;
+//   - a choice takes each of its options, for any steps. An option may open dimensions. Their values come from the
+//     nearest known code with that option, compared in the other columns.
+//
+// The labels are angles in degrees, values, or numbers of options from 1.
 func (c *Codes) Walk(code []float64, p Part, steps int) (r Row, labels []string) {
 	switch p.kind {
 	case option:
@@ -141,7 +146,7 @@ func (c *Codes) Walk(code []float64, p Part, steps int) (r Row, labels []string)
 
 func degrees(angle float64) string { return strconv.FormatFloat(math.Round(10*angle)/10, 'f', -1, 64) }
 
-// turn turns all points on spheres about an axis of space.
+// turn turns the points on all spheres about a coordinate axis.
 func (c *Codes) turn(code []float64, axis int, angle float64) {
 	var about [3]float64
 	about[axis] = 1
@@ -154,7 +159,7 @@ func (c *Codes) turn(code []float64, axis int, angle float64) {
 	}
 }
 
-// line moves a coordinate.
+// line moves a coordinate along its range.
 func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string) {
 	low, high := c.rangeOf(code, p.first)
 	r.Label = fmt.Sprintf("%s %s to %s", p.Name, valueLabel(low, low, high, 100), valueLabel(high, low, high, 100))
@@ -170,7 +175,7 @@ func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string)
 	return r, labels
 }
 
-// valueLabel writes a value with as many digits as tell the steps of a range apart, two at least, and at most nine.
+// valueLabel writes a value with enough digits to tell neighbouring steps of a range apart: 2 to 9 digits.
 func valueLabel(v, low, high float64, steps int) string {
 	largest, step := max(math.Abs(low), math.Abs(high)), (high-low)/float64(max(steps-1, 1))
 	digits := 2
@@ -184,8 +189,8 @@ func valueLabel(v, low, high float64, steps int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// rangeOf returns the 1st and the 99th percentile of a column of the known codes: of those with the options of a code if
-// there are two or more, otherwise of all in which the column is in use.
+// rangeOf returns the 1st and the 99th percentile of a column. It uses the known codes with the same options as code
+// if there are two or more. Otherwise it uses all known codes that use the column.
 func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
 	var same, used []float64
 	for i := range c.Known.Rows {
@@ -207,7 +212,7 @@ func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
 	return numeric.Quantile(same, 0.01), numeric.Quantile(same, 0.99)
 }
 
-// choose takes every option of a discrete column.
+// choose returns a copy of a code for every option of a discrete column.
 func (c *Codes) choose(code []float64, p Part) (r Row, labels []string) {
 	n := c.Hierarchy.Categoricals()[p.first]
 	r.Label = fmt.Sprintf("%s, %d options", p.Name, n)
@@ -218,7 +223,8 @@ func (c *Codes) choose(code []float64, p Part) (r Row, labels []string) {
 	return r, labels
 }
 
-// withOption returns a code with another option. What the option opens is taken from the nearest known code that has it, or 0.
+// withOption returns a code with another option. If the option opens dimensions, their values come from the nearest
+// known code with that option, or are 0 if no code has it.
 func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
 	k := c.options()
 	from := c.nearest(code, column, chosen)
@@ -240,8 +246,8 @@ func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
 	return c.row(choice, values)
 }
 
-// nearest returns the known code with an option that is nearest in the columns that both codes use, those with the same other options
-// first; nil: there is none.
+// nearest returns the known code with the given option that is nearest in the columns used by both codes. Different
+// options in other columns count far more than any distance. It returns nil if no known code has the option.
 func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 	k, least := c.options(), math.Inf(1)
 	used := c.active(code)
@@ -269,8 +275,9 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 	return best
 }
 
-// Liveliest returns the part whose moves show most: the first circle, or else the first choice, sphere, or coordinate with the largest
-// variance among the known codes, none of the space of the parts that are excepted. ok is false if there is none.
+// Liveliest returns the part with the most visible moves: the first circle, otherwise the first choice, otherwise the
+// first sphere, otherwise the coordinate with the largest variance among the known codes. It skips parts in the same
+// space as a part in except. ok is false if nothing is left.
 func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
 	order := []kind{circle, option, towards, coordinate}
 	rank, most := len(order), 0.0
@@ -291,7 +298,7 @@ func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
 	return best, ok
 }
 
-// variance returns that of a column of the known codes.
+// variance returns the variance of a column among the known codes.
 func (c *Codes) variance(column int) float64 {
 	var sum, squares float64
 	for i := range c.Known.Rows {

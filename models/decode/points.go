@@ -9,15 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// arc moves a point of the unit sphere along the great circle in the direction of a tangent.
+// arc moves a point of the unit sphere along the great circle in the direction of tangent.
 func arc(point, tangent []float64, sin, cos float64) {
 	for i := range point {
 		point[i] = cos*point[i] + sin*tangent[i]
 	}
 }
 
-// tangent returns the direction in which a point of the unit sphere goes towards an axis, or where the point is on that axis towards
-// the next one. On the circle it is always counter-clockwise.
+// tangent returns the direction from a point of the unit sphere towards an axis. If the point is on that axis, it
+// returns the direction towards the next axis. On the circle the direction is always counter-clockwise.
 func tangent(point []float64, axis int) []float64 {
 	if len(point) == 2 {
 		return []float64{-point[1], point[0]}
@@ -48,9 +48,10 @@ func normalise(v []float64) {
 	}
 }
 
-// Between returns codes from a to b, both included: straight in R^n, and along the shorter arc on circles and spheres (from a point
-// to its opposite counter-clockwise, or towards the first axis). The spaces for which moves is false stay as in a; nil: all move. Where
-// choices move, the options change half way, and a dimension that only one of the two uses keeps its value.
+// Between returns codes from a to b, both included. The codes move straight in R^n, and along the shorter arc on
+// circles and spheres. From a point to its opposite they move counter-clockwise, or towards the first axis. Spaces
+// stay as in a if moves returns false for them; with moves nil all spaces move. If choices move, the options change
+// half way. A dimension that only one of the two codes uses keeps its value.
 func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bool) (codes [][]float64) {
 	k, inA, inB := c.options(), c.active(a), c.active(b)
 	for i := range steps {
@@ -80,7 +81,7 @@ func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bo
 				}
 			}
 		}
-		if c.Hierarchy != nil { // what its options leave out is 0
+		if c.Hierarchy != nil { // dimensions that the options leave out become 0
 			code = c.row(c.choice(code), code[k:])
 		}
 		codes = append(codes, code)
@@ -88,7 +89,7 @@ func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bo
 	return codes
 }
 
-// geodesic moves a point of the unit sphere the fraction t of the way to another one.
+// geodesic moves a point of the unit sphere the fraction t of the way to another point.
 func geodesic(from, to []float64, t float64) {
 	dot := 0.0
 	for i := range from {
@@ -109,9 +110,9 @@ func geodesic(from, to []float64, t float64) {
 	arc(from, across, sin, cos)
 }
 
-// Mean returns the common point of codes: the mean in R^n, and the direction of the mean on circles and spheres. Of codes with
-// discrete columns it is the mean of those with the options that most of them have. Where a direction does not exist it is that of
-// the first code.
+// Mean returns the common point of codes: the mean in R^n, and the direction of the mean on circles and spheres. For
+// codes with discrete columns it averages only the codes with the most frequent options. If the mean has no
+// direction, it takes the direction of the first code.
 func (c *Codes) Mean(codes [][]float64) []float64 {
 	if c.Hierarchy != nil {
 		codes = c.mostChosen(codes)
@@ -148,12 +149,12 @@ func (c *Codes) mostChosen(codes [][]float64) (most [][]float64) {
 	return most
 }
 
-// offSphere is how far a point may be from its sphere by rounding.
+// offSphere is the largest distance of a point from its sphere that counts as rounding.
 const offSphere = 1e-4
 
-// Settle brings codes from elsewhere into the spaces of the model, in place: points are projected to their spheres, and the
-// number of rows that were not on them is returned. Errors: a number that is not finite, a point at 0, which has no direction, and a
-// discrete column that is not the number of an option.
+// Settle moves codes from other sources into the spaces of the model, in place. It projects points to their spheres,
+// and returns the number of rows that it had to project. Errors: a number that is not finite, a point at 0, which has
+// no direction, and a discrete column without the number of an option.
 func (c *Codes) Settle(m metrics.Matrix) (projected int, err error) {
 	if m.Cols != c.Width() {
 		return 0, fmt.Errorf("codes of %d columns; want %d, as the model has", m.Cols, c.Width())

@@ -8,14 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Point is a code with a label, such as that of an object.
+// Point is a code with a label, such as an object's name.
 type Point struct {
 	Label string
 	Code  []float64
 }
 
-// Traversals moves every part of a code alone, a row for each, in as many steps; parts that the code does not use have none. At most
-// rows of them are shown; dropped counts the others.
+// Traversals moves every part of a code alone, with one row per part and the given number of steps. Parts that the
+// code does not use have no row. The sheet shows the first rows parts; dropped counts the others.
 func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
 	s = &Sheet{Name: "traversals-" + from.Label, Title: "Decoded images while one part of the code of image " + from.Label + " moves", Moves: true}
 	turning, widest := true, steps
@@ -62,7 +62,7 @@ func (c *Codes) ways() (list []string) {
 	return list
 }
 
-// Grid moves a part of every one of some codes: rows are codes, columns the steps of the part.
+// Grid moves one part of several codes. Rows are codes, and columns are the steps of the part.
 func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
 	if s.ColumnTitle == "" {
@@ -76,7 +76,7 @@ func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	return s
 }
 
-// Steps returns a part's steps from a code as points, for the rows of a grid.
+// Steps returns the steps of a part, starting from a code, as points for the rows of a grid.
 func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 	r, labels := c.Walk(code, p, steps)
 	for i, moved := range r.Codes {
@@ -85,8 +85,8 @@ func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 	return list
 }
 
-// BetweenImages interpolates from each point to the next. Where a model has both R^n and circles or spheres, further rows move the
-// one and the other alone.
+// BetweenImages interpolates from each point to the next. If a model has both R^n and circles or spheres, further
+// rows move only R^n, or only circles and spheres.
 func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	s := &Sheet{Name: "interpolation", Moves: true, ColumnTitle: "fraction of the way", Columns: fractions(steps)}
 	straight, round := func(s models.Space) bool { return !unit(s) && s.Options == 0 }, unit
@@ -103,7 +103,7 @@ func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	return s
 }
 
-// has reports whether some space is of a kind.
+// has reports whether a space satisfies of.
 func (c *Codes) has(of func(s models.Space) bool) bool {
 	for _, s := range c.Spaces {
 		if of(s) {
@@ -113,8 +113,9 @@ func (c *Codes) has(of func(s models.Space) bool) bool {
 	return false
 }
 
-// BetweenObjects interpolates from one object to another at every step of a part, such as the circle of their rotation (Tonnaer et
-// al. 2022, figures 11 and 12): rows are the part's steps, columns the way.
+// BetweenObjects interpolates from one object to another at every step of a part, such as the circle of the objects'
+// rotation (Tonnaer et al. 2022, figures 11 and 12). Rows are the steps of the part, and columns the steps of the
+// interpolation.
 func (c *Codes) BetweenObjects(a, b Point, p Part, rows, steps int) *Sheet {
 	s := &Sheet{Name: fmt.Sprintf("interpolation-%s-%s", a.Label, b.Label), Moves: true, ColumnTitle: "fraction of the way; rows: " + p.Name, Columns: fractions(steps)}
 	from, labels := c.Walk(a.Code, p, rows)
