@@ -12,25 +12,27 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Discrete is implemented by spaces that may be a choice among options. Their coordinates are weights of the options; in a code
-// one column, the number of the likeliest option, stands for them. In a list such spaces come before others.
+// Discrete is implemented by spaces that may be a choice among options. Their coordinates are weights of the options.
+// A code has one column for them: the number of the likeliest option. In a list such spaces come before others.
 type Discrete interface {
 	Choices() int // options to choose from; 0: the space is not discrete
 }
 
-// Annealed is implemented by spaces whose samples depend on a number that may change with the updates of training, such as a
-// temperature.
+// Annealed is implemented by spaces with samples that depend on a changing number, such as a temperature. The number
+// may change with the updates of training.
 type Annealed interface {
-	// Annealing returns the number before an update; nil: it does not change, and Sample has it.
+	// Annealing returns the number as a function of the updates so far. It returns nil if the number is constant;
+	// Sample then uses it.
 	Annealing() func(update int) float64
 
 	// SampleAt is Sample with the number as a node of shape (1).
 	SampleAt(location, scale, noise, number *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Categorical is a choice among Options options with the probabilities alpha, softmaxes of linear maps of the features, and a
-// uniform prior. Samples are relaxed choices, [RelaxedChoice], which at low temperatures are near the corners of the simplex; KL
-// is that of the choice itself, losses.KLCategorical. The location is alpha, the scale log alpha, [batch, Options] each.
+// Categorical is a choice among Options options with the probabilities alpha and a uniform prior. alpha is a softmax
+// of linear maps of the features. Samples are relaxed choices, [RelaxedChoice]; at low temperatures they are near the
+// corners of the simplex. KL is the divergence of the choice itself, losses.KLCategorical. The location is alpha, the
+// scale log alpha, [batch, Options] each.
 //
 // Only the identity acts: a labelled group shares the mean of its samples.
 //
@@ -45,7 +47,7 @@ func NewCategorical() *Categorical {
 	return &Categorical{Options: 10, Temperature: NewTemperature(JointTemperature)}
 }
 
-// maxOptions bounds the options of a space; a hierarchy has at most twice as many dimensions and options.
+// maxOptions limits the options of a space. A hierarchy has at most twice as many dimensions and options.
 const maxOptions = 2048
 
 // ValidOptions checks a number of options.
@@ -92,7 +94,7 @@ func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (
 // NoiseShape implements [Space].
 func (c *Categorical) NoiseShape(batch int) []int { return []int{batch, c.Options} }
 
-// Sample implements [Space], at the temperature of the end of a schedule.
+// Sample implements [Space], at the final temperature of a schedule.
 func (c *Categorical) Sample(_, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
 	u, err := Uniform(noise)
 	if err != nil {
@@ -141,7 +143,7 @@ func (c *Categorical) Turns() bool { return false }
 // Turn implements [Space].
 func (c *Categorical) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
 
-// Distance implements [Embedded]: how far weights are from being a point of the simplex.
+// Distance implements [Embedded]: the distance of weights from the simplex.
 func (c *Categorical) Distance(point []float64) float64 {
 	sum, below := -1.0, 0.0
 	for _, w := range point {

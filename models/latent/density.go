@@ -2,14 +2,14 @@ package latent
 
 import "math"
 
-// Embedded is implemented by spaces that are a part of R^Width.
+// Embedded is implemented by spaces that are subsets of R^Width.
 type Embedded interface {
-	// Distance returns how far a point of R^Width is from the space; 0 on it.
+	// Distance returns the distance of a point of R^Width from the space; 0 on it.
 	Distance(point []float64) float64
 }
 
-// Densities is implemented by spaces that know the densities of posterior and prior, in nats. Both are relative to one
-// measure, so that KL(location, scale) is the mean of LogPosterior - LogPrior over the posterior's points.
+// Densities is implemented by spaces with known densities of posterior and prior, in nats. Both densities refer to
+// one measure, so KL(location, scale) is the mean of LogPosterior - LogPrior over points from the posterior.
 type Densities interface {
 	LogPosterior(location, scale, point []float64) float64
 	LogPrior(point []float64) float64
@@ -41,16 +41,17 @@ func (s *Sphere) Distance(point []float64) float64 { return math.Abs(1 - norm(po
 // LogPrior implements [Densities]: densities are relative to the uniform distribution.
 func (s *Sphere) LogPrior([]float64) float64 { return 0 }
 
-// LogPosterior implements [Densities]: the logarithm of the heat kernel f_t at the angle theta between location
-// and point. On the circle
+// LogPosterior implements [Densities]: the logarithm of the heat kernel f_t at the angle theta between location and
+// point. On the circle
 //
-//	f_t = sqrt(2 pi/t) sum_k exp(-(theta + 2 pi k)^2/(2t)),
+//	f_t = sqrt(2 pi/t) sum_k exp(-(theta + 2 pi k)^2/(2t)).
 //
-// and on S^d with R_l the Gegenbauer polynomials of index (d-1)/2, R_l(1) = 1, and n_l the number of harmonics of degree l
+// On S^d, let R_l be the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1, and n_l the number of harmonics of
+// degree l:
 //
-//	f_t = sum_l n_l exp(-l(l+d-1)t/2) R_l(cos theta),
+//	f_t = sum_l n_l exp(-l(l+d-1)t/2) R_l(cos theta).
 //
-// or, for t below 0.02/d, its expansion to the first order in t.
+// For t below 0.02/d it uses the expansion to first order in t.
 func (s *Sphere) LogPosterior(location, scale, point []float64) float64 {
 	t, d := math.Exp(scale[0]), float64(s.Dim)
 	var cos float64
@@ -72,7 +73,7 @@ func (s *Sphere) LogPosterior(location, scale, point []float64) float64 {
 	return math.Log(zonal(cos, t, d))
 }
 
-// logWrapped is the logarithm of the density of a normal angle of variance t, relative to the uniform one.
+// logWrapped returns the log density of a normal angle with variance t, relative to the uniform distribution.
 func logWrapped(theta, t float64) float64 {
 	if t > 40 {
 		return 0
@@ -101,7 +102,7 @@ func zonal(cos, t, d float64) float64 {
 	}
 }
 
-// logVolume is log(2 pi^((d+1)/2) / Gamma((d+1)/2)), that of the volume of S^d.
+// logVolume returns log(2 pi^((d+1)/2) / Gamma((d+1)/2)), the logarithm of the volume of S^d.
 func logVolume(d float64) float64 {
 	g, _ := math.Lgamma((d + 1) / 2)
 	return math.Ln2 + (d+1)/2*math.Log(math.Pi) - g
@@ -115,7 +116,7 @@ func norm(v []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// angleBetween is the angle between two vectors, also where its cosine is 1 to the last bit.
+// angleBetween returns the angle between two vectors. It stays exact if the cosine rounds to 1.
 func angleBetween(a, b []float64) float64 {
 	na, nb := norm(a), norm(b)
 	var less, more float64

@@ -10,9 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Euclidean is R^Dim with the posterior N(mu, sigma^2), mu and log sigma linear
-// maps of the features (sigma = 1 at the start), and the prior N(0, I). Only the
-// identity acts: a labelled group shares the mean of its codes.
+// Euclidean is R^Dim with the posterior N(mu, sigma^2) and the prior N(0, I). mu and log sigma are linear maps of the
+// features, with sigma = 1 at the start. Only the identity acts: a labelled group shares the mean of its codes.
 type Euclidean struct {
 	Dim int `yaml:"dim" doc:"dimension"`
 }

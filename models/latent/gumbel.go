@@ -10,14 +10,15 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as public code of JointVAE does.
+// gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as in public code of JointVAE.
 const gumbelFloor = 1e-12
 
-// leastUniform is the least uniform number, and the distance of the largest from 1: what float32 resolves there.
+// leastUniform is the smallest uniform number, and the distance of the largest one from 1: the resolution of float32
+// near 1.
 const leastUniform = 1.0 / (1 << 24)
 
-// Uniform returns the normal distribution function of standard normal numbers, element by element: independent numbers that are
-// uniform on [2^-24, 1 - 2^-24]. They have no gradient.
+// Uniform applies the normal distribution function to standard normal numbers, element by element. The results are
+// independent and uniform on [2^-24, 1 - 2^-24]. They have no gradient.
 func Uniform(normal *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "normal distribution",
@@ -47,9 +48,10 @@ func (normalDistribution[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 //
 //	softmax((log alpha + g)/tau),  g = -log(-log(u + 1e-12) + 1e-12)
 //
-// with the logarithms of the options' probabilities [rows, K], numbers u [rows, K] that are uniform on (0, 1), and the temperature
-// tau > 0, a node of one number. As tau goes to 0 it becomes the one-hot choice of the largest log alpha + g, which is a sample of
-// alpha. The gradient flows to log alpha; u and tau have none.
+// logarithms holds log alpha, [rows, K], for the probabilities alpha of the options. uniform holds u, [rows, K],
+// uniform on (0, 1). The temperature tau > 0 is a node of one number. As tau goes to 0, the sample becomes the
+// one-hot choice of the largest log alpha + g, which is a sample of alpha. The gradient flows to log alpha; u and tau
+// have none.
 //
 // Source: Jang et al. 2017, equation 2; Maddison et al. 2017.
 func RelaxedChoice(logarithms, uniform, tau *gorgonia.Node) (*gorgonia.Node, error) {
@@ -61,7 +63,7 @@ func relaxedChoiceAt(tau float64, logarithms, uniform *gorgonia.Node) (*gorgonia
 	return relaxed(tau, logarithms, uniform)
 }
 
-// relaxed has the temperature tau, or that of a third input.
+// relaxed has the temperature tau, or the third input as its temperature.
 func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "relaxed choice",
@@ -85,7 +87,7 @@ func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 
 type relaxedChoice[T graph.Float] struct {
 	columns int
-	tau     float64 // 0: the third input
+	tau     float64 // 0: the third input is the temperature
 	row     []float64
 }
 

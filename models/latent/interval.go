@@ -10,9 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Interval returns c + w tanh(u) with c the middle and w half the length of
-// [lo, hi], element by element: a soft restriction to the interval that starts in
-// its middle for u = 0.
+// Interval returns c + w tanh(u), element by element. c is the middle of [lo, hi] and w half its length. This softly
+// restricts u to the interval and starts in the middle for u = 0.
 func Interval(u *gorgonia.Node, lo, hi float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Elementwise("interval", graph.Key(lo, hi), map[string]any{"lo": lo, "hi": hi}, func(n int, dt tensor.Dtype) graph.Func {
 		c, w := (lo+hi)/2, math.Abs(hi-lo)/2

@@ -1,9 +1,9 @@
-// Package latent holds the latent spaces of models: their coordinates, the posterior that an encoder's features give,
-// its divergence from the prior, and the actions of groups.
+// Package latent holds the latent spaces of models. A space defines its coordinates, the posterior as a function of
+// an encoder's features, the divergence of the posterior from the prior, and the actions of groups.
 //
-// A model has a list of spaces, [List]: a torus is a list of two circles, a cylinder a circle and R^n. Its codes are the
-// columns of all spaces in order. A space from outside implements [Space], and [Embedded] and [Densities] where it
-// can, with which conformance.CheckLatent tests samples and KL.
+// A model has a list of spaces, [List]: a torus is a list of two circles, a cylinder a circle and R^n. Its codes are
+// the columns of all spaces in order. A space from outside implements [Space], and if possible [Embedded] and
+// [Densities]. conformance.CheckLatent then tests samples and KL with them.
 package latent
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Space are the settings of a latent space.
+// Space holds the settings of a latent space.
 type Space interface {
 	// Width returns the number of coordinates of a point.
 	Width() int
@@ -40,33 +40,32 @@ type Space interface {
 	// KL returns the mean divergence of the posteriors from the prior, a scalar in nats.
 	KL(location, scale *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Columns returns the number of columns of a transformation that acts on the
-	// space: 1 (an angle in radians) for the circle, 4 (axis and angle) for S^2, and 0
-	// where only the identity acts.
+	// Columns returns the number of columns of a transformation of the space. It is 1 (an angle in radians) for the
+	// circle, 4 (axis and angle) for S^2, and 0 if only the identity acts.
 	Columns() int
 
 	// Turns reports whether a circular factor can act on the space.
 	Turns() bool
 
-	// Turn maps the angles [batch, 1] of a circular factor, in radians, to
-	// transformations [batch, Columns]. It is called where Turns is true.
+	// Turn maps the angles [batch, 1] of a circular factor, in radians, to transformations [batch, Columns]. It is
+	// called only if Turns is true.
 	Turn(angles *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Transport transforms the common point of every group of m consecutive rows of z: the
-	// projection to the space of the mean of the inversely transformed rows. The
-	// transformations are [batch, Columns], or nil if Columns is 0.
+	// Transport transforms the common point of every group of m consecutive rows of z. The common point is the mean
+	// of the inversely transformed rows, projected to the space. The transformations are [batch, Columns], or nil if
+	// Columns is 0.
 	Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error)
 
 	// Prior writes a sample of the prior into dst, of length Width.
 	Prior(r *rng.Stream, dst []float32)
 }
 
-// Circular is implemented by spaces that may be the unit circle in the plane, which figures show as such.
+// Circular is implemented by spaces that may be the unit circle in the plane. Figures show them as circles.
 type Circular interface {
 	Circle() bool
 }
 
-// Spherical is implemented by spaces that may be the unit sphere S^2 in space, which figures show as such.
+// Spherical is implemented by spaces that may be the unit sphere S^2 in space. Figures show them as spheres.
 type Spherical interface {
 	Sphere() bool
 }
@@ -103,10 +102,10 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType lists the latent spaces for messages.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// List is the latent spaces of a model, in the order of their columns.
+// List holds the latent spaces of a model, in the order of their columns.
 type List []Choice
 
-// Of returns a list of given spaces. A space whose type is not registered has no name in it, by which a config could
+// Of returns a list of the given spaces. A space of an unregistered type has no name in the list, and a config cannot
 // choose it.
 func Of(spaces ...Space) List {
 	l := make(List, len(spaces))
@@ -142,7 +141,7 @@ func ChoicesOf(s Space) int {
 	return 0
 }
 
-// Width returns the number of columns of all spaces together.
+// Width returns the total number of columns of all spaces.
 func (l List) Width() int {
 	n := 0
 	for _, c := range l {
@@ -155,16 +154,16 @@ func (l List) Width() int {
 type Variable struct {
 	Space           Space
 	Location, Scale *gorgonia.Node
-	Noise           *gorgonia.Node // input of standard normal numbers, to be filled through nn.Data
+	Noise           *gorgonia.Node // input of standard normal numbers, to fill through nn.Data
 	Sample          *gorgonia.Node // [batch, Width]
 
-	Schedule *losses.Schedule // of a number that the sample depends on, such as a temperature; nil: none changes
+	Schedule *losses.Schedule // schedule of a number that the sample depends on, such as a temperature; nil: no such schedule
 }
 
 // Options implements losses.OptionsPosterior: the number of options of a [Discrete] space, 0 for others.
 func (v *Variable) Options() int { return ChoicesOf(v.Space) }
 
-// sample adds the sample, and the input of a schedule if it depends on one.
+// sample adds the sample, and the input of its schedule if it has one.
 func (v *Variable) sample(g *nn.Graph, name string) (err error) {
 	if a, ok := v.Space.(Annealed); ok {
 		if at := a.Annealing(); at != nil {
@@ -189,9 +188,8 @@ func (v *Variable) Transport(transformation *gorgonia.Node, m int) (losses.Trans
 	return v.Space.Transport(v.Sample, transformation, m)
 }
 
-// Variables adds the heads, the noise inputs and the samples of all spaces on
-// features [batch, columns] of an encoder. The parameters are latent/<i>/loc and
-// latent/<i>/scale, the inputs noise/<i>, with i from 0.
+// Variables adds the heads, the noise inputs and the samples of all spaces on an encoder's features [batch, columns].
+// The parameters are latent/<i>/loc and latent/<i>/scale, the inputs noise/<i>, with i from 0.
 func (l List) Variables(g *nn.Graph, features *gorgonia.Node) ([]*Variable, error) {
 	all := make([]*Variable, len(l))
 	for i, c := range l {
@@ -211,8 +209,7 @@ func (l List) Variables(g *nn.Graph, features *gorgonia.Node) ([]*Variable, erro
 	return all, nil
 }
 
-// Locations joins the locations of variables into the codes [batch, Width] that metrics
-// measure.
+// Locations joins the locations of variables into the codes [batch, Width] for metrics.
 func Locations(variables []*Variable) (*gorgonia.Node, error) {
 	return join(variables, func(v *Variable) *gorgonia.Node { return v.Location })
 }
@@ -230,8 +227,8 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	return graph.ConcatColumns(nodes...)
 }
 
-// Register adds a latent space to [Registry], so that configs can name it. Call it before a config is read. A
-// second entry of one name is an error.
+// Register adds a latent space to [Registry], and configs can then name it. Call it before reading a config. A second
+// entry with the same name is an error.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }
 
 // Named returns a latent space by name with its defaults.

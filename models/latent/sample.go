@@ -50,11 +50,10 @@ func (g *gaussianSample[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// SphereWalk samples the random-walk posterior of a Delta-VAE on the sphere S^d:
-// z <- mu, then N times z <- Pi(z + sqrt(t/N) noise_k), where Pi is
-// [NormaliseRows] (Perez Rey et al. 2020; Tonnaer et al. 2022, section 5). The
-// shapes are mu [n, d+1], log t [n, 1], noise [N, n, d+1] and z [n, d+1]; the
-// gradients of mu and log t go through all steps, noise has none.
+// SphereWalk samples the random-walk posterior of a Delta-VAE on the sphere S^d. It starts at z = mu and takes N
+// steps z <- Pi(z + sqrt(t/N) noise_k), with [NormaliseRows] as Pi (Perez Rey et al. 2020; Tonnaer et al. 2022,
+// section 5). The shapes are mu [n, d+1], log t [n, 1], noise [N, n, d+1] and z [n, d+1]. The gradients of mu and log
+// t go through all steps; noise has none.
 func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "sphere walk",
@@ -86,7 +85,7 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 type sphereWalk[T graph.Float] struct {
 	steps, n, d int
 	z           []T       // [steps, n, d]: the points after each step
-	squares     []float64 // [steps, n]: their squared norms before normalisation
+	squares     []float64 // [steps, n]: squared norms of the points before normalisation
 	g           []T       // [d]
 }
 

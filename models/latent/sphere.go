@@ -14,16 +14,13 @@ import (
 
 // Sphere is the unit sphere S^Dim in R^(Dim+1) (Delta-VAE, Perez Rey et al. 2020).
 //
-// The posterior is a random walk of Steps steps and total time t from the
-// location mu, a normalised linear map of the features; log t, one number per
-// image, lies within LogT and starts at its middle. The prior is uniform. The KL is that of
-// the heat kernel, which the walk approaches with more steps. Angles
-// act on the circle, axes with angles on S^2 (the rotations SO(3)), and only the identity on
-// higher spheres.
+// The posterior is a random walk from the location mu, a normalised linear map of the features. The walk has Steps
+// steps and total time t. log t, one number per image, lies within LogT and starts at its middle. The prior is
+// uniform. The KL uses the heat kernel, the limit of the walk for many steps. Angles act on the circle, and axes with
+// angles on S^2 (the rotations SO(3)). Only the identity acts on higher spheres.
 //
-// A circular factor acts as the representation of integer weight
-// Omega (Tonnaer et al. 2022, section 4.3): by Omega times its angle, on S^2
-// about Axis.
+// A circular factor acts by Omega times its angle, the representation of integer weight Omega (Tonnaer et al. 2022,
+// section 4.3). On S^2 it turns about Axis.
 type Sphere struct {
 	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
 	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time t of the random walk, which is its variance along each axis"`
@@ -154,7 +151,7 @@ func (s *Sphere) Transport(z, transformation *gorgonia.Node, m int) (losses.Tran
 	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.Columns() > 0}, err
 }
 
-// Prior implements [Space]: the direction of a Gaussian vector is uniform.
+// Prior implements [Space]. The direction of a Gaussian vector is uniform.
 func (s *Sphere) Prior(r *rng.Stream, dst []float32) {
 	for {
 		r.Normals(dst)

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Temperature is that of relaxed choices: a number, or a ramp over the updates of training. In a config it is `0.67` or
-// `{from: 1, to: 0.5, steps: 20000, shape: exponential}`.
+// Temperature is the temperature of relaxed choices: a number, or a ramp over the updates of training. In a config it
+// is `0.67` or `{from: 1, to: 0.5, steps: 20000, shape: exponential}`.
 type Temperature struct {
 	From, To float64
 	Steps    int // updates of the ramp; 0: the temperature is To
@@ -18,7 +18,7 @@ type Temperature struct {
 // TemperatureShape is the course of a temperature between its two values.
 type TemperatureShape string
 
-// The shapes: from + (to - from) p and from (to/from)^p, for the part p of the ramp.
+// The shapes: from + (to - from) p and from (to/from)^p. p is the completed fraction of the ramp.
 const (
 	LinearTemperature      TemperatureShape = "linear"
 	ExponentialTemperature TemperatureShape = "exponential"
@@ -41,7 +41,7 @@ func NewTemperature(tau float64) Temperature { return Temperature{To: tau} }
 // Constant reports whether the temperature is To in all steps.
 func (t Temperature) Constant() bool { return t.Steps == 0 }
 
-// At returns the temperature in the step after a number of updates.
+// At returns the temperature of the step after the given number of updates.
 func (t Temperature) At(update int) float64 {
 	part := float64(update) / float64(max(t.Steps, 1))
 	switch {
@@ -53,7 +53,7 @@ func (t Temperature) At(update int) float64 {
 	return t.From + (t.To-t.From)*part
 }
 
-// Validate checks the values, which are from 0.001 to 1e6.
+// Validate checks that the values lie between 0.001 and 1e6.
 func (t Temperature) Validate() error {
 	at := []float64{t.To}
 	if !t.Constant() {
@@ -67,7 +67,7 @@ func (t Temperature) Validate() error {
 	return nil
 }
 
-// temperatureKeys are a ramp in a config.
+// temperatureKeys holds the keys of a ramp in a config.
 type temperatureKeys struct {
 	From  float64          `yaml:"from" doc:"temperature in the first step"`
 	To    float64          `yaml:"to" doc:"temperature at the end of the ramp"`
@@ -75,7 +75,7 @@ type temperatureKeys struct {
 	Shape TemperatureShape `yaml:"shape" doc:"linear or exponential: equal differences or equal factors from step to step"`
 }
 
-// Validate checks the length.
+// Validate checks the length of the ramp.
 func (k *temperatureKeys) Validate() error {
 	if k.Steps < 1 || k.Steps > math.MaxInt32 {
 		return config.Invalid("steps", "want 1 to %d, got %d", math.MaxInt32, k.Steps)
