@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Heads are the settings of projector and predictor, the networks on top of codes.
+// Heads holds the settings of projector and predictor, the networks on top of codes.
 type Heads struct {
 	Hidden    int `yaml:"hidden" doc:"width of the hidden layers of the projector"`
 	Projected int `yaml:"projected" doc:"width of projections and predictions"`
@@ -32,16 +32,17 @@ func (h *Heads) predictor() layers {
 	return layers{widths: []int{h.Predictor, h.Projected}, bias: [2]bool{true, true}}
 }
 
-// BYOL is Bootstrap Your Own Latent (Grill et al. 2020), for the loss cosine-regression. It minimises equation 2, for both
-// orders of the views v, v' of an image:
+// BYOL is Bootstrap Your Own Latent (Grill et al. 2020), for the loss cosine-regression. It minimises equation 2, for
+// both orders of the views v, v' of an image:
 //
 //	2 - 2 <q(g(f(v))), g'(f'(v'))> / (|q(g(f(v)))| |g'(f'(v'))|)
 //
-// with encoder f, projector g and predictor q. The parameters of the EMA target (f', g') follow those of (f, g) after
-// every step: xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is f(x).
+// Here f is the encoder, g the projector and q the predictor. After every step the parameters xi of the EMA target
+// (f', g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is
+// f(x).
 //
-// Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the moments of its batches;
-// running moments are not averaged.
+// Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the moments of its batches,
+// so its running moments are not averaged.
 type BYOL struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`
@@ -66,10 +67,10 @@ type byol struct {
 	settings BYOL
 }
 
-// Paced implements the interface of that name.
+// Paced implements [Paced].
 func (m *byol) Paced() bool { return m.settings.Momentum.paced() }
 
-// projected adds codes and their projections, with the parameters of a prefix.
+// projected adds codes and their projections. The names of their parameters begin with a prefix.
 func (m *byol) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
 	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {
 		return nil, nil, err
@@ -116,13 +117,13 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, nil
 }
 
-// SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to factor and constant, it
-// minimises equation 4:
+// SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to factor and constant,
+// it minimises equation 4:
 //
 //	-1/2 cos(q(z1), stop(z2)) - 1/2 cos(q(z2), stop(z1))
 //
-// with projections z1, z2 of the two views, predictor q, and no gradient through stop. The projector has three layers without
-// biases, each followed by batch norm.
+// z1 and z2 are the projections of the two views, q is the predictor, and stop passes no gradient. The projector has
+// three layers without biases, each followed by batch norm.
 type SimSiam struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`
@@ -176,8 +177,8 @@ func (m *simSiam) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 //
 //	sum_i (1 - C_ii)^2 + lambda sum_i sum_{j != i} C_ij^2
 //
-// with the correlation C_ij, over the batch, between column i of the projections of the first views and column j of those of
-// the second. The projector has three layers without biases; batch norm and ReLU follow the first two.
+// C_ij is the correlation, over the batch, between column i of the first views' projections and column j of the
+// second views' projections. The projector has three layers without biases; batch norm and ReLU follow the first two.
 type BarlowTwins struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`

@@ -9,22 +9,24 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// cascade is what a step of a cascadeVAE begins with: its place in the schedule, and the categories of the batch.
+// cascade computes what a step of a cascadeVAE needs first: its place in the schedule, and the categories of the
+// batch.
 type cascade struct {
 	*cascadeVAE
 	images, noise *gorgonia.Node // inputs of the step
-	weights       []float32      // of the columns' divergences, in the step
-	choice        []float32      // one-hot categories in the step, [n, Categories]; zeros while they are closed
+	weights       []float32      // weights of the columns' divergences in this step
+	choice        []float32      // one-hot categories in this step, [n, Categories]; zeros while the categories are closed
 	passes        []Pass
 
 	sampled         *gorgonia.Node // output of the first pass: samples
 	encoded, eps    []float32      // its inputs
-	targets, points []float32      // inputs of the second one: images, and points to decode
-	cost            *gorgonia.Node // its output, [n, 1]
+	targets, points []float32      // inputs of the second pass: images, and points to decode
+	cost            *gorgonia.Node // output of the second pass, [n, 1]
 	table           []float64      // [n, Categories]
 }
 
-// categories adds the input of one-hot categories before the samples z, and the passes that choose them.
+// categories adds the input of one-hot categories in front of the samples z, and the passes that choose the
+// categories.
 func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorgonia.Node, err error) {
 	k := c.settings.Categories
 	choice, err := g.Input("categories", n, k)
@@ -41,7 +43,7 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 	return graph.ConcatColumns(choice, z)
 }
 
-// sampling makes the pass from images and noise to samples.
+// sampling builds the pass from images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
 	images, err := c.cascadeVAE.images(g, n)
 	if err != nil {
@@ -63,7 +65,7 @@ func (c *cascade) sampling(g *nn.Graph, n int) error {
 	return nil
 }
 
-// costing makes the pass from points to the costs of their images.
+// costing builds the pass from points to the costs of their images.
 func (c *cascade) costing(g *nn.Graph, n int) error {
 	images, err := c.cascadeVAE.images(g, n)
 	if err != nil {

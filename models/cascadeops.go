@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// softplusFloor is added to a softplus before its logarithm is taken, as public code of CascadeVAE does.
+// softplusFloor is added to a softplus before the logarithm, as in public code of CascadeVAE.
 const softplusFloor = 1e-8
 
 // logSoftplus returns log(log(1 + e^s) + 1e-8), element by element.
@@ -38,7 +38,7 @@ func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// withCategory returns z [rows, n] behind the one-hot choice of one of some categories, [rows, of + n].
+// withCategory puts a one-hot choice in front of z [rows, n]: category number category out of of, [rows, of + n].
 func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "with category",
@@ -74,8 +74,8 @@ func (f categoryOf[T]) Forward(in [][]T, out []T) {
 
 func (categoryOf[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// cheapest returns the number, from 1, of the least of costs [rows, K], the first of equals, times open, a node of one number:
-// [rows, 1].
+// cheapest returns, for each row of costs [rows, K], the number of the least cost from 1, times open: [rows, 1].
+// Among equal costs the first counts. open is a node of one number.
 func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "cheapest",

@@ -14,24 +14,25 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// CascadeVAE is the VAE of Jeong and Song 2019 that opens its codes one after the other: first the continuous dimensions, by
-// lowering the weight of their divergence, then one choice among Categories categories. With the losses reconstruction and kl
-// it minimises, in nats per image,
+// CascadeVAE is the VAE of Jeong and Song 2019, which opens its codes one after the other. It first opens the
+// continuous dimensions, by lowering the weight of their divergence, and then one choice among Categories categories.
+// With the losses reconstruction and kl it minimises, in nats per image,
 //
 //	-log p(x | z, d) + sum_l w_l KL(q(z_l|x) || N(0, 1)),  w_l = Low for the first i dimensions, High for the others
 //
-// with posteriors N(mu, softplus(s)^2), mu and s linear maps of the features. Training is divided into Phases phases
-// p = 0, 1, ... In the first Closed ones i = min(p + 1, Latent), and the decoder sees zeros in place of a category. After them
-// i = min(p, Latent), and the categories d of a batch are those that minimise
+// The posteriors are N(mu, softplus(s)^2), and mu and s are linear maps of the features. Training has Phases phases p
+// = 0, 1, ... In the first Closed phases i = min(p + 1, Latent), and the decoder gets zeros as the category. In later
+// phases i = min(p, Latent), and the categories d of a batch minimise
 //
 //	sum_b cost(x_b; z_b, d_b) + Balance sum_k n_k (n_k - 1)/2
 //
-// exactly, with n_k images of category k and cost the image's part of the losses' reconstruction for the sample z_b
-// (equation 8; assign.Balanced). Categories have no network and no gradient: each step decodes every sample with every
-// category first ([Prelude]). The optimiser forgets its moments whenever i changes.
+// exactly. n_k is the number of images in category k, and cost is the image's part of the reconstruction losses for
+// the sample z_b (equation 8; assign.Balanced). Categories have no network and no gradient. Each step therefore first
+// decodes every sample with every category ([Prelude]). The optimiser forgets its moments whenever i changes.
 //
-// The code has a first column with the category of least cost for z = mu, from 1, or 0 before categories open, and then mu. It takes
-// Categories passes through the decoder. With Categories 0 it is CascadeVAE-C, which is the schedule of z alone.
+// The first column of the code is the category of least cost for z = mu, from 1, or 0 before categories open. The
+// columns of mu follow. Computing the code takes Categories passes through the decoder. Categories 0 gives
+// CascadeVAE-C, the schedule of z without categories.
 type CascadeVAE struct {
 	Networks
 	Latent     int     `yaml:"latent" doc:"continuous dimensions of the code"`
@@ -44,7 +45,7 @@ type CascadeVAE struct {
 	Closed     int     `yaml:"closed" doc:"phases before categories open"`
 }
 
-// NewCascadeVAE returns the default settings, those of the paper on dSprites.
+// NewCascadeVAE returns the default settings: the paper's settings for dSprites.
 func NewCascadeVAE() *CascadeVAE {
 	return &CascadeVAE{Networks: NewNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
@@ -99,18 +100,18 @@ const (
 	cascadeCategories = "cascade/categories"
 )
 
-// state returns the node of a state of one number.
+// state returns the node of a state that holds one number.
 func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 	return g.State(name, []int{1}, nn.Zeros)
 }
 
-// Paced implements the interface of that name.
+// Paced implements [Paced].
 func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
 
 // Objectives implements Model.
 func (m *cascadeVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 
-// sizes lists the numbers of options of the code's choices: one or none.
+// sizes returns the number of options of the category, or nothing without categories.
 func (m *cascadeVAE) sizes() []int {
 	if m.settings.Categories == 0 {
 		return nil
@@ -201,7 +202,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	switch {
 	case len(all) == 0 && m.data.Losses != nil:
 		return nil, errors.New("categories are chosen by what an image's reconstruction costs, and no loss says that; want the loss reconstruction")
-	case len(all) == 0: // of a model that is not trained here
+	case len(all) == 0: // the losses are not known
 		return losses.NewReconstruction().Costs(images, logits, m.data.Real)
 	}
 	sum := all[0]
@@ -272,7 +273,7 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	}, nil
 }
 
-// cascadePosterior is a Gaussian posterior whose columns' divergences have weights.
+// cascadePosterior is a Gaussian posterior with a weight for the divergence of each column.
 type cascadePosterior struct{ mean, logSigma, weights *gorgonia.Node }
 
 // KL implements losses.Posterior.

@@ -16,19 +16,21 @@ import (
 )
 
 // COFHAE is the hierarchical autoencoder of Ross and Doshi-Velez 2021, section 5.2 and algorithms 2 and 8. With the
-// losses reconstruction, assignment (weight lambda_1) and conditional-tc (weight lambda_2) it minimises algorithm 2, line 11:
+// losses reconstruction, assignment (weight lambda_1) and conditional-tc (weight lambda_2) it minimises algorithm 2,
+// line 11:
 //
 //	L_x(x', x) + lambda_1 L_a(a', a) - lambda_2 log D(z)/(1 - D(z))
 //
-// with reconstructions x', option weights a', assigned options a (by MIMOSA or the truth), masked values z, and
-// a discriminator D between z and values permuted over the images where they are active.
+// x' are reconstructions, a' option weights, a assigned options (by MIMOSA or the truth), and z masked values. The
+// discriminator D compares z with values permuted over the images that use them.
 //
-// Heads on the features are the values of the continuous dimensions and, for each categorical one, the logits of its
-// options. Option weights are softmax(logits/Tau) times the weight of the option above the dimension; a value is multiplied
-// with the weight of its option, the soft mask. The decoder sees weights and masked values.
+// Linear heads on the features give the values of the continuous dimensions, and the logits of the options of each
+// categorical dimension. Option weights are softmax(logits/Tau) times the weight of the option above the dimension.
+// Each value is multiplied by the weight of its option, the soft mask. The decoder gets weights and masked values.
 //
-// The code that metrics measure has one column for each dimension, categorical ones first: 1 + the option of the
-// largest weight, or the value, and 0 where the dimension is inactive (temperature 1e-10 in place of Tau).
+// The code for metrics has one column for each dimension, categorical ones first. A categorical column holds 1 + the
+// option of the largest weight, a continuous column the value, and an inactive dimension 0. The code uses temperature
+// 1e-10, not Tau.
 type COFHAE struct {
 	Networks
 	Hierarchy string  `yaml:"hierarchy" doc:"hierarchy of the code: truth (that of the data set), mimosa (learned first), or a .json file"`
@@ -36,7 +38,7 @@ type COFHAE struct {
 	Mimosa    Mimosa  `yaml:"mimosa" doc:"settings of the hierarchy mimosa, which is learned from the codes of an autoencoder with the same networks and training"`
 }
 
-// Mimosa are the settings of a hierarchy that is learned first.
+// Mimosa holds the settings for learning the hierarchy first.
 type Mimosa struct {
 	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes that MIMOSA explores; want one more than any image truly has"`
 	mimosa.Options `yaml:",inline"`
@@ -50,7 +52,7 @@ func (m *Mimosa) Validate() error {
 	return m.Options.Validate()
 }
 
-// Sources of a hierarchy besides a file.
+// Sources of a hierarchy other than a file.
 const (
 	TrueHierarchy    = "truth"
 	LearnedHierarchy = "mimosa"
@@ -118,7 +120,7 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 	return h, nil
 }
 
-// Stage implements [Staged]: where the hierarchy is learned, an autoencoder with the same networks is trained
+// Stage implements [Staged]. If the hierarchy must be learned, an autoencoder with the same networks is trained
 // first, and MIMOSA explores its codes.
 func (s *COFHAE) Stage() *Stage {
 	if s.Hierarchy != LearnedHierarchy {
@@ -131,7 +133,7 @@ func (s *COFHAE) Stage() *Stage {
 	}
 }
 
-// Known implements [Staged]: the same autoencoder with the data set's hierarchy.
+// Known implements [Staged]. It returns the same model with the data set's hierarchy.
 func (s *COFHAE) Known() Settings {
 	known := *s
 	known.Hierarchy = TrueHierarchy
@@ -176,7 +178,7 @@ type cofhae struct {
 	autoencoder
 	tree    hierarchy.Hierarchy
 	options optionBlocks
-	places  []int // of continuous dimensions
+	places  []int // the place of each continuous dimension
 	tau     float64
 }
 
@@ -189,7 +191,7 @@ func (m *cofhae) Spaces() []Space { return []Space{{Name: "hierarchy", Width: m.
 // Hierarchy implements Hierarchical.
 func (m *cofhae) Hierarchy() hierarchy.Hierarchy { return m.tree }
 
-// heads adds the values and, if there is a categorical dimension, the logits of options.
+// heads adds the values, and the logits of options if the hierarchy has a categorical dimension.
 func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorgonia.Node, err error) {
 	h, err := m.features(g, images)
 	if err != nil {
@@ -213,7 +215,8 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	return values, logits, err
 }
 
-// masked adds the weights of options at a temperature, nil without categorical dimensions, and the masked values.
+// masked adds the weights of options at a temperature, and the masked values. Without categorical dimensions the
+// weights are nil.
 func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, masked *gorgonia.Node, err error) {
 	if logits == nil {
 		return nil, values, nil
@@ -253,7 +256,7 @@ func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return &Program{Outputs: out}, err
 }
 
-// active adds the mask of values by one-hot options; its gradient is not used.
+// active adds the mask of values by one-hot options. Nothing uses its gradient.
 func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.Node, error) {
 	ones, err := g.Input("ones", n, len(m.places))
 	if err != nil {

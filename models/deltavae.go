@@ -13,14 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// DeltaVAE is the diffusion variational autoencoder (Perez Rey et al. 2020): a variational autoencoder whose latent
-// space is a product of spheres and R^n. With the losses reconstruction and kl it minimises, in nats per image,
+// DeltaVAE is the diffusion variational autoencoder (Perez Rey et al. 2020): a VAE with a product of spheres and R^n
+// as its latent space. With the losses reconstruction and kl it minimises, in nats per image,
 //
 //	-E_q(z|x)[log p(x|z)] + sum_i KL(q_i(z_i|x) || p_i(z_i))
 //
-// over the spaces i. The posterior of a sphere is a random walk from a location, its prior uniform; see package latent.
-// The code is the locations of all spaces, side by side; of categorical spaces, which come first, the number of the likeliest
-// option.
+// over the spaces i. The posterior of a sphere is a random walk from a location, and its prior is uniform; see
+// package latent. The code holds the locations of all spaces, side by side. Categorical spaces come first, and the
+// code holds the number of their likeliest option.
 type DeltaVAE struct {
 	Networks
 	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -40,7 +40,7 @@ func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 type deltaVAE struct {
 	autoencoder
 	latent latent.List
-	frames [][]int // spaces whose locations are orthogonal to each other
+	frames [][]int // groups of spaces with orthogonal locations
 }
 
 // Objectives implements Model.
@@ -67,7 +67,8 @@ func (m *deltaVAE) Spaces() []Space {
 	return list
 }
 
-// Prior implements Generative: every space has a prior of its own. Of spaces whose locations are orthogonal, the points are made so.
+// Prior implements Generative. Every space has a separate prior. If spaces have orthogonal locations, Prior makes
+// their points orthogonal.
 func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	points := make([][]float32, len(m.latent))
 	sizes := m.choices()
@@ -90,7 +91,7 @@ func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	}
 }
 
-// reject replaces a point of the unit sphere by the direction of its part that is orthogonal to another one.
+// reject replaces a point of the unit sphere by its component orthogonal to another point, scaled to length 1.
 func reject(point, other []float32) {
 	var along, length, square float64
 	for i, v := range other {
@@ -131,8 +132,8 @@ func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Vari
 	return v, nil
 }
 
-// orthogonalise replaces the location of a variable by its part that is orthogonal to others, normalised (the Gram-Schmidt
-// process), which commutes with rotations of all.
+// orthogonalise replaces the location of a variable by its component orthogonal to other locations, scaled to length
+// 1 (the Gram-Schmidt process). This commutes with a rotation of all locations.
 func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
 	v := all[i]
 	for _, other := range others {
@@ -173,7 +174,8 @@ func (m *deltaVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, er
 	return m.autoencoder.Decode(g, points)
 }
 
-// parts joins the columns of the first variables, which are discrete, and those of the others; nil where there are none.
+// parts joins the columns of the discrete variables, which come first, and the columns of the others. A result
+// without columns is nil.
 func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*gorgonia.Node, error)) (weights, values *gorgonia.Node, err error) {
 	if discrete > 0 {
 		if weights, err = join(v[:discrete]); err != nil {
@@ -202,7 +204,8 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// begin adds everything up to the samples. Codes and samples for losses are those of the continuous spaces, if there are any.
+// begin adds the graph up to the samples. Losses see the codes and samples of the continuous spaces, if the model has
+// any.
 func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -231,7 +234,7 @@ func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, erro
 	return p, variables, err
 }
 
-// posteriors adds those of latent variables, with their noise and schedules.
+// posteriors adds the posteriors of latent variables to the program, with their noise and schedules.
 func (p *Program) posteriors(variables []*latent.Variable) {
 	for _, v := range variables {
 		p.Noise = append(p.Noise, v.Noise)

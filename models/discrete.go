@@ -13,14 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// Categoricals are the discrete codes of a model beside its continuous ones: a categorical latent space (latent.Categorical) for
-// each number of options.
+// Categoricals are the discrete codes of a model. Each number of options adds a categorical latent space
+// (latent.Categorical) to the continuous codes.
 type Categoricals struct {
 	Categorical []int              `yaml:"categorical" doc:"numbers of options of categorical codes beside the continuous ones, such as [3, 2]; []: there are none"`
 	Temperature latent.Temperature `yaml:"temperature" doc:"temperature of the categorical codes' relaxed samples (Gumbel-softmax): a number above 0, or a ramp over the updates of training, such as {from: 1, to: 0.5, steps: 20000, shape: exponential}"`
 }
 
-// noCategoricals are the settings of a model with continuous codes only.
+// noCategoricals returns the settings of a model without discrete codes.
 func noCategoricals() Categoricals {
 	return Categoricals{Temperature: latent.NewTemperature(latent.JointTemperature)}
 }
@@ -47,7 +47,7 @@ func (c *Categoricals) spaces() latent.List {
 	return latent.Of(list...)
 }
 
-// choices lists the numbers of options of the discrete spaces that a list begins with.
+// choices lists the numbers of options of the discrete spaces at the beginning of a list.
 func choices(l latent.List) (sizes []int) {
 	for _, c := range l {
 		if n := latent.ChoicesOf(c.Value); n > 0 {
@@ -65,15 +65,15 @@ func discreteSpaces(sizes []int) (list []Space) {
 	return list
 }
 
-// drawOptions writes the numbers of uniform choices into the first columns of a code.
+// drawOptions draws uniform options and writes their numbers into the first columns of a code.
 func drawOptions(r *rng.Stream, sizes []int, code []float32) {
 	for i, n := range sizes {
 		code[i] = float32(1 + r.IntN(n))
 	}
 }
 
-// numbered returns codes for metrics, [rows, blocks + n]: for each block of weights the number of its likeliest option, then the
-// values [rows, n]; nil: there are none.
+// numbered returns codes for metrics, [rows, blocks + n]. Each block of weights becomes the number of its likeliest
+// option. The values [rows, n] follow, unless they are nil.
 func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return values, nil
@@ -85,7 +85,8 @@ func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, erro
 	return graph.ConcatColumns(numbers, values)
 }
 
-// unnumbered inverts numbered: one-hot choices, then the values. A number that is none of an option gives zeros.
+// unnumbered inverts numbered: it returns one-hot choices, then the values. A number that matches no option gives
+// zeros.
 func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return codes, nil
@@ -94,8 +95,8 @@ func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return readOptions(codes, optionBlocks{Sizes: sizes, Parents: parents}, places)
 }
 
-// likeliest returns 1 + the option with the largest weight, the first of equals, for every block of a matrix of weights
-// [rows, K] whose sizes are given: [rows, blocks]. It has no gradient.
+// likeliest returns 1 + the option with the largest weight for every block of weights [rows, K]: [rows, blocks].
+// sizes holds the widths of the blocks. Among equal weights the first counts. The node has no gradient.
 func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "likeliest options",

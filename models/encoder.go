@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Encoder is a network from images to codes without a decoder, z = W f(x) + b with features f(x). Its objective is the
-// sum of the config's losses, such as variance, contraction or logic (Zhang and Sugiyama 2024, section 3).
+// Encoder is a network from images to codes without a decoder: z = W f(x) + b with features f(x). Its objective is
+// the sum of the config's losses, such as variance, contraction or logic (Zhang and Sugiyama 2024, section 3).
 type Encoder struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to features"`
 	Latent  int              `yaml:"latent" doc:"dimensions of the code"`
@@ -51,7 +51,7 @@ func (m *encoder) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, er
 	return codes(&m.base, g, images, m.latent)
 }
 
-// codes adds the encoder's features and the linear map from them to codes.
+// codes adds the encoder's features and the linear map from features to codes.
 func codes(b *base, g *nn.Graph, images *gorgonia.Node, latent int) (*gorgonia.Node, error) {
 	h, err := b.features(g, images)
 	if err != nil {
@@ -78,8 +78,8 @@ func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
 	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
 }
 
-// AE is the deterministic autoencoder: with the loss reconstruction it minimises -log p(x|z) with z = W f(x) + b, for
-// Gaussian pixels the squared error |x - x'|^2 up to a factor (Hinton and Salakhutdinov 2006).
+// AE is the deterministic autoencoder with z = W f(x) + b (Hinton and Salakhutdinov 2006). With the loss
+// reconstruction it minimises -log p(x|z). For Gaussian pixels this is the squared error |x - x'|^2 up to a factor.
 type AE struct {
 	Networks
 	Latent int `yaml:"latent" doc:"dimensions of the code"`

@@ -13,13 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// ForwardVAE is a VAE with linear actions on its codes (Caselles-Dupré et al. 2019): two columns for each factor that the
-// actions of the supervision walks change, and for each action a 2 x 2 matrix of these columns,
+// ForwardVAE is a VAE with linear actions on its codes (Caselles-Dupré et al. 2019). The actions come from the
+// supervision walks. Each factor that they change has two columns, and each action a has a 2 x 2 matrix M_a on the
+// columns of its factor:
 //
-//	z = mu + sigma noise,  A_a = the identity but for M_a in the columns of a's factor,
+//	z = mu + sigma noise,  A_a = the identity but for M_a in the columns of a's factor.
 //
-// which the loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns beside reconstruction and kl. The
-// matrices are free, not rotations.
+// The loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns the matrices together with
+// reconstruction and kl. The matrices are free, not rotations.
 type ForwardVAE struct {
 	Networks
 	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change, and no others"`
@@ -27,7 +28,7 @@ type ForwardVAE struct {
 	Init   string `yaml:"init" doc:"matrices of actions at the start: identity (with noise) or ones (the public code's; singular)"`
 }
 
-// What ForwardVAE.Scale and Init can be.
+// Values of ForwardVAE.Scale and ForwardVAE.Init.
 const (
 	scalePaper   = "paper"
 	scalePublic  = "public-code"
@@ -71,8 +72,8 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// blocksOf returns the block of two columns on which each action acts, in the order in which actions name factors, and the
-// number of columns.
+// blocksOf returns the block of two columns for each action, and the number of columns. Blocks follow the order in
+// which actions name factors.
 func blocksOf(actions []datasets.Action) (blocks []int, width int) {
 	known := map[int]int{}
 	for _, a := range actions {
@@ -87,7 +88,7 @@ func blocksOf(actions []datasets.Action) (blocks []int, width int) {
 type forwardVAE struct {
 	vae
 	settings ForwardVAE
-	blocks   []int // of columns, by action
+	blocks   []int // block of columns, by action
 }
 
 // matrices returns the parameters of the actions, [actions, 4].

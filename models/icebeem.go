@@ -17,16 +17,18 @@ import (
 
 // ICEBeeM is an energy-based model of images, p(x) ~ exp(-E(x)), with the energy of Khemakhem et al. 2020,
 //
-//	E(x | y) = f(x) . g(y),
+//	E(x | y) = f(x) . g(y).
 //
-// where f(x), [batch, Width], is a linear map of the encoder's features, and g(y), for Conditions, one linear map without a bias of
-// the one-hot labels of these factors, side by side: the sum of a vector for each label. Side by side, not one-hot of all
-// combinations: g then has a row for each level, and every image trains several. Without Conditions g is a vector of ones, as in the
-// public code of the unconditional model. With the loss score-matching it minimises denoising score matching; images without a
-// label of one of the conditions are left out of it. The code is f(x).
+// f(x), [batch, Width], is a linear map of the encoder's features. g(y) is a linear map, without a bias, of the
+// one-hot labels of the factors in Conditions, side by side: the sum of one vector per label. One-hot labels of all
+// combinations would need a row per combination. Here g has a row per level, and every image trains several rows.
+// Without Conditions g is a vector of ones, as in the public code of the unconditional model. With the loss
+// score-matching it minimises denoising score matching. This loss leaves out images that lack the label of a
+// condition. The code is f(x).
 //
-// Without conditions only the sum of the columns is determined: differences between columns stay random. With them f is
-// determined up to a linear map, if the g of the labels span all directions (theorem 1 there).
+// Without conditions the objective determines only the sum of the columns. Differences between columns stay random.
+// With conditions it determines f up to a linear map, if the g of the labels span all directions (theorem 1 of the
+// paper).
 type ICEBeeM struct {
 	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
 	Width      int              `yaml:"width" doc:"columns of the code f(x)"`
@@ -104,7 +106,7 @@ func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, nil
 }
 
-// table adds the parameter g: a row for each level of the conditions, one condition after the other.
+// table adds the parameter g: a row for each level of the first condition, then of the next, and so on.
 func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
 	rows := 0
 	for _, f := range m.conditions {
@@ -113,7 +115,7 @@ func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
 	return g.Param("condition/weight", tensor.Shape{rows, m.width}, nn.GlorotUniform)
 }
 
-// condition adds g(y) for the labels of a batch, and which rows have them.
+// condition adds g(y) for the labels of a batch, and reports the rows with all labels.
 func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorgonia.Node, err error) {
 	if l == nil {
 		return nil, nil, fmt.Errorf("the energy has the conditions %v, and the batches no labels; want a supervision that gives them, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
@@ -143,10 +145,11 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 	return weights, known, err
 }
 
-// conditionColumn is where a condition has its labels, and its rows in the table.
+// conditionColumn locates a condition: its column of labels, and its rows in the table.
 type conditionColumn struct{ labels, first, size int }
 
-// level returns the level of a condition in a row of labels, -1 if it is not known: numbers beyond the levels are those of similar images.
+// level returns the level of a condition in a row of labels, or -1 if it is not known. Numbers beyond the levels
+// belong to similar images.
 func level[T graph.Float](row []T, c conditionColumn) int {
 	if v := int(row[c.labels]); v >= 0 && v < c.size {
 		return v
@@ -154,7 +157,7 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 	return -1
 }
 
-// complete reports whether a row has the labels of all conditions.
+// complete reports whether a row has labels of all conditions.
 func complete[T graph.Float](row []T, at []conditionColumn) bool {
 	for _, c := range at {
 		if level(row, c) < 0 {
@@ -164,7 +167,8 @@ func complete[T graph.Float](row []T, at []conditionColumn) bool {
 	return true
 }
 
-// conditionKnown returns 1 for the rows of labels [rows, K] that have those of all conditions, and 0 for others, [rows].
+// conditionKnown returns 1 for each row of labels [rows, K] with labels of all conditions, and 0 for other rows:
+// [rows].
 func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "known conditions",
@@ -201,8 +205,8 @@ func (k knownRows[T]) Forward(in [][]T, out []T) {
 
 func (knownRows[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// conditionRows returns the sum of the rows of a table [levels, width] that labels [rows, K] choose, [rows, width], and 0 where a
-// label is unknown. It is differentiable in the table.
+// conditionRows returns, for each row of labels [rows, K], the sum of its rows in a table [levels, width]: [rows,
+// width]. If a label is unknown, the sum is 0. It is differentiable in the table.
 func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "condition rows",
@@ -246,7 +250,7 @@ func (f chosenRows[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	})
 }
 
-// walk visits the rows of the table that each complete row of labels chooses.
+// walk visits the rows of the table for each complete row of labels.
 func (f chosenRows[T]) walk(labels []T, visit func(row, level int)) {
 	for row := range len(labels) / f.columns {
 		given := labels[row*f.columns:][:f.columns]

@@ -2,23 +2,24 @@ package models
 
 import "github.com/unravel-ml/unravel/configs/config"
 
-// JointVAE is the VAE with continuous and discrete codes of Dupont 2018. With the losses reconstruction, kl of the continuous
-// spaces (weight gamma_z, capacity C_z) and kl of the categorical ones (gamma_c, C_c) it minimises that paper's equation 7, in
-// nats per image,
+// JointVAE is the VAE with continuous and discrete codes of Dupont 2018. Its losses are reconstruction, kl of the
+// continuous spaces (weight gamma_z, capacity C_z) and kl of the categorical spaces (gamma_c, C_c). It minimises the
+// paper's equation 7, in nats per image,
 //
 //	-E_q(z,c|x)[log p(x|z,c)] + gamma_z |KL(q(z|x) || p(z)) - C_z| + gamma_c |KL(q(c|x) || p(c)) - C_c|
 //
-// with both divergences means over the batch before the absolute value. c is one choice for each number of Categorical, with
-// probabilities alpha, softmaxes of linear maps of the features, and uniform priors; the decoder sees relaxed choices (Gumbel-
-// softmax) and z. Capacities rise with the updates; C_c is at most sum log K, the largest divergence there is, so that
-// beyond it the loss pulls alpha to one-hot choices.
+// Both divergences are means over the batch before the absolute value. c has one choice for each number in
+// Categorical. The probabilities alpha of a choice are a softmax of linear maps of the features, and its prior is
+// uniform. The decoder gets relaxed choices (Gumbel-softmax) and z. Capacities rise with the updates. C_c stops at
+// sum log K, the largest possible divergence. At this value the loss pulls alpha to one-hot choices.
 //
-// The code has a column for each choice first, 1 + the likeliest option, and then mu, [batch, len(Categorical) + Latent].
+// The code first has a column for each choice, 1 + the likeliest option, and then mu: [batch, len(Categorical) +
+// Latent].
 type JointVAE struct {
 	VAE
 }
 
-// NewJointVAE returns the default settings, those of the paper's experiments on MNIST.
+// NewJointVAE returns the default settings: the settings of the paper's MNIST experiments.
 func NewJointVAE() *JointVAE {
 	s := &JointVAE{VAE: *NewVAE()}
 	s.Categorical = []int{10}

@@ -17,18 +17,18 @@ import (
 )
 
 // LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 5), for the losses reconstruction, kl and lsbd. On unlabelled
-// images it is the [DeltaVAE]. On labelled groups x_1, ..., x_M with known transformations g_m from x_1 to x_m it minimises
-// the objective of that model, with y_m decoded in place of the sample z_m, plus
+// images it is the [DeltaVAE]. A labelled group has images x_1, ..., x_M and known transformations g_m from x_1 to
+// x_m. On labelled groups it minimises the objective of the DeltaVAE, decodes y_m and not the sample z_m, and adds
 //
-//	gamma 1/M sum_m |z_m - y_m|^2,  y_m = rho(g_m) zbar,  zbar = Pi(1/M sum_m rho(g_m)^-1 z_m),
+//	gamma 1/M sum_m |z_m - y_m|^2,  y_m = rho(g_m) zbar,  zbar = Pi(1/M sum_m rho(g_m)^-1 z_m).
 //
-// where rho is the action on each space, Pi the projection onto it, and gamma the weight of lsbd. M is the
-// supervision's: pairs, paths or views.
+// rho is the action on each space, Pi the projection onto the space, and gamma the weight of lsbd. The supervision
+// sets M: pairs, paths or views.
 //
-// The k-th space on which a circular factor acts (a circle, or a sphere with an axis) follows the k-th circular factor of
-// Factors; the r-th other S^2 follows the r-th factor of poses of Factors, under SO(3), or the r-th rotation of the groups.
-// A single pose moves every S^2: the code of a pose without symmetry is z = (Rv, Rw), two spheres under one rotation, as one
-// sphere forgets the turn about one axis of the object.
+// Circular factors act on circles and on spheres with an axis. The k-th such space follows the k-th circular factor
+// of Factors. The r-th other S^2 follows the r-th factor of poses in Factors, under SO(3), or the r-th rotation of
+// the groups. A single pose moves every S^2. The code of a pose without symmetry is z = (Rv, Rw), two spheres under
+// one rotation, because one sphere forgets the turn about one axis of the object.
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -57,7 +57,7 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// moves returns, for each latent space, the columns of a batch's transformations that act on it.
+// moves returns, for each latent space, the columns of a batch's transformations that act on the space.
 func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	angles, poses, err := s.factors(data)
 	if err != nil {
@@ -92,13 +92,13 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	if shared && slices.ContainsFunc(list, func(columns []int) bool { return len(columns) == 4 }) {
 		poses = nil
 	}
-	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations of a file need not be used
+	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations from a file may stay unused
 		return nil, fmt.Errorf("lsbd-vae: factor %q is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}} among the latent spaces for every such factor, or name other factors with model.lsbd-vae.factors", names[poses[0]])
 	}
 	return list, nil
 }
 
-// frames lists the spaces that each rotation moves, where there are several.
+// frames lists the spaces of each rotation that moves several spaces.
 func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	byRotation := map[int][]int{}
 	for i, columns := range moves {
@@ -120,8 +120,8 @@ func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	return frames, nil
 }
 
-// factors lists the circular factors, by their indices, and the rotations in space, by theirs among the groups', in the
-// order in which spaces take them.
+// factors lists the circular factors by their indices, and the rotations in space by their indices in the groups. The
+// order is the order in which spaces take them.
 func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 	if len(s.Factors) == 0 {
 		for i, f := range data.Factors {
@@ -155,7 +155,7 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 	return angles, poses, nil
 }
 
-// poseNames lists the names of the factors of rotations in space, whose order is that of the rotations of groups.
+// poseNames lists the names of the factors of rotations in space, in the order of the groups' rotations.
 func poseNames(all []factor.Factor) []string {
 	var names []string
 	for _, f := range all {

@@ -18,12 +18,12 @@ import (
 //
 //	-log exp(q.k/tau) / (exp(q.k/tau) + sum_i exp(q.k_i/tau))
 //
-// The query q is the first view of an image by the network, the key k its second view by the EMA target, whose
-// parameters follow after every step (equation 2): theta_k = Momentum theta_k + (1 - Momentum) theta_q. The negatives k_i are a
-// queue of earlier keys. Queries and keys are unit vectors: a linear map of the code, normalised, or, in version 2 (Chen et
-// al. 2020), a dense layer as wide as the code with ReLU before it.
+// The network encodes the first view of an image as the query q. The EMA target encodes the second view as the key k.
+// After every step the target follows (equation 2): theta_k = Momentum theta_k + (1 - Momentum) theta_q. The
+// negatives k_i are a queue of earlier keys. Queries and keys are unit vectors: a normalised linear map of the code.
+// Version 2 (Chen et al. 2020) adds a dense layer as wide as the code, with ReLU, before this map.
 //
-// Losses about codes see the codes of the first views.
+// Losses on codes use the codes of the first views.
 type MoCo struct {
 	Views    `yaml:",inline"`
 	Width    int      `yaml:"width" doc:"width of queries and keys"`
@@ -64,10 +64,10 @@ type moco struct {
 	settings MoCo
 }
 
-// Paced implements the interface of that name.
+// Paced implements [Paced].
 func (m *moco) Paced() bool { return m.settings.Momentum.paced() }
 
-// head adds codes and unit vectors made of them.
+// head adds codes, and unit vectors computed from codes.
 func (m *moco) head(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, unit *gorgonia.Node, err error) {
 	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {
 		return nil, nil, err
@@ -144,8 +144,8 @@ func unitColumns(r *rng.Stream, shape tensor.Shape, values []float32) {
 	}
 }
 
-// enqueue writes keys [n, width] over the oldest columns of a queue [width, K]; next holds the first of
-// them, and is moved on.
+// enqueue overwrites the oldest columns of a queue [width, K] with keys [n, width]. next holds the index of the
+// oldest column, and enqueue moves it on.
 func enqueue(queue, next, keys []float32, width int) {
 	capacity := len(queue) / width
 	at := int(next[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Networks are the encoder and the decoder of a model.
+// Networks holds the settings of a model's encoder and decoder.
 type Networks struct {
 	Encoder nn.EncoderChoice  `yaml:"encoder" doc:"network from images to features"`
 	Decoder *nn.DecoderChoice `yaml:"decoder" doc:"network from codes to images; if absent, the encoder's mirror image"`
@@ -30,7 +30,7 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q; want a decoder", n.Encoder.Name)
 }
 
-// base is the part that all models share.
+// base is shared by all models.
 type base struct {
 	encoder nn.EncoderChoice
 	data    Data
@@ -56,7 +56,7 @@ func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }
 
-// autoencoder is the part that all models with a decoder share.
+// autoencoder is shared by all models with a decoder.
 type autoencoder struct {
 	base
 	networks Networks
@@ -75,8 +75,8 @@ func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node,
 	return d.Decode(g, codes, "decoder", tensor.Shape{a.data.Height, a.data.Width, a.data.Channels})
 }
 
-// Materialise builds the encoder of a model, and the decoder if there is one, once: then all of their parameters exist,
-// and a network that does not fit the images is an error. A model's New ends with it.
+// Materialise builds the encoder of a model once, and its decoder if it has one. All their parameters then exist, and
+// it returns an error for a network that does not fit the images. A model's New ends with it.
 func Materialise(m Model, data Data) error {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", 1, data.Height, data.Width, data.Channels)

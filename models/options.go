@@ -11,9 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// optionBlocks describe the columns of a matrix [rows, K] of weights of options: blocks of
-// Sizes columns, one for each categorical dimension. A block stands under the option
-// whose column, of an earlier block, Parents has, or at the top, -1.
+// optionBlocks describes the columns of option weights [rows, K]. Each categorical dimension has a block with a
+// column for each option; Sizes holds their numbers. A block may belong under an option in an earlier block. Parents
+// holds the column of that option, or -1 for a block at the top.
 type optionBlocks struct{ Sizes, Parents []int }
 
 func (o optionBlocks) columns() (k int) {
@@ -37,9 +37,9 @@ func (o optionBlocks) check() error {
 	return nil
 }
 
-// weighOptions returns the weights of the options of categorical dimensions, [rows, K]:
-// in every block the softmax of logits/tau, times the weight of the option that the
-// block stands under. As tau goes to 0 they become 0 and 1 (at equal logits, equal parts).
+// weighOptions returns the weights of the options of categorical dimensions, [rows, K]. In every block this is the
+// softmax of logits/tau, times the weight of the option above the block. As tau goes to 0, the weights become 0 and
+// 1, or equal parts at equal logits.
 func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "option weights",
@@ -72,14 +72,14 @@ type optionWeights[T graph.Float] struct {
 	optionBlocks
 	tau          T
 	columns      int
-	softmax, sum []T // of a row: softmaxes, gradients of the weights
+	softmax, sum []T // of a row: softmaxes, and gradients of the weights
 }
 
 func newOptionWeights[T graph.Float](o optionBlocks, tau float64, columns int) *optionWeights[T] {
 	return &optionWeights[T]{o, T(tau), columns, make([]T, columns), make([]T, columns)}
 }
 
-// softmaxes computes those of a row's blocks.
+// softmaxes computes the softmaxes of a row's blocks.
 func (f *optionWeights[T]) softmaxes(logits []T) {
 	first := 0
 	for _, n := range f.Sizes {
@@ -118,10 +118,10 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 		f.softmaxes(in[0][at : at+f.columns])
 		copy(f.sum, dout[at:at+f.columns])
 		first := f.columns
-		for b := len(f.Sizes) - 1; b >= 0; b-- { // what stands under an option comes after it
+		for b := len(f.Sizes) - 1; b >= 0; b-- { // blocks under an option come after it
 			n := f.Sizes[b]
 			first -= n
-			var mean T // of the gradients
+			var mean T // mean of the gradients
 			for j := first; j < first+n; j++ {
 				mean += f.softmax[j] * f.sum[j]
 			}
@@ -137,8 +137,8 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// gateValues returns values [rows, n] times weights [rows, K]: column c of the values times
-// column columns[c] of the weights, or times 1 if that is -1.
+// gateValues returns values [rows, n] times weights [rows, K]: column c of the values times column columns[c] of the
+// weights, or times 1 for -1.
 func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "gate",
@@ -204,9 +204,8 @@ func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// numberOptions returns hierarchical codes as metrics take them, [rows, blocks + n]: for every
-// block of weights, which are 0 and 1, 1 + the chosen option, or 0 where none is, then the values
-// [rows, n]. It has no gradient.
+// numberOptions returns hierarchical codes in the layout for metrics, [rows, blocks + n]. Every block of weights,
+// which are 0 and 1, becomes 1 + the chosen option, or 0 for none. The values [rows, n] follow. It has no gradient.
 func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "option numbers",
@@ -258,10 +257,10 @@ func (f optionNumbers[T]) Forward(in [][]T, out []T) {
 
 func (optionNumbers[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// readOptions inverts numberOptions: from numbers [rows, blocks + n] it returns the input of a
-// decoder, [rows, K + n]. Weights are 1 for the option of the nearest whole number, and 0 for others
-// and under an option that is not chosen; values are 0 where their column of the weights
-// (see gateValues) is 0. It has no gradient.
+// readOptions inverts numberOptions: from numbers [rows, blocks + n] it returns the input of a decoder, [rows, K +
+// n]. The weight is 1 for the option of the nearest whole number. It is 0 for other options, and for all options
+// under an option that is not chosen. Values are 0 if their column of the weights (see gateValues) is 0. It has no
+// gradient.
 func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "numbered options",

@@ -11,30 +11,31 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// adaptive is the number of private dimensions of a pair that its divergences decide.
+// adaptive as the number of private dimensions lets the pair's divergences decide.
 const adaptive = -1
 
 // mergeRule says how a pair of Gaussian posteriors shares dimensions.
 type mergeRule struct {
-	Private   int  // dimensions of a pair that are private; adaptive: those on the far side of the threshold
+	Private   int  // number of private dimensions; adaptive: dimensions with a divergence above the threshold
 	Symmetric bool // divergences are the mean of both directions
 	Precise   bool // ML-VAE: means weighted by precisions, and the mean of precisions
-	Product   bool // ML-VAE: the product of the densities, whose variance is half of that
+	Product   bool // ML-VAE: the product of the densities, with half the variance of Precise
 }
 
-// Limits of exponents in divergences: what is beyond them is the largest divergence of its row anyway.
+// Limits of exponents in divergences. Beyond them a divergence is the largest of its row in any case.
 const (
 	mostLogRatio     = 40
 	mostLogPrecision = 300
 )
 
-// pairMask returns 1 where a dimension of a pair is private and 0 where it is shared, for rows 2p and 2p+1 of pair p alike. The
-// inputs are means and log variances of Gaussian posteriors, [2B, d]. With
+// pairMask returns 1 for a private dimension of a pair and 0 for a shared one, with equal rows 2p and 2p+1 for pair
+// p. The inputs are means and log variances of Gaussian posteriors, [2B, d]. The divergence in dimension i is
 //
-//	delta_i = v_1/v_2 + (mu_2 - mu_1)^2/v_2 - 1 + log v_2 - log v_1 = 2 KL(q_1 || q_2) in dimension i,
+//	delta_i = v_1/v_2 + (mu_2 - mu_1)^2/v_2 - 1 + log v_2 - log v_1 = 2 KL(q_1 || q_2),
 //
-// or the mean of both directions, the adaptive mask is delta >= (min delta + max delta)/2 over the dimensions of the pair, none
-// if all are equal; otherwise the k dimensions of the largest delta are private, of equal ones the first. There is no gradient.
+// or the mean of both directions. The adaptive mask is delta >= (min delta + max delta)/2 over the dimensions of the
+// pair, and 0 if all delta are equal. Otherwise the k dimensions with the largest delta are private. Among equal
+// delta the first count. The node has no gradient.
 func pairMask(mean, logVariance *gorgonia.Node, r mergeRule) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "private dimensions",
@@ -111,17 +112,17 @@ func (f *private[T]) largest(mask []T) {
 
 func (f *private[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// divergence returns 2 KL(N(mu1, v1) || N(mu2, v2)) from log variances.
+// divergence returns 2 KL(N(mu1, v1) || N(mu2, v2)), given log variances.
 func divergence[T graph.Float](mu1, l1, mu2, l2 T) float64 {
 	ratio, step := min(float64(l1)-float64(l2), mostLogRatio), float64(mu2)-float64(mu1)
 	return math.Exp(ratio) + step*step*math.Exp(min(-float64(l2), mostLogPrecision)) - 1 - ratio
 }
 
-// sharedMeans returns the means of a pair's posteriors with what the pair shares in both rows: where the mask is 0,
+// sharedMeans returns the means of a pair's posteriors. If the mask is 0, both rows get the shared mean
 //
-//	(mu_1 + mu_2)/2, or of a precise rule (mu_1/v_1 + mu_2/v_2)/(1/v_1 + 1/v_2).
+//	(mu_1 + mu_2)/2, or for a precise rule (mu_1/v_1 + mu_2/v_2)/(1/v_1 + 1/v_2).
 //
-// All inputs are [2B, d]; it is differentiable in means and log variances. The mask has no gradient.
+// All inputs are [2B, d]. The node is differentiable in means and log variances, not in the mask.
 func sharedMeans(mask, mean, logVariance *gorgonia.Node, r mergeRule) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "shared means",
@@ -132,12 +133,12 @@ func sharedMeans(mask, mean, logVariance *gorgonia.Node, r mergeRule) (*gorgonia
 	}, mask, mean, logVariance)
 }
 
-// sharedLogVariances returns the log variances of a pair's posteriors with what the pair shares in both rows: where the mask
-// is 0,
+// sharedLogVariances returns the log variances of a pair's posteriors. If the mask is 0, both rows get the shared log
+// variance
 //
-//	log (v_1 + v_2)/2, or of a precise rule log 2 v_1 v_2/(v_1 + v_2), or for a product log v_1 v_2/(v_1 + v_2).
+//	log (v_1 + v_2)/2, or for a precise rule log 2 v_1 v_2/(v_1 + v_2), or for a product log v_1 v_2/(v_1 + v_2).
 //
-// Both inputs are [2B, d]; it is differentiable in the log variances at any value.
+// Both inputs are [2B, d]. The node is differentiable in the log variances at any value.
 func sharedLogVariances(mask, logVariance *gorgonia.Node, r mergeRule) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "shared log variances",
@@ -148,7 +149,7 @@ func sharedLogVariances(mask, logVariance *gorgonia.Node, r mergeRule) (*gorgoni
 	}, mask, logVariance)
 }
 
-// sharing has the rule and the width of both operations.
+// sharing holds the rule and the width for sharedMeans and sharedLogVariances.
 type sharing struct {
 	rule mergeRule
 	d    int
@@ -167,7 +168,7 @@ func (s sharing) shares(n int, f func(a, b int)) {
 	}
 }
 
-// ratio returns v_1/(v_1 + v_2) from log variances.
+// ratio returns v_1/(v_1 + v_2), given log variances.
 func ratio[T graph.Float](l1, l2 T) float64 { return 1 / (1 + math.Exp(float64(l2)-float64(l1))) }
 
 type means[T graph.Float] struct{ sharing }

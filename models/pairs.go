@@ -9,18 +9,19 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// PairVAE has the settings that the models of pairs of images share. These models are a [VAE] whose posteriors share dimensions
-// within a pair of images that differ in few factors (supervision changes). With the losses reconstruction and kl they minimise,
-// in nats per image,
+// PairVAE holds the settings shared by the models of image pairs. These models are a [VAE] for pairs of images that
+// differ in few factors (supervision changes). The two posteriors of a pair share dimensions. With the losses
+// reconstruction and kl the models minimise, in nats per image,
 //
-//	1/2 sum_j (-E_q~(z_j|x_1, x_2)[log p(x_j|z_j)] + beta KL(q~(z_j|x_1, x_2) || N(0, I))),  j = 1, 2,
+//	1/2 sum_j (-E_q~(z_j|x_1, x_2)[log p(x_j|z_j)] + beta KL(q~(z_j|x_1, x_2) || N(0, I))),  j = 1, 2.
 //
-// where q~_j is the posterior of image j in the private dimensions of the pair, and one posterior of both images in the others.
-// The noise of z_1 and z_2 is different in all dimensions. On single images they are a VAE. The code is mu of an image alone,
-// [batch, Latent].
+// In the private dimensions of the pair, q~_j is the posterior of image j. In the others it is one posterior for both
+// images. z_1 and z_2 have different noise in all dimensions. On single images the models are a VAE. The code is mu
+// of one image, [batch, Latent], without sharing.
 //
-// The dimensions of the largest divergences delta_i = 2 KL(q_1i || q_2i) are private: K of them, or in the adaptive models
-// those with delta_i >= (min delta + max delta)/2. No gradient flows through this choice.
+// The dimensions with the largest divergences delta_i = 2 KL(q_1i || q_2i) are private. Their number is K. The
+// adaptive models instead take the dimensions with delta_i >= (min delta + max delta)/2. No gradient flows through
+// this choice.
 type PairVAE struct {
 	Networks
 	Latent    int  `yaml:"latent" doc:"dimensions of the code"`
@@ -32,8 +33,8 @@ func newPairSettings() PairVAE { return PairVAE{Networks: NewNetworks(), Latent:
 // Validate checks the settings.
 func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
 
-// GVAE is the group VAE of pairs that differ in K factors (Hosoya 2019; Locatello et al. 2020, section 4): shared dimensions
-// have the mean of the means and the mean of the variances. See [PairVAE].
+// GVAE is the group VAE of pairs that differ in K factors (Hosoya 2019; Locatello et al. 2020, section 4). Shared
+// dimensions have the mean of the means and the mean of the variances. See [PairVAE].
 type GVAE struct {
 	PairVAE
 	K int `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
@@ -50,7 +51,7 @@ func (s *GVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("gvae", mergeRule{Private: s.K}, data, seed)
 }
 
-// AdaGVAE is a [GVAE] that finds the private dimensions of every pair by itself (Locatello et al. 2020, section 4, equations 5
+// AdaGVAE is a [GVAE] that finds the private dimensions of every pair (Locatello et al. 2020, section 4, equations 5
 // to 7).
 type AdaGVAE struct{ PairVAE }
 
@@ -62,9 +63,9 @@ func (s *AdaGVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ada-gvae", mergeRule{Private: adaptive}, data, seed)
 }
 
-// MLVAE is the multi-level VAE of pairs that differ in K factors (Bouchacourt et al. 2018; Locatello et al. 2020, section 4):
-// shared dimensions have the mean weighted by precisions and, as in the authors' code, the harmonic mean of the variances, which
-// is twice that of a product of densities. See [PairVAE].
+// MLVAE is the multi-level VAE of pairs that differ in K factors (Bouchacourt et al. 2018; Locatello et al. 2020,
+// section 4). Shared dimensions have the mean weighted by precisions. Their variance is the harmonic mean of the
+// variances, as in the authors' code. This is twice the variance of a product of densities. See [PairVAE].
 type MLVAE struct {
 	PairVAE
 	K       int  `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
@@ -82,7 +83,7 @@ func (s *MLVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ml-vae", mergeRule{Private: s.K, Precise: true, Product: s.Product}, data, seed)
 }
 
-// AdaMLVAE is an [MLVAE] that finds the private dimensions of every pair by itself (Locatello et al. 2020, section 4).
+// AdaMLVAE is an [MLVAE] that finds the private dimensions of every pair (Locatello et al. 2020, section 4).
 type AdaMLVAE struct {
 	PairVAE
 	Product bool `yaml:"product" doc:"share the product of both densities, as in the paper, with half the variance"`
@@ -96,8 +97,8 @@ func (s *AdaMLVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ada-ml-vae", mergeRule{Private: adaptive, Precise: true, Product: s.Product}, data, seed)
 }
 
-// SlowVAE is a [VAE] of pairs of images or longer groups, for the losses reconstruction, kl and slow, which is about the step from
-// one image of a group to the next (Klindt et al. 2021, equation 5).
+// SlowVAE is a [VAE] of pairs of images or longer groups, for the losses reconstruction, kl and slow. The loss slow
+// acts on the step from one image of a group to the next (Klindt et al. 2021, equation 5).
 type SlowVAE struct {
 	Networks
 	Latent int `yaml:"latent" doc:"dimensions of the code"`
@@ -114,7 +115,7 @@ func (s *SlowVAE) New(data Data, seed uint64) (Model, error) {
 	return newPairVAE("slow-vae", s.Networks, s.Latent, nil, data, seed)
 }
 
-// validPrivate checks the settings with a known number of private dimensions.
+// validPrivate checks the settings of a model with a fixed number of private dimensions.
 func (s *PairVAE) validPrivate(k int) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (m *pairVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	return p, err
 }
 
-// share gives both posteriors of a pair one distribution in the dimensions that are not private.
+// share gives both posteriors of a pair the same distribution in the shared dimensions.
 func (m *pairVAE) share(mean, logVariance *gorgonia.Node) (sharedMean, sharedLogVariance *gorgonia.Node, err error) {
 	mask, err := pairMask(mean, logVariance, *m.rule)
 	if err != nil {

@@ -11,24 +11,25 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Prelude decides before a step what the graph of its objective cannot, such as the category that reconstructs an image
-// best. Decide runs graphs of its own, as often as it wants, and fills inputs of the step's graph according to their values. No
-// gradient flows through a decision.
+// Prelude makes decisions before a step that the graph of the step cannot make, such as the category that
+// reconstructs an image best. Decide runs separate graphs, as often as it wants, and fills inputs of the step's graph
+// with the results. No gradient flows through a decision.
 type Prelude struct {
 	Passes []Pass
 
-	// Decide is called before every step, when the images, views, noise and schedules of the step's graph are filled, which it
-	// may read ([nn.Data]). What it decides must follow from these, the parameters and e, so that a resumed run decides alike.
+	// Decide is called before every step. The images, views, noise and schedules of the step's graph are filled by
+	// then, and Decide may read them ([nn.Data]). Its decision must depend only on these, the parameters and e. A
+	// resumed run then decides alike.
 	Decide func(e *Early) error
 }
 
-// Pass is a graph that is run without gradients, over the parameters of the model: see [nn.Graph.Another].
+// Pass is a graph to run without gradients, over the parameters of the model: see [nn.Graph.Another].
 type Pass struct {
 	Graph   *nn.Graph
-	Outputs []*gorgonia.Node // nodes whose values Decide asks for
+	Outputs []*gorgonia.Node // nodes that Decide reads
 }
 
-// Early is what a [Prelude] knows of a step, and what it can do.
+// Early describes a step to a [Prelude] and runs its passes.
 type Early struct {
 	Updates  int     // updates of the parameters before the step
 	Progress float64 // fraction of training before the step, from 0 to 1
@@ -38,10 +39,10 @@ type Early struct {
 	of       map[*gorgonia.ExprGraph]*machine.Machine
 }
 
-// Run computes a pass, given by its index, from its inputs as they are.
+// Run computes a pass, given its index, from the current values of its inputs.
 func (e *Early) Run(pass int) error { return e.machines[pass].RunAll() }
 
-// Value returns the elements of an output of a pass in its last run, which stay until the next one.
+// Value returns the elements of an output of a pass in its last run. They are valid until its next run.
 func (e *Early) Value(n *gorgonia.Node) []float32 {
 	return e.of[n.Graph()].Value(n).(*tensor.Dense).Float32s()
 }
@@ -49,7 +50,7 @@ func (e *Early) Value(n *gorgonia.Node) []float32 {
 // Machines returns the compiled passes.
 func (e *Early) Machines() []*machine.Machine { return e.machines }
 
-// Compile returns what Decide is called with, Updates, Progress and Restart to be set before every call.
+// Compile returns the argument of Decide. Set Updates, Progress and Restart before every call.
 func (p *Prelude) Compile() (*Early, error) {
 	if p.Decide == nil {
 		return nil, errors.New("what a step begins with decides nothing; want the function Decide")

@@ -16,14 +16,15 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// Quessard learns how actions rotate codes on the unit sphere of R^Dim (Quessard et al. 2020). In an episode of the
-// supervision walks only the first image is encoded; every action rotates the code, and all codes are decoded:
+// Quessard learns how actions rotate codes on the unit sphere of R^Dim (Quessard et al. 2020). It encodes only the
+// first image in an episode of the supervision walks. Every action rotates the code, and all codes are decoded:
 //
-//	z_0 = Pi(W f(x_0) + b),  z_t = g_a(t) z_t-1,  t = 1 ... T,
+//	z_0 = Pi(W f(x_0) + b),  z_t = g_a(t) z_t-1,  t = 1 ... T.
 //
-// with the matrices g_a of losses.RotationWalk, whose angles are parameters: an action and its inverse have their own. The
-// loss reconstruction compares the decoded codes with the images of the episode, entanglement makes each action rotate one
-// plane. On single images it is an autoencoder. The code of an image is Pi(W f(x) + b), of length 1.
+// The g_a are matrices of losses.RotationWalk, and their angles are parameters. An action and its inverse have
+// separate angles. The loss reconstruction compares the decoded codes with the images of the episode. The loss
+// entanglement makes each action rotate one plane. On single images it is an autoencoder. The code of an image is
+// Pi(W f(x) + b), of length 1.
 type Quessard struct {
 	Networks
 	Dim int `yaml:"dim" doc:"dimensions of the code, which is on the unit sphere: 2 for each factor that actions turn"`
@@ -59,8 +60,8 @@ type quessard struct {
 	dim int
 }
 
-// angles returns the parameters of the actions, [actions, planes], at first uniform within pi/Dim on both sides of 0, as in
-// the public notebooks: larger angles would be ambiguous.
+// angles returns the parameters of the actions, [actions, planes]. They start uniform within pi/Dim on both sides of
+// 0, as in the public notebooks. Larger angles would be ambiguous.
 func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
 	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.dim)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
 		for i := range values {
@@ -79,7 +80,7 @@ func (m *quessard) Spaces() []Space {
 	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3, Unit: true}}
 }
 
-// Prior implements Generative: any direction, as the model has no other prior.
+// Prior implements Generative. Every direction is equally likely, because the model has no other prior.
 func (m *quessard) Prior(r *rng.Stream, code []float32) {
 	(&latent.Sphere{Dim: m.dim - 1}).Prior(r, code)
 }
@@ -127,7 +128,7 @@ func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, erro
 	}, err
 }
 
-// firstOf returns the first image of each group, [images/group, H, W, C]. There is no gradient.
+// firstOf returns the first image of each group, [images/group, H, W, C]. It has no gradient.
 func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 	if group == 1 {
 		return images, nil

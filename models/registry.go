@@ -77,8 +77,8 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType lists the models for messages.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Register adds a model to [Registry], so that configs can name it. Call it before a config is read. A second
-// entry of one name is an error.
+// Register adds a model to [Registry], and configs can then name it. Call it before reading a config. A second entry
+// with the same name is an error.
 func Register(e registry.Entry[Settings]) error { return Registry.Register(e) }
 
 // Named returns a model by name with its defaults.

@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// spreadOf returns how far codes [rows, d] are from being all the same: the standard deviation over the
-// rows of each column of codes/|codes|, mean over the columns, times sqrt(d). It is 0 where all codes have
-// one direction, and about 1 where their directions are uniform. It has no gradient.
+// spreadOf measures how far codes [rows, d] are from all being the same. It takes the standard deviation over the
+// rows of each column of codes/|codes|, averages it over the columns, and multiplies by sqrt(d). The result is 0 if
+// all codes have one direction, and about 1 if their directions are uniform. It has no gradient.
 //
 // Source: Chen and He 2021, section 4.1.
 func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
@@ -32,7 +32,7 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	}, codes)
 }
 
-// leastSpread is the least norm that a row is divided by.
+// leastSpread is the smallest divisor for the norm of a row.
 const leastSpread = 1e-12
 
 type spread[T graph.Float] struct {
@@ -47,7 +47,7 @@ func newSpread[T graph.Float](s tensor.Shape) *spread[T] {
 func (f *spread[T]) Forward(in [][]T, out []T) {
 	clear(f.mean)
 	clear(f.square)
-	for i := range f.rows { // Welford: equal rows have a deviation of 0
+	for i := range f.rows { // Welford: equal rows give a deviation of 0
 		x := in[0][i*f.columns : (i+1)*f.columns]
 		scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
 		for c, v := range x {

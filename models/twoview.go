@@ -14,21 +14,21 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Views are the settings that models of two views of each image share. Their code is the encoder's output. A
-// network on both views of n images takes 2n images, first the first views, then the second ones; batch normalisation takes
-// the moments of each half apart, as if each were run alone.
+// Views holds the settings shared by models of two views per image. Their code is the encoder's output. A network on
+// both views of n images gets 2n images: the first views, then the second views. Batch norm takes the moments of each
+// half separately, as if each half ran alone.
 type Views struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to codes"`
 }
 
-// Views whose codes losses see.
+// The views that give codes to losses.
 const (
 	BothViews  = "both"
 	FirstView  = "first"
 	SecondView = "second"
 )
 
-// CodeViews chooses the views whose codes a two-view model offers to losses about codes.
+// CodeViews chooses the views that a two-view model offers to losses on codes.
 type CodeViews struct {
 	Of string `yaml:"code_views" doc:"views whose codes losses about codes see: both (two rows for each image), first or second"`
 }
@@ -41,7 +41,7 @@ func (c *CodeViews) Validate() error {
 	return nil
 }
 
-// rows selects the codes of the chosen views from those of both.
+// rows selects the codes of the chosen views. codes holds both.
 func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	n := codes.Shape()[0] / 2
 	switch c.Of {
@@ -53,7 +53,7 @@ func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	return codes, nil
 }
 
-// normedEncoder is the default encoder of two-view models: conv64-norm with a kind of normalisation.
+// normedEncoder returns the default encoder of two-view models: conv64-norm with a kind of normalisation.
 func normedEncoder(norm string) nn.EncoderChoice {
 	e := nn.NewNormedEncoder()
 	e.Norm = norm
@@ -83,8 +83,8 @@ func (m *Momentum) Validate() error {
 	return nil
 }
 
-// At returns the momentum at a progress of training from 0 to 1: base, or with the cosine
-// schedule 1 - (1 - base)(1 + cos(pi progress))/2 (Grill et al. 2020, section 3.2).
+// At returns the momentum at a progress of training from 0 to 1: base. With the cosine schedule it returns 1 - (1 -
+// base)(1 + cos(pi progress))/2 (Grill et al. 2020, section 3.2).
 func (m Momentum) At(progress float64) float64 {
 	if m.Schedule == constantMomentum {
 		return m.Base
@@ -95,7 +95,7 @@ func (m Momentum) At(progress float64) float64 {
 // paced reports whether the momentum changes with the progress of training.
 func (m Momentum) paced() bool { return m.Schedule != constantMomentum }
 
-// twoViews is the part that two-view models share.
+// twoViews is shared by all two-view models.
 type twoViews struct {
 	base
 	width  int
@@ -105,7 +105,7 @@ type twoViews struct {
 // targetPrefix begins the parameter names of EMA targets.
 const targetPrefix = "target/"
 
-// start builds a model's graphs once, so that all its parameters exist, and copies parameters to their EMA targets.
+// start builds a model's graphs once, to create all its parameters, and copies parameters to their EMA targets.
 func (m *twoViews) start(model Model) error {
 	g := nn.NewGraph(m.params)
 	images, err := m.images(g, 1)
@@ -129,7 +129,8 @@ func (m *twoViews) start(model Model) error {
 	return nil
 }
 
-// following is the average that a step of a graph moves: targets of frozen parameters stay. It is nil until the model's graphs exist.
+// following returns the average for a step of a graph. Targets of frozen parameters stay out of it. It is nil until
+// the model's graphs exist.
 func (m *twoViews) following(g *nn.Graph) *nn.Average {
 	if m.target == nil || g.Frozen == nil {
 		return m.target
@@ -137,7 +138,7 @@ func (m *twoViews) following(g *nn.Graph) *nn.Average {
 	return m.target.Without(g.Frozen)
 }
 
-// Started implements Starter: targets of parameters that were taken begin as copies of them.
+// Started implements Starter. The target of a taken parameter starts as a copy of it.
 func (m *twoViews) Started(taken func(name string) bool) []string {
 	return nn.CopyTargets(m.params, targetPrefix, taken)
 }
@@ -164,11 +165,12 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 	return both, each, err
 }
 
-// SpreadName is the log key of the collapse diagnostic: sqrt(d) times the mean standard deviation of the d columns
-// of L2-normalised codes; 0 when collapsed, about 1 when uniform. The metric of codes is metrics.CodeSpread.
+// SpreadName is the log key of the collapse diagnostic: sqrt(d) times the mean standard deviation of the d columns of
+// L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread is the metric of
+// codes.
 const SpreadName = "spread"
 
-// program wraps the outputs of a two-view model. Losses about codes see seen, some rows of codes.
+// program wraps the outputs of a two-view model. Losses on codes get seen, some rows of codes.
 func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
 	spread, err := spreadOf(codes)
 	if err != nil {
@@ -178,10 +180,10 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 
-// layers is a network of dense layers; batch normalisation and ReLU follow each but the last.
+// layers is a network of dense layers. Batch norm and ReLU follow each layer but the last.
 type layers struct {
 	widths []int
-	bias   [2]bool // of the hidden layers, and of the last one
+	bias   [2]bool // whether the hidden layers, and the last layer, have biases
 	norm   bool    // normalise the last layer too, without learned factors and offsets
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// VAE is the variational autoencoder (Kingma and Welling 2014, equation 3, negated). With the losses
-// reconstruction and kl it minimises, in nats per image,
+// VAE is the variational autoencoder (Kingma and Welling 2014, equation 3, negated). With the losses reconstruction
+// and kl it minimises, in nats per image,
 //
-//	-E_q(z|x)[log p(x|z)] + beta KL(q(z|x) || p(z)),  q(z|x) = N(mu(x), diag sigma(x)^2),  p(z) = N(0, I),
+//	-E_q(z|x)[log p(x|z)] + beta KL(q(z|x) || p(z)),  q(z|x) = N(mu(x), diag sigma(x)^2),  p(z) = N(0, I).
 //
-// where the expectation is estimated by one sample z = mu + sigma noise (equation 10) and beta is the weight of kl: 1
-// gives the negative ELBO, more the beta-VAE (Higgins et al. 2017, equation 4). Beside them, tc makes it a beta-TCVAE or
-// FactorVAE, dip-i and dip-ii a DIP-VAE.
+// One sample z = mu + sigma noise estimates the expectation (equation 10). beta is the weight of kl: 1 gives the
+// negative ELBO, more gives the beta-VAE (Higgins et al. 2017, equation 4). The additional loss tc makes it a
+// beta-TCVAE or FactorVAE, and dip-i or dip-ii makes it a DIP-VAE.
 //
-// mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent]. With
-// Categorical it is the model of [JointVAE].
+// mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent].
+// With Categorical it is the model of [JointVAE].
 type VAE struct {
 	Networks
 	Latent int `yaml:"latent" doc:"continuous dimensions of the code"`
@@ -47,9 +47,9 @@ func (s *VAE) New(data Data, seed uint64) (Model, error) {
 type vae struct {
 	autoencoder
 	latent   int
-	discrete latent.List // of categorical codes
-	sizes    []int       // their numbers of options
-	wide     bool        // samples have the deviation exp(h) of a head h whose divergence is that of exp(h/2)
+	discrete latent.List // spaces of categorical codes
+	sizes    []int       // number of options in each discrete space
+	wide     bool        // samples of a head h have deviation exp(h), but the divergence uses deviation exp(h/2)
 }
 
 // Objectives implements Model.
@@ -60,7 +60,7 @@ func (m *vae) Spaces() []Space {
 	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.latent})
 }
 
-// Prior implements Generative: N(0, I), and uniform choices.
+// Prior implements Generative with N(0, I), and uniform choices.
 func (m *vae) Prior(r *rng.Stream, code []float32) {
 	drawOptions(r, m.sizes, code)
 	r.Normals(code[len(m.sizes):])
@@ -117,7 +117,7 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return m.sampled(g, images, mean, logVariance, discrete)
 }
 
-// sampled ends a program with a sample of the posterior, beside those of categorical variables, and its reconstruction.
+// sampled ends a program with samples of the posterior and of categorical variables, and the reconstruction.
 func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
 	n := images.Shape()[0]
 	noise, err := g.Input("noise", n, m.latent)
