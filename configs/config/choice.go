@@ -12,9 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// DecodeChoice decodes `{name: {options}}` or just `name` into one of a registry's
-// entries: the entry's New makes settings with their defaults, which must be a
-// pointer, and the options are decoded into them.
+// DecodeChoice decodes `{name: {options}}` or just `name` into an entry of a registry. The entry's New makes settings
+// with their defaults, which must be a pointer. The options are decoded into these settings.
 func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
 	name, at, options, err := n.choice(t.Kind, t.Names(), func(name, key string) bool {
 		entry, err := t.Lookup(name)
@@ -42,7 +41,7 @@ func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]
 	return nil
 }
 
-// EncodeChoice is the reverse of DecodeChoice. A choice that was not made gives nil.
+// EncodeChoice is the reverse of DecodeChoice. It returns nil for an empty choice.
 func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 	if c.Name == "" {
 		return nil, nil
@@ -50,7 +49,7 @@ func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
 }
 
-// ChoiceType describes what DecodeChoice takes, for [Typer].
+// ChoiceType names the values that DecodeChoice accepts, for [Typer].
 func ChoiceType[T any](t *registry.Registry[T]) string {
 	return "one of " + strings.Join(t.Names(), ", ")
 }
@@ -63,7 +62,7 @@ func hasKey(v reflect.Value, key string) bool {
 	return v.Kind() == reflect.Struct && slices.Contains(names(fieldsOf(v.Type())), key)
 }
 
-// choice finds the name that was chosen, where it stands, and its options.
+// choice finds the chosen name, its place, and its options.
 func (n *Node) choice(kind string, known []string, has func(name, key string) bool) (name string, at position, options *Node, err error) {
 	list := strings.Join(known, ", ")
 	fail := func(format string, args ...any) (string, position, *Node, error) {
@@ -105,7 +104,7 @@ func (n *Node) choice(kind string, known []string, has func(name, key string) bo
 
 var choicePackage = reflect.TypeFor[registry.Choice[int]]().PkgPath()
 
-// choiceIn finds the registry.Choice that v is, is defined as or embeds.
+// choiceIn finds the registry.Choice in v. v may be one, embed one, or have a type defined as one.
 func choiceIn(v reflect.Value) (name string, value reflect.Value, ok bool) {
 	if v.Kind() != reflect.Struct {
 		return "", v, false
@@ -123,7 +122,7 @@ func choiceIn(v reflect.Value) (name string, value reflect.Value, ok bool) {
 	return "", v, false
 }
 
-// isChoice recognizes registry.Choice[T] and, by their fields, types defined as that.
+// isChoice recognises registry.Choice[T]. It recognises types defined as registry.Choice[T] by their fields.
 func isChoice(t reflect.Type) bool {
 	if t.PkgPath() == choicePackage {
 		return strings.HasPrefix(t.Name(), "Choice[")

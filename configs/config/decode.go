@@ -10,12 +10,12 @@ import (
 	"sync"
 )
 
-// decoder gathers the mistakes of one Decode.
+// decoder collects the mistakes of one Decode.
 type decoder struct{ errs Errors }
 
 var nodeType = reflect.TypeFor[*Node]()
 
-// value decodes n into v, which is addressable, and validates it.
+// value decodes n into v, which must be addressable, and validates it.
 func (d *decoder) value(n *Node, v reflect.Value) {
 	before := len(d.errs)
 	d.errs.add(n, n.problems.err())
@@ -125,8 +125,8 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-// NotList returns the error about a node that should be a list of the given kind. If the node decodes into list once it
-// is put in brackets, the error shows the brackets. Otherwise the error names the wrong element.
+// NotList returns the error for a node that is not a list of the given kind. If the node decodes into list once it is
+// in brackets, the error shows the brackets. Otherwise the error names the wrong element.
 func (n *Node) NotList(what string, list any) error {
 	text := ""
 	switch {
@@ -138,7 +138,7 @@ func (n *Node) NotList(what string, list any) error {
 	return n.fail(&mismatch{what, listHint(text, list), n})
 }
 
-// listHint says how to write a list, or what is wrong with its elements.
+// listHint says how to write a list, or names the wrong element.
 func listHint(text string, list any) string {
 	root, err := Parse("", []byte("list: "+text))
 	if text == "" || err != nil || len(text) > maxHint {
@@ -148,13 +148,13 @@ func listHint(text string, list any) string {
 	switch err := root.Get("list").Decode(list); {
 	case err == nil:
 		return "write " + text
-	case errors.As(err, &one) && one.Key != "list": // an element, not the number of them
+	case errors.As(err, &one) && one.Key != "list": // about an element, not about their number
 		return "in the list " + text + ": " + one.Err.Error()
 	}
 	return ""
 }
 
-// maxHint is the length of the longest value that a hint writes out.
+// maxHint is the length of the longest value that a hint shows.
 const maxHint = 100
 
 // asList writes a mapping as the list of its entries: {a: {b: 1}, c: {}} becomes [a: {b: 1}, c].
@@ -172,7 +172,8 @@ func (n *Node) asList() string {
 	return "[" + strings.Join(entries, ", ") + "]"
 }
 
-// usualKey returns the key that a single value in place of a mapping is of; empty: it is not known.
+// usualKey returns the usual key for a single value where a mapping belongs. It returns an empty text if the key is
+// not known.
 func (n *Node) usualKey(keys []string) string {
 	usual := []string{"path", "run"}
 	if class := n.class(); class == isInt || class == isFloat {
@@ -186,7 +187,7 @@ func (n *Node) usualKey(keys []string) string {
 	return ""
 }
 
-// wantMapping is the error about something else in place of a mapping with keys.
+// wantMapping is the error for another value where a mapping with keys belongs.
 func (n *Node) wantMapping(keys []string) error {
 	hint := colonHint(n.text)
 	switch {
@@ -249,8 +250,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 	return nil
 }
 
-// dynamic decodes what has no type of its own: bool, int, float64, string,
-// []any, map[string]any or nil.
+// dynamic decodes untyped values: bool, int, float64, string, []any, map[string]any or nil.
 func (d *decoder) dynamic(n *Node, v reflect.Value) error {
 	var err error
 	switch n.kind {
@@ -290,7 +290,7 @@ func (d *decoder) dynamicScalar(n *Node, v reflect.Value) error {
 	return nil
 }
 
-// deepProblems reports what parsing found in a part that is kept as it is.
+// deepProblems reports the parser's findings in a part that stays a node.
 func (d *decoder) deepProblems(n *Node) {
 	for _, item := range n.items {
 		d.errs.add(item, item.problems.err())
@@ -328,10 +328,10 @@ func names(fields []field) []string {
 	return all
 }
 
-// fieldsByType keeps what listFields has found, as the list of a type never changes.
+// fieldsByType caches the results of listFields. The list of a type never changes.
 var fieldsByType sync.Map // reflect.Type to []field
 
-// fieldsOf lists the keys of a struct type, those of embedded structs included. The list is not to be changed.
+// fieldsOf lists the keys of a struct type, including the keys of embedded structs. Callers must not change the list.
 func fieldsOf(t reflect.Type) []field {
 	if all, ok := fieldsByType.Load(t); ok {
 		return all.([]field)
@@ -363,7 +363,7 @@ func listFields(t reflect.Type) []field {
 	return all
 }
 
-// inlined tells whether a struct field lends its keys to the struct that it is in.
+// inlined reports whether a struct field adds its keys to the outer struct.
 func inlined(f reflect.StructField) bool {
 	name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	return f.Type.Kind() == reflect.Struct && !decodesItself(f.Type) &&

@@ -15,9 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Encode writes settings as YAML from which Decode gets equal settings again, with
-// the keys in the order of the struct's fields and those of maps sorted. NaN and
-// texts that are not UTF-8 cannot be written.
+// Encode writes settings as YAML. Decode reads equal settings from it. Keys have the order of the struct's fields,
+// and keys of maps are sorted. Encode cannot write NaN and texts that are not UTF-8.
 func Encode(v any) ([]byte, error) {
 	n, err := encodeAny(v)
 	if err != nil {
@@ -40,12 +39,12 @@ func encodeAny(v any) (*Node, error) {
 	if !rv.IsValid() {
 		return &Node{kind: nullNode}, nil
 	}
-	settable := reflect.New(rv.Type()).Elem() // so that methods on pointers are found
+	settable := reflect.New(rv.Type()).Elem() // settable values also have the methods of the pointer
 	settable.Set(rv)
 	return encode("", settable, 0)
 }
 
-// encode returns nil for what is to be left out.
+// encode returns the node of a value, or nil to leave it out.
 func encode(path string, v reflect.Value, depth int) (*Node, error) {
 	if depth > maxDepth {
 		return nil, encodeError(path, "nested more than %d deep", maxDepth)
@@ -210,8 +209,7 @@ func (n *Node) encodeEntry(key string, v reflect.Value, depth int) error {
 	return nil
 }
 
-// formatFloat writes the shortest number that reads as the same float, always in a
-// form that every YAML reader takes for a float.
+// formatFloat writes the shortest number that reads back as the same float. Every YAML reader takes it for a float.
 func formatFloat(f float64, bits int) string {
 	switch {
 	case math.IsInf(f, 1):
@@ -230,8 +228,8 @@ func formatFloat(f float64, bits int) string {
 	return mantissa
 }
 
-// write appends the node in block style after a key or a dash; a list of scalars
-// and what is empty goes on the same line.
+// write appends the node in block style after a key or a dash. A list of scalars and an empty node stay on the same
+// line.
 func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	if n.flows() {
 		b.WriteByte(' ')
@@ -259,7 +257,7 @@ func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	}
 }
 
-// flows tells whether a node is written on one line.
+// flows reports whether a node is written on one line.
 func (n *Node) flows() bool {
 	switch n.kind {
 	case mapNode:
@@ -273,7 +271,7 @@ func (n *Node) flows() bool {
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.kind {
 	case scalarNode:
-		if n.plain && !strings.ContainsAny(n.text, ",[]{}") { // which end or open lists and mappings
+		if n.plain && !strings.ContainsAny(n.text, ",[]{}") { // these characters end or open lists and mappings
 			b.WriteString(n.text)
 		} else {
 			b.WriteString(quote(n.text))
@@ -301,7 +299,7 @@ func (n *Node) writeFlow(b *strings.Builder) {
 
 var safePlain = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+-]+)*$`)
 
-// old reports whether YAML 1.1 takes a text for a boolean.
+// old reports whether YAML 1.1 reads a text as a boolean.
 func old(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off":
@@ -310,8 +308,7 @@ func old(s string) bool {
 	return false
 }
 
-// quote writes a text without quotes where no YAML reader could take it for
-// something else, otherwise in double quotes.
+// quote writes a text without quotes if every YAML reader takes it for a text, and otherwise in double quotes.
 func quote(s string) string {
 	if safePlain.MatchString(s) && classify(s) == isText && !old(s) && len(s) < 80 {
 		return s

@@ -12,13 +12,13 @@ import (
 //
 //	square.yaml:4:3: train.epochs: want an integer, got 1.5
 //
-// Programs find it with errors.As, also in [Errors] and in errors that wrap it.
+// Programs find it with errors.As, also inside [Errors] and in errors that wrap it.
 type Error struct {
 	File   string // name of the file, or `argument "key=value"` for an override
 	Line   int    // line in the file, from 1; 0 in overrides
 	Column int    // column in the line, from 1, in characters; 0 in overrides
 	Key    string // path of the key, such as losses.2.lsbd.weight; empty at the top
-	Err    error  // message without the place: what is wrong, and what would be right
+	Err    error  // message without the place: the mistake, and a right value
 }
 
 // Error returns the place, the key and the message.
@@ -38,15 +38,15 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) where() string { return position{e.File, e.Line, e.Column}.String() }
 
-// Errors are two or more mistakes in one config, in the order of the file, those of overrides last.
+// Errors holds two or more mistakes in one config, in the order of the file. Mistakes in overrides come last.
 type Errors []*Error
 
 const (
-	maxShown = 10   // mistakes that are printed
-	maxKept  = 1000 // mistakes that are collected
+	maxShown = 10   // printed mistakes
+	maxKept  = 1000 // collected mistakes
 )
 
-// Error returns the first mistakes, one a line, and the number of the others.
+// Error returns the first mistakes, one per line, and the number of the others.
 func (e Errors) Error() string {
 	var lines []string
 	for _, one := range e[:min(len(e), maxShown)] {
@@ -81,8 +81,8 @@ func (e Errors) err() error {
 	return e
 }
 
-// add takes an error that came from n, or from custom code for n, apart into its
-// mistakes and locates those that have no place yet.
+// add splits an error from n, or from custom code for n, into its mistakes. It adds the place of n to mistakes
+// without a place.
 func (e *Errors) add(n *Node, err error) {
 	var one *invalid
 	switch x := err.(type) {
@@ -108,8 +108,8 @@ func (e *Errors) add(n *Node, err error) {
 	}
 }
 
-// append leaves out what was said before: a Validate method that a struct has from
-// an embedded one is called for both.
+// append skips a mistake that is already in the list. A struct inherits the Validate method of an embedded struct, so
+// this method runs for both.
 func (e *Errors) append(one *Error) {
 	if len(*e) == maxKept {
 		return
@@ -123,8 +123,8 @@ func (e *Errors) append(one *Error) {
 	*e = append(*e, one)
 }
 
-// AsError returns errors of [Invalid] or of a Validate method as an *Error, or as Errors if there are several, with keys
-// but without places. An error that is or holds one of these stays as it is.
+// AsError returns errors of [Invalid] or of a Validate method as an *Error, or as Errors for several mistakes, with
+// keys but without places. It returns an error unchanged if the error is or holds one of these types.
 func AsError(err error) error {
 	var one *Error
 	var several Errors

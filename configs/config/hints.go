@@ -12,19 +12,19 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Hinter is implemented by settings that know what is meant by some keys that they do not have. Hint is called after
-// the keys that they have are decoded.
+// Hinter is implemented by settings that can explain some unknown keys. Hint is called after the known keys are
+// decoded.
 type Hinter interface {
-	Hint(key string) string // empty: nothing is known
+	Hint(key string) string // empty: no hint
 }
 
-// ValueHinter is implemented by settings of a whole config that know what some values of another kind mean, such as a list
-// of seeds in place of one.
+// ValueHinter is implemented by settings of a whole config that can explain some values of a wrong kind, such as a
+// list of seeds where one seed belongs.
 type ValueHinter interface {
-	HintValue(n *Node, want string) string // empty: nothing is known
+	HintValue(n *Node, want string) string // empty: no hint
 }
 
-// unknownKey is the error about a key that settings do not have.
+// unknownKey is the error for a key that settings do not have.
 type unknownKey struct {
 	key, hint string
 	known     []string
@@ -40,7 +40,7 @@ func (e *unknownKey) Error() string {
 	return fmt.Sprintf("unknown key %q; known: %s", e.key, strings.Join(e.known, ", "))
 }
 
-// mismatch is the error about a value of another kind than the settings take.
+// mismatch is the error for a value of a wrong kind.
 type mismatch struct {
 	want, hint string
 	got        *Node
@@ -54,12 +54,12 @@ func (e *mismatch) Error() string {
 	return text
 }
 
-// unknown is the error about a key of n that the struct v does not have.
+// unknown returns the error for a key of n that the struct v does not have.
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
 	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
 }
 
-// hintAt says what may be meant by a key that a struct does not have.
+// hintAt guesses the meaning of a key that a struct does not have.
 func hintAt(v reflect.Value, key string, known []string) string {
 	if h, ok := v.Addr().Interface().(Hinter); ok {
 		if text := h.Hint(key); text != "" {
@@ -84,7 +84,7 @@ var noSpace = regexp.MustCompile(`^([\w.-]+):([^\s/:].*)$`)
 
 var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
 
-// colonHint corrects a key and a value without a colon and a space between them, which YAML takes for one text.
+// colonHint corrects a key and a value without ": " between them. YAML reads them as one text.
 func colonHint(text string) string {
 	if m := equals.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
@@ -95,7 +95,7 @@ func colonHint(text string) string {
 	return ""
 }
 
-// hint completes the mistakes of a whole config: it looks for unknown keys elsewhere in the settings.
+// hint completes the mistakes of a whole config. It looks for unknown keys in other places of the settings.
 func (e Errors) hint(n *Node, v reflect.Value) {
 	values, _ := v.Addr().Interface().(ValueHinter)
 	for _, one := range e {
@@ -114,8 +114,9 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 	}
 }
 
-// KeyFor returns the path of the one key of decoded settings, options of chosen parts too, that ends in a name or in the name
-// that Unravel has for it: train.epochs for epochs or num_epochs. n is what they were decoded from; empty: there is none, or several.
+// KeyFor returns the path of the only key in decoded settings that ends in a name, or in Unravel's name for it:
+// train.epochs for epochs or num_epochs. It includes options of chosen parts. n is the source of the settings. KeyFor
+// returns an empty text if no key fits, or several.
 func KeyFor(n *Node, settings any, name string) string {
 	return keyFor(n, reflect.ValueOf(settings).Elem(), name)
 }
@@ -145,7 +146,8 @@ func keyFor(n *Node, v reflect.Value, name string) string {
 	return ""
 }
 
-// pathsOf visits the paths of all keys that an override of n can set to change v, without elements that n does not list.
+// pathsOf visits the paths of all keys in v that an override of n can set. It leaves out elements that n does not
+// list.
 func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
 	if depth > maxDepth {
 		return
@@ -166,7 +168,7 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 			for i, item := range n.items {
 				pathsOf(item, joinPath(path, strconv.Itoa(i)), v.Index(i), depth+1, visit)
 			}
-		} else if n != nil && decodesItself(v.Type()) && v.Len() == 1 { // a list of one that may be written without brackets
+		} else if n != nil && decodesItself(v.Type()) && v.Len() == 1 { // a list of one element, which may have no brackets
 			pathsOf(n, path, v.Index(0), depth+1, visit)
 		}
 	case reflect.Struct:
@@ -181,15 +183,16 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 	}
 }
 
-// chooses reports whether n leaves a choice at a name or makes it; one with mistakes may not be made yet.
+// chooses reports whether n makes a choice of this name, or leaves it open. A choice with mistakes may not be made
+// yet.
 func (n *Node) chooses(name string) bool {
 	return n == nil || n.kind == nullNode || n.kind == scalarNode && n.text == name || n.Get(name) != nil
 }
 
-// isSynonym reports whether other programs call a key of ours so, in any spelling.
+// isSynonym reports whether other programs use a name for one of our keys, in any spelling.
 func isSynonym(name, key string) bool { return slices.Contains(synonyms[key], registry.Fold(name)) }
 
-// synonyms are the names that other programs have for keys, folded.
+// synonyms lists the names that other programs use for our keys, folded.
 var synonyms = map[string][]string{
 	"latent":      {"zdim", "zdims", "zsize", "nz", "latentdim", "latentdims", "latentsize", "nlatent", "nlatents", "numlatent", "numlatents", "latents", "codedim", "codesize"},
 	"batch":       {"batchsize", "trainbatchsize", "minibatchsize", "bs"},

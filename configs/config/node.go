@@ -11,13 +11,13 @@ import (
 type Node struct {
 	kind     nodeKind
 	path     string   // the key path
-	at       position // of the value
-	keyAt    position // of its key, if it is in a mapping
-	text     string   // of a scalar
-	plain    bool     // a scalar without quotes, which may be more than text
-	keys     []string // of a mapping, in order
-	items    []*Node  // of a mapping or list
-	problems Errors   // found when parsing, reported when decoding
+	at       position // place of the value
+	keyAt    position // place of its key, if it is in a mapping
+	text     string   // text of a scalar
+	plain    bool     // scalar without quotes, which may be a number, a boolean or null
+	keys     []string // keys of a mapping, in order
+	items    []*Node  // elements of a mapping or list
+	problems Errors   // found by the parser, reported by decoding
 }
 
 type nodeKind uint8
@@ -25,7 +25,7 @@ type nodeKind uint8
 const (
 	badNode nodeKind = iota // not supported: see its problems
 	nullNode
-	absentNode // of settings that come from no file
+	absentNode // settings that come from no file
 	scalarNode
 	listNode
 	mapNode
@@ -50,16 +50,16 @@ func (p position) String() string {
 // Path returns the node's key path, such as losses.2.lsbd.weight.
 func (n *Node) Path() string { return n.path }
 
-// IsNull tells whether nothing (null) is given here.
+// IsNull reports whether the value is null.
 func (n *Node) IsNull() bool { return n.kind == nullNode }
 
-// IsList tells whether the node is a list.
+// IsList reports whether the node is a list.
 func (n *Node) IsList() bool { return n.kind == listNode }
 
-// IsMap tells whether the node is a mapping.
+// IsMap reports whether the node is a mapping.
 func (n *Node) IsMap() bool { return n.kind == mapNode }
 
-// IsScalar tells whether the node is a text, a number or a boolean.
+// IsScalar reports whether the node is a text, a number or a boolean.
 func (n *Node) IsScalar() bool { return n.kind == scalarNode }
 
 // Text returns the text of a scalar, without quotes.
@@ -68,7 +68,7 @@ func (n *Node) Text() string { return n.text }
 // Keys returns the keys of a mapping in the order of the file.
 func (n *Node) Keys() []string { return slices.Clone(n.keys) }
 
-// Get returns what a mapping has under a key, or nil; a nil node has nothing.
+// Get returns a mapping's value for a key, or nil. For a nil node it returns nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -82,7 +82,7 @@ func (n *Node) Get(key string) *Node {
 // Items returns the elements of a list or the values of a mapping.
 func (n *Node) Items() []*Node { return slices.Clone(n.items) }
 
-// Leaves returns the scalars and the lists of scalars at and below a node, in order, and what is empty.
+// Leaves returns the scalars, the lists of scalars and the empty nodes at and below a node, in order.
 func (n *Node) Leaves() []*Node {
 	inner := n.IsMap() || n.IsList() && slices.ContainsFunc(n.items, func(i *Node) bool { return !i.IsScalar() })
 	if !inner || len(n.items) == 0 {
@@ -95,7 +95,8 @@ func (n *Node) Leaves() []*Node {
 	return list
 }
 
-// Value returns what a node holds: a finite float64, a bool, the text of another scalar, or the whole in one line.
+// Value returns the value of a node: a finite float64, a bool, the text of another scalar, or the whole node on one
+// line.
 func (n *Node) Value() any {
 	if !n.IsScalar() {
 		return n.Inline()
@@ -116,8 +117,8 @@ func (n *Node) Value() any {
 	return n.text
 }
 
-// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It is for settings
-// that have a short form, before overrides that need the long one.
+// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It serves settings with a short form, before
+// overrides that need the long form.
 func (n *Node) Nest(key string) {
 	if n.kind != listNode {
 		return
@@ -125,15 +126,15 @@ func (n *Node) Nest(key string) {
 	n.Wrap(key)
 }
 
-// Wrap makes what the node holds the value of a key: 256 becomes {key: 256}. Errors about it keep their place.
+// Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors about the content keep their
+// place.
 func (n *Node) Wrap(key string) {
 	inner := *n
 	inner.keyAt = position{}
 	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&inner}}
 }
 
-// Without returns a copy of a mapping without the key that a path of keys leads to: {a: {b: 1, c: 2}} without a, b is
-// {a: {c: 2}}.
+// Without returns a copy of a mapping without the key at a path: {a: {b: 1, c: 2}} without a, b is {a: {c: 2}}.
 func (n *Node) Without(path ...string) *Node {
 	some := *n
 	some.keys, some.items = nil, nil
@@ -150,8 +151,8 @@ func (n *Node) Without(path ...string) *Node {
 	return &some
 }
 
-// Near returns an error about a key below n, located at it or at the nearest part of its path that the config
-// gives. Parts of the path may be left out in the config's short forms ("metrics.final.0" of a list of metrics).
+// Near returns an error about a key below n, at the place of the key or of the nearest part of its path in the
+// config. Short forms of the config may leave out parts of the path ("metrics.final.0" in a list of metrics).
 func (n *Node) Near(key string, err error) *Error {
 	at := n
 	for _, segment := range splitPath(key) {
@@ -162,13 +163,13 @@ func (n *Node) Near(key string, err error) *Error {
 	return at.keyOrValue().fail(joinAll(n.path, key), err)
 }
 
-// Errorf returns an error located at the node.
+// Errorf returns an error at the place of the node.
 func (n *Node) Errorf(format string, args ...any) error {
 	return n.fail(fmt.Errorf(format, args...))
 }
 
-// Invalid returns an error about one of the node's keys, located where the config
-// gives it; the function [Invalid] is for code that has no node.
+// Invalid returns an error about one of the node's keys, at the place of the key in the config. Code without a node
+// uses the function [Invalid].
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
 }
@@ -181,8 +182,7 @@ func (p position) fail(path string, err error) *Error {
 	return &Error{File: p.file, Line: p.line, Column: p.column, Key: path, Err: err}
 }
 
-// invalid locates an error at a key below n: at the key if it is given, otherwise
-// at the nearest part that is.
+// invalid places an error at a key below n, or at the nearest given part of its path.
 func (n *Node) invalid(key string, err error) *Error {
 	path := joinAll(n.path, key)
 	for _, segment := range splitPath(key) {
@@ -199,7 +199,7 @@ func (n *Node) invalid(key string, err error) *Error {
 	return n.keyOrValue().fail(path, err)
 }
 
-// child is a mapping's value or a list's element.
+// child returns a mapping's value or a list's element.
 func (n *Node) child(segment string) *Node {
 	if n.kind == listNode {
 		if i, err := strconv.Atoi(segment); err == nil && 0 <= i && i < len(n.items) {
@@ -210,7 +210,7 @@ func (n *Node) child(segment string) *Node {
 	return n.Get(segment)
 }
 
-// keyOrValue is where the node's key is, or the node itself if it has none.
+// keyOrValue returns the place of the node's key, or of the node if it has no key.
 func (n *Node) keyOrValue() position {
 	if n.keyAt != (position{}) {
 		return n.keyAt
@@ -243,7 +243,7 @@ func shorten(s string) string {
 	return s
 }
 
-// joinPath appends a key to a path; one that could be misread is quoted.
+// joinPath appends a key to a path. It quotes a key that could be misread.
 func joinPath(path, key string) string {
 	if key == "" || strings.ContainsAny(key, ".=\" \n\t") {
 		key = strconv.Quote(key)

@@ -10,10 +10,8 @@ import (
 // Option describes one key of settings.
 type Option struct{ Key, Type, Default, Doc string }
 
-// Options lists the keys of settings (a struct that holds the defaults, or a
-// pointer to one) with the keys of nested structs after a dot. The keys of the
-// elements of a list are listed with N in place of the index, those of a mapping
-// with NAME in place of the key.
+// Options lists the keys of settings (a struct with the defaults, or a pointer to one). The keys of nested structs
+// follow a dot. The keys of list elements have N as the index. The keys of mapping elements have NAME as the key.
 func Options(settings any) []Option {
 	v := reflect.ValueOf(settings)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -47,7 +45,7 @@ func options(path string, v reflect.Value, depth int) []Option {
 	return all
 }
 
-// elementStruct returns the struct whose keys stand below a value and the path to it.
+// elementStruct returns the struct that holds the keys below a value, and the path to the struct.
 func elementStruct(v reflect.Value) (inner reflect.Value, segment string) {
 	t := v.Type()
 	switch {
@@ -76,7 +74,7 @@ func elementStruct(v reflect.Value) (inner reflect.Value, segment string) {
 	return fresh(e).Elem(), segment
 }
 
-// defaultText is the default on one line.
+// defaultText returns the default on one line.
 func defaultText(v reflect.Value) string {
 	n, err := encode("", v, 0)
 	if err != nil || n == nil || n.kind == nullNode {
@@ -87,7 +85,7 @@ func defaultText(v reflect.Value) string {
 	return b.String()
 }
 
-// typeName says in words what a type takes.
+// typeName names the accepted values of a type in words.
 func typeName(t reflect.Type) string {
 	if x, ok := reflect.New(t).Interface().(Typer); ok {
 		return x.ConfigType()

@@ -14,11 +14,10 @@ import (
 //	losses.2.lsbd.weight=10       the third loss
 //	losses.+={variance: {}}       one more loss
 //	dataset={square: {size: 32}}  the whole data set
-//	sweep."train.seed"=[0, 1]     a key that has a dot
+//	sweep."train.seed"=[0, 1]     a key with a dot
 //
-// The value is YAML. Keys that are missing are made. Where a choice is given by its
-// name alone, a path through that name adds options to it. Errors, those of a later
-// Decode too, are located at `argument "train.epochs=x"`.
+// The value is YAML. Override adds missing keys. If the config names a choice without options, a path through the
+// name adds options. The place of an error is `argument "train.epochs=x"`, also in a later Decode.
 func (n *Node) Override(assignments ...string) error {
 	var errs Errors
 	for _, a := range assignments {
@@ -78,7 +77,7 @@ func CutAssignment(s string) (path, value string, ok bool) {
 	return "", "", false
 }
 
-// syntaxHint says how to write what Hydra writes with signs; empty: the path has none.
+// syntaxHint translates Hydra's signs in a path. It returns an empty text if the path has none.
 func syntaxHint(path, value string) string {
 	switch bare := strings.TrimLeft(path, "+~"); {
 	case strings.Contains(path, ":") && !strings.Contains(path, `"`):
@@ -95,14 +94,14 @@ func syntaxHint(path, value string) string {
 	}
 }
 
-// descend returns the node under a key, which it makes if need be.
+// descend returns the node under a key, and adds it if it is missing.
 func (n *Node) descend(at position, segment string) (*Node, error) {
 	switch n.kind {
 	case listNode:
 		return n.element(at, segment)
 	case nullNode:
 		n.kind = mapNode
-		if !n.root() { // what an empty config lacks is not the argument's mistake
+		if !n.root() { // the argument is not to blame for keys missing from an empty config
 			n.at = at
 		}
 	case scalarNode:

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	maxSource = 1 << 18 // bytes of a config
-	maxDepth  = 64      // nesting of a config
+	maxSource = 1 << 18 // largest size of a config, in bytes
+	maxDepth  = 64      // deepest nesting of a config
 	tooNested = "nested more than 64 deep"
 )
 
-// ReadAll reads a config to its end, unless it is too large for one.
+// ReadAll reads a config to its end. A config that is too large is an error.
 func ReadAll(r io.Reader, name string) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(r, maxSource+1))
 	if err == nil && len(src) > maxSource {
@@ -30,19 +30,18 @@ func ReadAll(r io.Reader, name string) ([]byte, error) {
 	return src, err
 }
 
-// ReadFile is ReadAll of a file.
+// ReadFile runs ReadAll on a file.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // nothing was written
 	return ReadAll(f, path)
 }
 
-// Parse reads YAML. The file's name is for errors only. The error is about the
-// syntax; what the syntax allows and a config does not (repeated keys, anchors)
-// is reported when that part is decoded, together with all else.
+// Parse reads YAML. The file's name is for errors only. Parse reports errors in the syntax. Decode reports valid YAML
+// that a config may not have (repeated keys, anchors), together with all other mistakes.
 func Parse(file string, src []byte) (*Node, error) {
 	return parse(position{file, 1, 1}, "", src)
 }
@@ -86,9 +85,9 @@ func parseAST(src []byte) (f *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
-// tooDeep returns where nesting that needs no indentation exceeds maxDepth, if
-// anywhere: the parser's memory and stack grow with its square, so that it must not
-// get there. What is indented cannot be that deep in a source of maxSource bytes.
+// tooDeep returns the first token whose nesting without indentation exceeds maxDepth, or nil. The parser's memory and
+// stack grow with the square of the nesting, so it must not see such a source. Nesting with indentation cannot be
+// that deep in maxSource bytes.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, entries, line := 0, 0, 0
 	for _, tk := range tokens {
@@ -110,7 +109,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// of places a token of the source that begins at start.
+// of returns the position of a token in a source that begins at p.
 func (p position) of(tk *token.Token) position {
 	if p.line == 0 || tk == nil || tk.Position == nil {
 		return p
@@ -118,7 +117,7 @@ func (p position) of(tk *token.Token) position {
 	return position{p.file, max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// converter turns the parser's tree into ours.
+// converter turns the parser's tree into nodes.
 type converter struct{ start position }
 
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
@@ -161,7 +160,7 @@ func (c *converter) node(a ast.Node, path string, depth int) *Node {
 	return n
 }
 
-// entry adds a key and its value to a mapping that has the keys in seen.
+// entry adds a key and its value to a mapping. seen holds the mapping's keys.
 func (c *converter) entry(n *Node, v *ast.MappingValueNode, seen map[string]position, depth int) {
 	keyAt := c.position(v.Key)
 	if v.Key.IsMergeKey() {
@@ -187,7 +186,7 @@ func (c *converter) entry(n *Node, v *ast.MappingValueNode, seen map[string]posi
 	item := c.node(v.Value, path, depth+1)
 	item.keyAt = keyAt
 	if item.kind == nullNode {
-		item.at = keyAt // the parser has no good place for what is not there
+		item.at = keyAt // the parser gives no good place for a missing value
 	}
 	n.keys, n.items = append(n.keys, key), append(n.items, item)
 }
@@ -198,7 +197,7 @@ func (n *Node) bad(format string, args ...any) *Node {
 	return n
 }
 
-// position is where a node begins.
+// position returns the start of a node.
 func (c *converter) position(a ast.Node) position {
 	if a == nil {
 		return c.start

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is what a scalar without quotes stands for.
+// class is the type of a scalar without quotes.
 type class uint8
 
 const (
@@ -30,7 +30,7 @@ var (
 	special    = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// classify follows the core schema of YAML 1.2 (section 10.3.2), with 0b as well.
+// classify follows the core schema of YAML 1.2 (section 10.3.2), and accepts 0b too.
 func classify(text string) class {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -39,7 +39,7 @@ func classify(text string) class {
 		return isBool
 	}
 	if !strings.ContainsRune("+-.0123456789", rune(text[0])) {
-		return isText // a number begins with none of its letters; most texts end here
+		return isText // no number begins with another character; most texts end here
 	}
 	switch {
 	case decimalInt.MatchString(text), basedInt.MatchString(text):
@@ -77,7 +77,7 @@ func (n *Node) str() (string, error) {
 	return "", n.want("a text")
 }
 
-// integer decodes into an int or uint of any size.
+// integer decodes an int or uint of any size.
 func (n *Node) integer(v reflect.Value) error {
 	if n.kind != scalarNode {
 		return n.want("an integer")
@@ -158,7 +158,7 @@ func btoi(b bool) int {
 
 func (n *Node) want(what string) error { return n.fail(&mismatch{what, n.wantHint(what), n}) }
 
-// wantHint says how to write what may be meant by a value of another kind.
+// wantHint suggests how to write a value of a wrong kind.
 func (n *Node) wantHint(what string) string {
 	switch {
 	case what == "a text" && n.kind == mapNode:
@@ -175,16 +175,16 @@ func (n *Node) wantHint(what string) string {
 	return ""
 }
 
-// grouped is an integer as Python and Go may write it.
+// grouped matches an integer with underscores, as Python and Go allow.
 var grouped = regexp.MustCompile(`^[0-9]+(_[0-9]+)+$`)
 
-// truths say how to write truth values of YAML 1.1 and of other programs.
+// truths translates truth values of YAML 1.1 and of other programs.
 var truths = map[string]string{
 	"yes": "write true", "on": "write true", "y": "write true", "1": "write true",
 	"no": "write false", "off": "write false", "n": "write false", "0": "write false",
 }
 
-// checkText refuses what no text file holds, before the parser sees it.
+// checkText rejects characters that no text file has, before the parser sees them.
 func checkText(start position, path string, src []byte) error {
 	if bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")) {
 		return start.fail(path, errors.New("UTF-16 text; want UTF-8"))

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// syntaxError explains why the source is no YAML, at the line that is wrong, and shows the line.
+// syntaxError explains why the source is not YAML. It names and shows the wrong line.
 func syntaxError(start position, path string, src []byte, err error) *Error {
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -19,14 +19,14 @@ func syntaxError(start position, path string, src []byte, err error) *Error {
 	at := start.of(syntax.Token)
 	s := &source{strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")}
 	f := s.explain(at.line, at.column, syntax.Message)
-	if start.line == 0 { // an override: its text is its place
+	if start.line == 0 { // an override has no place except its text
 		return start.fail(path, errors.New(f.text))
 	}
 	at.line, at.column = f.line, f.column
 	return at.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shown(f.line)))
 }
 
-// source is YAML that cannot be parsed, line by line.
+// source holds the lines of invalid YAML.
 type source struct{ lines []string }
 
 // fault is a mistake in a source; lines and columns count from 1.
@@ -35,9 +35,9 @@ type fault struct {
 	text         string
 }
 
-const shownLine = 100 // characters of a line in a message
+const shownLine = 100 // shown characters of a line in a message
 
-// shown returns a line for a message.
+// shown returns a line, shortened for a message.
 func (s *source) shown(line int) string {
 	text := strings.TrimRight(s.lines[line-1], " \r")
 	if r := []rune(text); len(r) > shownLine {
@@ -49,7 +49,7 @@ func (s *source) shown(line int) string {
 	return strconv.Quote(text)
 }
 
-// explain finds the mistake at the place that the parser reports, or on the lines around it.
+// explain finds the mistake at the parser's place, or on the lines around it.
 func (s *source) explain(line, column int, message string) fault {
 	line = min(max(line, 1), len(s.lines))
 	if message == tooNested {
@@ -73,13 +73,13 @@ func (s *source) explain(line, column int, message string) fault {
 	return fault{line, max(column, 1), "the parser of YAML cannot read on here: " + message}
 }
 
-// indent counts the spaces that a line begins with.
+// indent returns the number of spaces at the start of a line.
 func (s *source) indent(line int) int {
 	text := s.lines[line-1]
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// blank reports whether a line has nothing but a comment.
+// blank reports whether a line is empty or only a comment.
 func (s *source) blank(line int) bool {
 	text := strings.TrimSpace(s.lines[line-1])
 	return text == "" || text[0] == '#'
@@ -91,7 +91,7 @@ func (s *source) isElement(line int) bool {
 	return text == "-" || strings.HasPrefix(text, "- ")
 }
 
-// body returns a line without indentation, dashes and comment, and how many characters stand before it.
+// body returns a line without indentation, dashes and comment, and the number of characters before it.
 func (s *source) body(line int) (text string, before int) {
 	text = s.lines[line-1]
 	before = s.indent(line)
@@ -104,7 +104,7 @@ func (s *source) body(line int) (text string, before int) {
 	return strings.TrimSpace(text), before
 }
 
-// above returns the last line before one that is not blank; 0: none.
+// above returns the last non-blank line above a line, or 0.
 func (s *source) above(line int) int {
 	for line--; line > 0 && s.blank(line); line-- {
 	}
@@ -116,7 +116,7 @@ func (s *source) at(line int, format string, args ...any) *fault {
 	return &fault{line, s.indent(line) + 1, fmt.Sprintf(format, args...)}
 }
 
-// unpaired finds a bracket without its partner.
+// unpaired finds a bracket without a partner.
 func (s *source) unpaired(_ int, message string) *fault {
 	if !strings.ContainsAny(message, "[]{}") && !strings.Contains(message, "value is not allowed") {
 		return nil
@@ -164,7 +164,7 @@ func (s *source) unpaired(_ int, message string) *fault {
 	return &last.fault
 }
 
-// unquoted finds a quote without its end.
+// unquoted finds a quote without an end.
 func (s *source) unquoted(line int, message string) *fault {
 	quote := ""
 	switch {
@@ -215,7 +215,7 @@ func (s *source) colons(line int) *fault {
 
 var reservedStart = regexp.MustCompile("^(?:[\\w.\"-]+:\\s+)?([@`%])")
 
-// reserved finds a text that begins with a sign that YAML keeps for itself.
+// reserved finds a text that begins with one of YAML's reserved signs.
 func (s *source) reserved(line int) *fault {
 	text, before := s.body(line)
 	m := reservedStart.FindStringSubmatchIndex(text)
@@ -225,7 +225,7 @@ func (s *source) reserved(line int) *fault {
 	return &fault{line, before + m[2] + 1, fmt.Sprintf("a text cannot begin with %s; want it in quotes", text[m[2]:m[3]])}
 }
 
-// comma finds a comma at the end of a line, as JSON and Python have it.
+// comma finds a comma at the end of a line, as in JSON and Python.
 func (s *source) comma(line int) *fault {
 	text, before := s.body(line)
 	if !strings.HasSuffix(text, ",") {
@@ -236,7 +236,7 @@ func (s *source) comma(line int) *fault {
 
 var inlineList = regexp.MustCompile(`^([\w."-]+:\s+)- (.*)$`)
 
-// list finds the first element of a list where none can begin: behind its key, or below keys that have values.
+// list finds the first element of a list in a wrong place: behind its key, or below keys with values.
 func (s *source) list(line int) *fault {
 	text, before := s.body(line)
 	if m := inlineList.FindStringSubmatch(text); m != nil {
@@ -250,7 +250,7 @@ func (s *source) list(line int) *fault {
 	return nil
 }
 
-// dash finds a line in a list that begins with no dash.
+// dash finds a line in a list without a dash.
 func (s *source) dash(line int) *fault {
 	if s.isElement(line) {
 		return nil
@@ -260,7 +260,7 @@ func (s *source) dash(line int) *fault {
 		if s.indent(up) > s.indent(line) {
 			continue
 		}
-		if !s.isElement(up) { // the list is below a key of this column, and ends
+		if !s.isElement(up) { // a key in this column ends the list above
 			return nil
 		}
 		list = true
@@ -272,7 +272,7 @@ func (s *source) dash(line int) *fault {
 	return s.at(line, "the lines above are elements of a list; want a dash: - %s", text)
 }
 
-// indentation finds a line that begins in a column of no line above.
+// indentation finds a line that starts in another column than all lines above.
 func (s *source) indentation(line int) *fault {
 	up := s.above(line)
 	if up == 0 {
@@ -300,7 +300,7 @@ func (s *source) indentation(line int) *fault {
 	return nil
 }
 
-// deeper returns the indentation of the line after one.
+// deeper returns the indentation of the next non-blank line.
 func (s *source) deeper(line int) int {
 	for line++; line <= len(s.lines); line++ {
 		if !s.blank(line) {

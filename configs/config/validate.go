@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// validate calls v's Validate method, if it has one, after those of the structs
-// embedded in it.
+// validate calls v's Validate method, if it has one, after the Validate methods of its embedded structs.
 func (d *decoder) validate(n *Node, v reflect.Value) {
 	if v.Kind() == reflect.Struct && !decodesItself(v.Type()) {
 		for i := range v.NumField() {
@@ -18,7 +17,7 @@ func (d *decoder) validate(n *Node, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		return // what it points to was validated where it was decoded
+		return // decoding already validated the target
 	}
 	if v.CanAddr() && v.Addr().CanInterface() {
 		if x, ok := v.Addr().Interface().(Validator); ok {
@@ -27,9 +26,8 @@ func (d *decoder) validate(n *Node, v reflect.Value) {
 	}
 }
 
-// ValidateParts calls the Validate methods of all that lies within the struct that v
-// points to, innermost first, as decoding does: for settings that a program made. Its
-// errors have key paths, and no places in a file.
+// ValidateParts calls the Validate methods of everything inside the struct that v points to, innermost first, as
+// decoding does. It serves settings from a program. Its errors have key paths, but no places in a file.
 func ValidateParts(v any) error {
 	s := reflect.ValueOf(v).Elem()
 	d, root := decoder{}, &Node{kind: absentNode}
@@ -43,8 +41,8 @@ func ValidateParts(v any) error {
 	return errors.Join(mistakes...)
 }
 
-// defaults validates settings that the config does not mention, innermost first.
-// They would be found at the key path below n, where errors are located.
+// defaults validates settings that the config does not mention, innermost first. Its errors name the key path below n
+// and have n's place.
 func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 	if depth > maxDepth {
 		return
