@@ -1,5 +1,4 @@
-// Package registry holds explicit lists of the parts that a config can name:
-// models, losses, data sets, metrics.
+// Package registry holds explicit lists of the parts that a config can name: models, losses, data sets, metrics.
 package registry
 
 import (
@@ -9,14 +8,13 @@ import (
 	"strings"
 )
 
-// Entry describes one part that a config can name. T is the interface of its settings
-// (build a data set, add a loss node, ...); New returns a pointer to a
-// settings struct that holds the defaults.
+// Entry describes one part that a config can name. T is the interface of its settings (build a data set, add a loss
+// node, ...). New returns a pointer to a settings struct with the defaults.
 type Entry[T any] struct {
 	Name   string
-	Doc    string // what it is, in a sentence or two
+	Doc    string // describes the part, in a sentence or two
 	Source string // paper and equation or section, empty for our own
-	Units  string // of its numbers, such as "nats"; empty: not stated
+	Units  string // unit of its numbers, such as "nats"; empty: not stated
 	New    func() T
 }
 
@@ -24,7 +22,7 @@ type Entry[T any] struct {
 type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
-	Hints   map[string]string // what to name in place of names that others have; empty: nothing, although a name is near
+	Hints   map[string]string // advice for names from other programs; empty: no suggestion, although a known name is similar
 }
 
 // Names lists the entries' names in the registry's order.
@@ -46,7 +44,7 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 	return Entry[T]{}, &UnknownError{t.Kind, name, t.suggest(name)}
 }
 
-// suggest gives the hint about a name in any spelling, or else suggests a known name.
+// suggest returns the hint for a name in any spelling, or otherwise suggests a known name.
 func (t *Registry[T]) suggest(name string) string {
 	for other, hint := range t.Hints {
 		if Fold(other) == Fold(name) {
@@ -59,7 +57,7 @@ func (t *Registry[T]) suggest(name string) string {
 	return Suggest(name, t.Names())
 }
 
-// UnknownError is the error about a name that a registry does not have.
+// UnknownError is the error for a name that is not in a registry.
 type UnknownError struct {
 	Kind, Name string // "loss", "kl"
 	hint       string
@@ -67,8 +65,8 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q%s", e.Kind, e.Name, e.hint) }
 
-// Register adds an entry. It is an error if the entry lacks a part or its name is taken. It must not run
-// concurrently with look-ups: call it before a config is read.
+// Register adds an entry. It returns an error if the entry lacks a part or its name is taken. It must not run
+// concurrently with look-ups: call it before reading a config.
 func (t *Registry[T]) Register(e Entry[T]) error {
 	switch {
 	case !validName(e.Name):
@@ -80,7 +78,7 @@ func (t *Registry[T]) Register(e Entry[T]) error {
 	case e.New == nil:
 		return fmt.Errorf("%s %q has no New; want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
 	}
-	settings := reflect.TypeFor[T]().Kind() // of other types, such as lists, any value will do
+	settings := reflect.TypeFor[T]().Kind() // other types, such as lists, may have any value
 	if v := reflect.ValueOf(e.New()); settings == reflect.Interface || settings == reflect.Pointer {
 		if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 			return fmt.Errorf("%s %q: New returns %v; want a pointer to a struct of settings", t.Kind, e.Name, v)
@@ -109,7 +107,7 @@ type Choice[T any] struct {
 	Value T
 }
 
-// Suggest returns `; did you mean "x"?` when [Near] finds a name, and otherwise the list of what is known.
+// Suggest returns `; did you mean "x"?` if [Near] finds a name, and otherwise the list of known names.
 func Suggest(name string, known []string) string {
 	if near := Near(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -120,8 +118,9 @@ func Suggest(name string, known []string) string {
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// Near returns the known name that a name is a spelling, a beginning or a slip of; empty if there is none or more than one.
-// Short names differ in few letters (mig and fid, vae and wae), so no name is near that the user may not mean.
+// Near returns the known name that a name probably means: another spelling, a longer name with this beginning, or a
+// name with a slip. It returns an empty text if no known name fits, or more than one. Short names differ in few
+// letters (mig and fid, vae and wae), so Near accepts little difference in them.
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return Fold(a) == Fold(b) },
@@ -147,12 +146,13 @@ func Near(name string, known []string) string {
 }
 
 const (
-	shortName = 5 // letters of a name whose first letter tells it from other names
-	longName  = 8 // letters of a name that may have two slips
+	shortName = 5 // up to this many letters, the first letter tells a name from others
+	longName  = 8 // from this many letters, a name may have two slips
 )
 
-// slip reports whether a is b with at most so many letters added, left out, replaced or swapped. The first letter of a short name
-// tells it from others (rmse and mse), and so do digits (moco-v3 and moco-v2), unless they are swapped or typed twice.
+// slip reports whether a becomes b when at most most letters are added, left out, replaced or swapped. The first
+// letter of a short name must agree (rmse and mse differ). Digits must agree too (moco-v3 and moco-v2 differ), unless
+// they are swapped or typed twice.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) < 2 || b == "" || Distance(a, b) > most {
@@ -167,7 +167,7 @@ func slip(a, b string, most int) bool {
 	return swapped || repeated || digits(a) == digits(b) && (len(a) > shortName || a[0] == b[0])
 }
 
-// Fold removes what spellings of a name differ in: case, hyphens, underscores and spaces.
+// Fold removes differences in spelling from a name: case, hyphens, underscores and spaces.
 func Fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
@@ -182,8 +182,8 @@ func digits(name string) string {
 	}, name)
 }
 
-// Distance counts the letters to insert, delete, replace or swap with their
-// neighbour that make b of a (each at most once).
+// Distance returns the least number of edits that turn a into b: insert, delete or replace a letter, or swap two
+// neighbours (each letter at most once).
 func Distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
