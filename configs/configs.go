@@ -14,17 +14,17 @@ import (
 //go:embed *.yaml */*.yaml tables/reference/*.csv
 var files embed.FS
 
-// Quickstart is the name of the experiment that runs when none is named.
+// Quickstart is the name of the experiment that runs if the user names none.
 const Quickstart = "quickstart"
 
 // tables is the folder of the tables.
 const tables = "tables"
 
-// Tables returns the folder of the tables of papers: a .yaml file for each, and the printed
-// values in reference/*.csv.
+// Tables returns the folder of the tables of papers: a .yaml file for each table, and the printed values in
+// reference/*.csv.
 func Tables() fs.FS {
 	sub, err := fs.Sub(files, tables)
-	if err != nil { // the name is valid
+	if err != nil { // cannot happen: the name is valid
 		return files
 	}
 	return sub
@@ -56,8 +56,9 @@ func Read(name string) ([]byte, error) {
 	return source, nil
 }
 
-// Suggest returns `; did you mean "x"?` for the name of an experiment as a file, or for a name that is near, and the experiments of a model
-// for its name; otherwise the list of all, and for the name of a file nothing.
+// Suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, or for a similar name. For a
+// model's name it lists the experiments of the model. For any other file name it returns an empty text, and otherwise
+// the list of all experiments.
 func Suggest(name string) string {
 	names, file := Names(), strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
@@ -73,7 +74,7 @@ func Suggest(name string) string {
 	return registry.Suggest(name, names)
 }
 
-// Title returns the first sentence of the comment that an experiment begins with.
+// Title returns the first sentence of an experiment's opening comment.
 func Title(name string) string {
 	source, err := Read(name)
 	if err != nil {
