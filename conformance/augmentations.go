@@ -17,7 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Augmentations tests every augmentation and every named pipeline, as [CheckAugmentation] and [CheckPipeline] do.
+// Augmentations tests every registered augmentation with [CheckAugmentation] and every named pipeline with
+// [CheckPipeline].
 func Augmentations(t *testing.T) {
 	for _, e := range augment.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckAugmentation(e)) })
@@ -27,14 +28,15 @@ func Augmentations(t *testing.T) {
 	}
 }
 
-// CheckAugmentation returns the faults of an entry of the registry of augmentations, with its defaults and,
-// if it has the option probability, at 0 and 1:
+// CheckAugmentation returns the faults of an entry of the registry of augmentations. It tests the defaults and, if
+// the entry has the option probability, the probabilities 0 and 1. Faults are:
 //
 //   - an image that changes at probability 0;
-//   - results outside [0, 1] (not finite, for an [augment.Normaliser]), that differ for equal streams, or are the same for all streams;
-//   - random numbers whose count depends on pixels;
+//   - results outside [0, 1] (non-finite results, for an [augment.Normaliser]); results that differ for equal
+//     streams, or stay the same for all streams;
+//   - a count of random numbers that depends on pixels;
 //   - a changed source image, earlier result or settings;
-//   - another result in place, or on several goroutines at once;
+//   - a different result in place, or on several goroutines at once;
 //   - allocation.
 func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	f := &findings{part: "augmentation " + e.Name}
@@ -46,7 +48,7 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 		for _, source := range []string{"", "probability: 1", "probability: 0"} {
 			op := e.New()
 			if source != "" && config.Load(e.Name, []byte(source), op) != nil {
-				continue // it has no such option
+				continue // without the option probability
 			}
 			x := &views{findings: f, op: op, pipeline: augment.Pipeline{{Name: e.Name, Value: op}}, normalises: isNormaliser(op)}
 			x.check(source)
@@ -55,8 +57,8 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	return f.err()
 }
 
-// CheckPipeline returns the faults of an entry of the registry of pipelines: those of [CheckAugmentation],
-// for the whole pipeline.
+// CheckPipeline returns the faults of an entry of the registry of pipelines: the faults of [CheckAugmentation], for
+// the whole pipeline.
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
 	f := &findings{part: "pipeline " + e.Name}
 	func() {
@@ -85,16 +87,16 @@ func isNormaliser(op augment.Op) bool {
 	return ok
 }
 
-// views is the check of one pipeline, with images before and after it.
+// views checks one pipeline, and holds images before and after it.
 type views struct {
 	*findings
-	op         augment.Op // the only one of the pipeline; nil: there are several
+	op         augment.Op // the pipeline's only operation; nil: it has several
 	pipeline   augment.Pipeline
 	normalises bool
 	h, w, c    int
 }
 
-// check tests the shapes that the pipeline suits. source is the config of its settings.
+// check tests the image shapes that suit the pipeline. source is the config of its settings.
 func (x *views) check(source string) {
 	before := fmt.Sprintf("%+v", settingsOf(x.pipeline))
 	var refused []string
@@ -144,11 +146,10 @@ func (x *views) images() map[string][]float32 {
 	return map[string][]float32{"black": make([]float32, size), "white": slices.Repeat([]float32{1}, size), "random": random}
 }
 
-// stains overwrites all buffers of a canvas besides the image, to find operations that read
-// unwritten memory.
+// stains overwrites all buffers of a canvas except the image, to find operations that read unwritten memory.
 type stains struct{}
 
-// Happens draws nothing from the stream, so that the operation gets all of it.
+// Happens draws nothing from the stream, so the operation gets the whole stream.
 func (*stains) Happens(*rng.Stream) bool { return true }
 
 func (*stains) Suits(_, _, _ int) error { return nil }
@@ -224,7 +225,7 @@ func (x *views) identity(image []float32) {
 	}
 }
 
-// random checks the draws of an operation from its stream.
+// random checks the random numbers that an operation draws from its stream.
 func (x *views) random(source string) {
 	image := x.images()["random"]
 	views := map[string]bool{}
@@ -247,7 +248,7 @@ func (x *views) random(source string) {
 	}
 	if x.normalises && x.op != nil {
 		x.op.Happens(nil)
-		x.pipeline.Apply(slices.Clone(image), image, x.h, x.w, x.c, nil) // as images are measured
+		x.pipeline.Apply(slices.Clone(image), image, x.h, x.w, x.c, nil) // as in a measurement of images
 	}
 }
 
@@ -295,7 +296,7 @@ func (x *views) parallel() {
 
 // allocation checks that views do not allocate.
 func (x *views) allocation() {
-	if race.Enabled { // its pools forget
+	if race.Enabled { // the race detector drops items from pools
 		return
 	}
 	image, s := x.images()["random"], x.stream(seed)

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Datasets tests every data set of the registry with its defaults, by [CheckDataset]. It skips entries without valid
-// defaults, such as a set that needs a file, and public sets that are not on this machine; test these with [CheckImages].
+// Datasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
+// defaults, such as a set that needs a file, and public sets without stored files. [CheckImages] tests such sets.
 func Datasets(t *testing.T) {
 	for _, e := range datasets.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
@@ -25,8 +25,8 @@ func Datasets(t *testing.T) {
 	}
 }
 
-// CheckDataset returns the faults of an entry of the registry of data sets: of its settings, of its images
-// ([CheckImages]), and a second build of the same seed that differs.
+// CheckDataset returns the faults of an entry of the registry of data sets: faults of its settings, faults of its
+// images ([CheckImages]), and a second build that differs for the same seed.
 func CheckDataset(e registry.Entry[datasets.Builder]) error {
 	f := &findings{part: "dataset " + e.Name}
 	func() {
@@ -49,7 +49,7 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 			return
 		}
 		x.check()
-		if !race.Enabled { // slow, and without goroutines
+		if !race.Enabled { // slow under the race detector, and without goroutines
 			x.rebuilt(e)
 		}
 	}()
@@ -58,11 +58,12 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 
 // CheckImages returns the faults of a data set, from 64 of its images:
 //
-//   - an invalid shape or invalid factors; levels out of range; unknown levels without [datasets.Incomplete], or others than
-//     it counts;
-//   - pixels that are not written, or outside [0, 1] unless the set is [datasets.RealValued];
-//   - methods that are not pure, not safe for concurrent use, or that keep their arguments; allocation in Image;
-//   - two images of the same levels in a full grid;
+//   - an invalid shape or invalid factors; levels out of range; unknown levels without [datasets.Incomplete], or
+//     unknown levels that differ from its counts;
+//   - unwritten pixels; pixels outside [0, 1] unless the set is [datasets.RealValued];
+//   - impure methods; methods that are unsafe for concurrent use, or that keep their arguments; allocation in
+//     Image;
+//   - two images with the same levels in a full grid;
 //   - choices and values of a [datasets.Hierarchical] set that contradict its levels.
 func CheckImages(d datasets.Dataset) error {
 	f := &findings{part: "dataset " + d.Name()}
@@ -75,7 +76,7 @@ func CheckImages(d datasets.Dataset) error {
 	return f.err()
 }
 
-// images is the check of one data set, with the images to check.
+// images checks one data set, and holds the images to check.
 type images struct {
 	*findings
 	set     datasets.Dataset
@@ -86,7 +87,7 @@ type images struct {
 	levels  [][]int
 }
 
-// newImages renders images one after the other; nil if the set cannot be checked.
+// newImages renders images one after another. It returns nil for a set that cannot be checked.
 func newImages(f *findings, d datasets.Dataset) *images {
 	const most = 64
 	h, w, c := d.ImageShape()
@@ -130,10 +131,10 @@ func newImages(f *findings, d datasets.Dataset) *images {
 // seed is the seed of all random numbers in the tests.
 const seed = 1
 
-// guardValue follows the memory that a method may write.
+// guardValue follows the memory that a method may write, to find writes beyond it.
 const guardValue = 1234
 
-// image renders an image over NaNs.
+// image renders an image into memory full of NaNs.
 func (x *images) image(d datasets.Dataset, i int) []float32 {
 	room := slices.Repeat([]float32{float32(math.NaN())}, x.size+1)
 	room[x.size] = guardValue
@@ -144,7 +145,7 @@ func (x *images) image(d datasets.Dataset, i int) []float32 {
 	return room[:x.size:x.size]
 }
 
-// levelsAt reads the levels of an image over impossible ones.
+// levelsAt reads the levels of an image into memory full of impossible levels.
 func (x *images) levelsAt(d datasets.Dataset, i int) []int {
 	k := len(x.factors)
 	room := slices.Repeat([]int{-guardValue}, k+1)
@@ -163,7 +164,7 @@ func (x *images) check() {
 	x.incomplete()
 	x.repeated()
 	if len(x.errs) > 0 {
-		return // several goroutines would fail in the same way
+		return // several goroutines would fail alike
 	}
 	x.together()
 	x.complete()
@@ -203,7 +204,8 @@ func (x *images) ranges() {
 	}
 }
 
-// incomplete compares the counts of unknown levels with the levels of all images, or in a large set of those checked.
+// incomplete compares the counts of unknown levels with the levels of all images. In a large set it uses only the
+// checked images.
 func (x *images) incomplete() {
 	const most = 1 << 22
 	i, ok := x.set.(datasets.Incomplete)
@@ -255,7 +257,7 @@ func (x *images) repeated() {
 			x.add("image %d has other levels when they are asked for again", i)
 			return
 		}
-		for p := range got { // owned by the caller
+		for p := range got { // the caller owns the result
 			got[p] = guardValue
 		}
 		if !sameBits(x.image(x.set, i), x.pixels[n]) {
@@ -297,7 +299,7 @@ func (x *images) together() {
 	}
 }
 
-// complete checks that a set with as many images as combinations of levels has one image of each.
+// complete checks a set with as many images as combinations of levels. It must have one image of each combination.
 func (x *images) complete() {
 	const most = 1 << 24
 	combinations := 1
@@ -345,7 +347,7 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	}
 }
 
-// rebuilt compares with another build of the same seed.
+// rebuilt compares the set with another build for the same seed.
 func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	if err != nil {
@@ -365,7 +367,7 @@ func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	}
 }
 
-// sameBits compares numbers by their bits, so that NaN equals NaN.
+// sameBits reports whether numbers have the same bits. NaN then equals NaN.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

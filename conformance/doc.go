@@ -1,14 +1,14 @@
-// Package conformance tests the parts of Unravel, including those that a program registers itself. The test
+// Package conformance tests the parts of Unravel, also parts that a program registers. The test
 //
 //	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all registered parts; [Losses], [Models] and others check those of one kind, and [CheckLoss], [CheckModel] and
-// others one entry. Parallel tests must not call them, because they count allocations.
+// checks all registered parts. [Losses], [Models] and others check the parts of one kind. [CheckLoss], [CheckModel]
+// and others check one entry. Parallel tests must not call these functions, because they count allocations.
 package conformance
 
 import "testing"
 
-// All checks every registered part, each kind in a subtest of its own. It takes about 20 s of processor time.
+// All checks every registered part, with a subtest for each kind. It takes about 20 s of processor time.
 func All(t *testing.T) {
 	for _, kind := range []struct {
 		name  string

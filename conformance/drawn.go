@@ -24,7 +24,7 @@ func (x *splits) actions() {
 	}
 }
 
-// taken checks the actions of groups of m images each.
+// taken checks the actions in groups of m images each.
 func (x *splits) taken(where string, taken []int32, m int) {
 	if len(taken)%m != 0 {
 		x.add("%s has %d actions; want one for each of %d images", where, len(taken), m)
@@ -63,7 +63,7 @@ func (x *splits) drawnImages() {
 	}
 }
 
-// drawn checks two epochs of the groups that are drawn for every epoch, and their moves where they are known.
+// drawn checks the groups drawn in two epochs, and their moves if these are known.
 func (x *splits) drawn() {
 	d := x.split.Drawn
 	if d == nil {

@@ -15,29 +15,29 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Encoders tests every encoder of the registry, as [CheckEncoder] does.
+// Encoders tests every registered encoder with [CheckEncoder].
 func Encoders(t *testing.T) {
 	for _, e := range nn.Encoders.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckEncoder(e)) })
 	}
 }
 
-// Decoders tests every decoder of the registry, as [CheckDecoder] does.
+// Decoders tests every registered decoder with [CheckDecoder].
 func Decoders(t *testing.T) {
 	for _, e := range nn.Decoders.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckDecoder(e)) })
 	}
 }
 
-// CheckEncoder returns the faults of an entry of the registry of encoders, on images of several sizes. The encoder must accept at
-// least one size, and may refuse others with an error that names the size:
+// CheckEncoder returns the faults of an entry of the registry of encoders, on images of several sizes. The encoder
+// must accept at least one size. It may refuse others with an error that names the size. Faults are:
 //
-//   - features that are not [batch, columns], that differ between two graphs of the same parameters or between two models of one seed,
-//     or that are equal for two seeds or for different images;
-//   - parameters whose names lack the given prefix, or that a second graph adds;
+//   - features that are not [batch, columns], that differ between two graphs with the same parameters or between
+//     two models with one seed, or that stay equal for two seeds or for different images;
+//   - parameters without the given prefix in their names, or that a second graph adds;
 //   - features of an image that depend on the rest of its batch in an inference graph;
-//   - numbers that are not finite, in values, gradients and running moments, also of constant images;
-//   - gradients that differ from finite differences along them by more than 3 % (in float32).
+//   - non-finite numbers, in values, gradients and running moments, also for constant images;
+//   - gradients that differ by more than 3 % from finite differences along them (in float32).
 func CheckEncoder(e registry.Entry[nn.Encoder]) error {
 	f := &findings{part: "encoder " + e.Name}
 	func() {
@@ -56,8 +56,8 @@ func CheckEncoder(e registry.Entry[nn.Encoder]) error {
 	return f.err()
 }
 
-// CheckDecoder returns the faults of an entry of the registry of decoders: those of [CheckEncoder], on codes of 5 columns in place of
-// images, and logits without the shape of the images.
+// CheckDecoder returns the faults of an entry of the registry of decoders: the faults of [CheckEncoder], on codes of
+// 5 columns, and logits without the shape of the images.
 func CheckDecoder(e registry.Entry[nn.Decoder]) error {
 	f := &findings{part: "decoder " + e.Name}
 	func() {
@@ -74,15 +74,16 @@ func CheckDecoder(e registry.Entry[nn.Decoder]) error {
 	return f.err()
 }
 
-// Layers tests every kind of layer of the registry, as [CheckLayer] does.
+// Layers tests every registered kind of layer with [CheckLayer].
 func Layers(t *testing.T) {
 	for _, e := range nn.Parts.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLayer(e)) })
 	}
 }
 
-// CheckLayer returns the faults of an entry of the registry of layers: those of an encoder ([CheckEncoder]) of a layer of 4
-// channels or columns, the layer and a dense layer. A layer whose settings have no valid defaults is [ErrNeedsSettings].
+// CheckLayer returns the faults of an entry of the registry of layers. It builds an encoder from a layer of 4
+// channels or columns, the tested layer and a dense layer, and returns the faults of [CheckEncoder]. For a layer
+// without valid defaults it returns [ErrNeedsSettings].
 func CheckLayer(e registry.Entry[nn.Layer]) error {
 	f := &findings{part: "layer " + e.Name}
 	s, ok := entryOf(f, e)
@@ -100,7 +101,7 @@ func CheckLayer(e registry.Entry[nn.Layer]) error {
 	return CheckEncoder(registry.Entry[nn.Encoder]{Name: "of layer " + e.Name, Doc: e.Doc, New: func() nn.Encoder { return nn.NewLayers(list...) }})
 }
 
-// netCheck is the check of a network.
+// netCheck checks a network.
 type netCheck struct {
 	*findings
 	input  func(image tensor.Shape) []int        // shape of a row of the input
@@ -110,10 +111,10 @@ type netCheck struct {
 
 const (
 	netRows        = 4       // rows in a batch
-	manyParameters = 2 << 20 // networks with more have the gradients of their parameters checked on the smallest images only
+	manyParameters = 2 << 20 // for larger networks, only the smallest images check the gradients of parameters
 )
 
-// network is a network in a graph of its own.
+// network is a network in a separate graph.
 type network struct {
 	graph  *nn.Graph
 	in     *gorgonia.Node
@@ -134,14 +135,14 @@ func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*netw
 	return n, err
 }
 
-// fill writes rows: random ones, by their numbers, or constant ones.
+// fill writes rows: constant rows, or random rows seeded by their numbers.
 func (n *network) fill(rows ...int) {
 	for i, row := range rows {
 		drawImage(nn.Data(n.in)[i*n.pixels:(i+1)*n.pixels], row)
 	}
 }
 
-// check looks at images of several sizes.
+// check runs the checks on images of several sizes.
 func (c *netCheck) check() {
 	suits := 0
 	for _, image := range []tensor.Shape{{16, 16, 1}, {32, 16, 3}, {64, 64, 1}, {5, 7, 2}, {20, 20, 1}, {1, 24, 2}, {1, 1, 1}} {
@@ -199,7 +200,7 @@ func (c *netCheck) values(n *network, rows ...int) []float64 {
 	return values[0]
 }
 
-// same checks that the result depends on the parameters (on the seed) and the row, and on nothing else.
+// same checks that the result depends only on the parameters (on the seed) and the row.
 func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 	first := c.values(n, 0, 1, 2, 3)
 	width := len(first) / netRows
@@ -229,7 +230,7 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 	}
 }
 
-// training adds the loss of a network, and its gradients.
+// training adds a loss on the network's result, and its gradients.
 func (n *network) training() (loss *gorgonia.Node, names []string, grads gorgonia.Nodes, err error) {
 	if loss, err = pull(n.out, "result"); err != nil {
 		return nil, nil, nil, err
@@ -278,7 +279,7 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 	}
 }
 
-// slopes compares the gradient of each parameter with the difference of the loss along it.
+// slopes compares the gradient of each parameter with the finite difference of the loss along it.
 func (c *netCheck) slopes(n *network, image tensor.Shape) {
 	loss, names, grads, err := n.training()
 	if err != nil {
@@ -312,20 +313,20 @@ func (c *netCheck) slopes(n *network, image tensor.Shape) {
 	}
 }
 
-// near reports whether a finite-difference slope is the length of a gradient, up to the errors of float32.
+// near reports whether a finite-difference slope equals the length of a gradient, up to the errors of float32.
 func near(got, slope float64) bool { return math.Abs(got-slope) <= 0.03*slope }
 
-// along returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil long steps and
-// rounding spoils short ones: it tries up to four step sizes, and returns the first slope that is near the length of the
-// gradient, or else the closest.
+// along returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil long
+// steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near the
+// length of the gradient, or otherwise the closest.
 func (n *network) along(forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64, err error) {
 	held := slices.Clone(w)
 	defer copy(w, held)
 	best = math.Inf(1)
-	for _, change := range []float64{3e-6, 3e-5, 1e-6, 3e-4} { // of the loss
+	for _, change := range []float64{3e-6, 3e-5, 1e-6, 3e-4} { // changes of the loss
 		step := change / (2 * slope)
 		var sides [2]float64
-		var moved float64 // along the gradient, after rounding
+		var moved float64 // distance along the gradient, after rounding
 		for side, by := range []float64{step, -step} {
 			for j, g := range gradient {
 				w[j] = held[j] + float32(by*g/slope)
@@ -350,7 +351,7 @@ func (n *network) along(forward *machine.Machine, w []float32, gradient []float6
 	return best, nil
 }
 
-// length is the Euclidean norm.
+// length returns the Euclidean norm.
 func length(list []float64) float64 {
 	var sum float64
 	for _, v := range list {

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// ErrNeedsSettings is the error of an entry without valid defaults, such as one that needs the name of a file. Tests of
-// a registry skip it; a program can check the part with settings of its own.
+// ErrNeedsSettings is the error for an entry without valid defaults, such as an entry that needs the name of a file.
+// Tests of a registry skip such an entry. A program can check it with valid settings.
 var ErrNeedsSettings = errors.New("the defaults are not valid settings")
 
 // findings collects the faults of one part.
@@ -22,7 +22,7 @@ type findings struct {
 	errs []error
 }
 
-// add notes a fault once. Only the first few are kept.
+// add records a fault once. It keeps only the first few faults.
 func (f *findings) add(format string, args ...any) {
 	const most = 10
 	err := fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...))
@@ -46,8 +46,8 @@ func (f *findings) guard() {
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
 
-// entryOf checks the rules of every registry entry: a name and a sentence, new settings at every call, and a
-// text for every option. It returns settings, and whether they are valid.
+// entryOf checks the rules for every registry entry: a name and a sentence, new settings at every call, and a text
+// for every option. It returns settings, and whether they are valid.
 func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 	if e.Name == "" || e.Doc == "" || e.New == nil {
 		f.add("it has no Name, Doc or New; want all of them")

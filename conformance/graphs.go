@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// pull returns the mean over all elements of (x - r)^2/2 for random numbers r seeded by a name: a scalar with a gradient in
-// every element of a node.
+// pull returns the mean over all elements of (x - r)^2/2, for random numbers r seeded by a name. The scalar has a
+// gradient in every element of a node.
 func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "pull", Key: name,
@@ -24,7 +24,7 @@ func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	}, x)
 }
 
-// pullOf computes the value of pull.
+// pullOf computes the value of pull without a graph.
 func pullOf(values []float64, name string) float64 {
 	out := graph.Array{F64: make([]float64, 1)}
 	newPuller(len(values), name).Forward([]graph.Array{{F64: values}}, out)
@@ -118,7 +118,7 @@ func elements(v gorgonia.Value) ([]float64, error) {
 	return nil, fmt.Errorf("its value is %T; want numbers", v)
 }
 
-// notFinite returns the index of the first number that is not finite, -1 if all are.
+// notFinite returns the index of the first non-finite number, or -1.
 func notFinite(list []float64) int {
 	for i, v := range list {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -128,8 +128,8 @@ func notFinite(list []float64) int {
 	return -1
 }
 
-// farApart returns the index of the first numbers that differ by more than a tolerance, relative to the largest,
-// -1 if none do.
+// farApart returns the index of the first pair of numbers that differ by more than a tolerance, relative to the
+// largest number, or -1.
 func farApart(a, b []float64, tolerance float64) int {
 	most := 1.0
 	for _, v := range b {

@@ -13,7 +13,7 @@ import (
 // groupRows is the number of transported points, in groups of four.
 const groupRows = 32
 
-// move transports points in groups of m, by transformations, or by angles of a factor where turns is true.
+// move transports points in groups of m. With turns, the transformations are angles of a factor.
 func (x *latentCheck) move(points, transformations []float64, turns bool, m int) (moved []float64, ok bool) {
 	g := nn.NewGraph(nn.NewParams(seed))
 	rows := len(points) / x.width
@@ -99,15 +99,15 @@ func (x *latentCheck) group() {
 	x.fixed(moved, nil, false, 4, "a group without transformations")
 }
 
-// groupOf checks groups of the transformations 0, a, b and b after a.
+// groupOf checks groups of four transformations: 0, a, b, and b after a.
 func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.Stream) {
-	var transformations, second []float64 // second: 0 and b
+	var transformations, second []float64 // second holds 0 and b
 	product := columns == 1 || columns == 4
 	for range groupRows / 4 {
 		single := make([]float32, 3*columns)
 		fillTransformations(single, columns, 3, s)
 		t := wide(single)
-		if columns == 4 { // any axes
+		if columns == 4 { // axes of any direction
 			for _, at := range []int{4, 8} {
 				axis(t[at:at+3], s)
 			}
@@ -133,7 +133,7 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 	}
 	x.fixed(moved, transformations, turns, 4, "a group")
 	if product {
-		var pairs []float64 // a applied to the common point, and b after a
+		var pairs []float64 // a applied to the common point, then b after a
 		for g := range groupRows / 4 {
 			at := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
 			pairs = slices.Concat(pairs, at(1), at(3))
@@ -159,7 +159,7 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 	}
 }
 
-// fixed checks that transport does not move a group that is one point, transformed.
+// fixed checks that transport does not move a group made by transforming one point.
 func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
 	again, ok := x.move(points, transformations, turns, m)
 	if !ok {
@@ -182,7 +182,8 @@ func axis(dst []float64, s *rng.Stream) {
 	}
 }
 
-// compose is the transformation b after a: the sum of angles, or the product of rotations by axes and angles.
+// compose returns the transformation b after a: the sum of angles, or the product of rotations given by axes and
+// angles.
 func compose(a, b []float64) []float64 {
 	if len(a) == 1 {
 		return []float64{a[0] + b[0]}

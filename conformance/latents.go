@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// Latents tests every latent space of the registry, as [CheckLatent] does.
+// Latents tests every registered latent space with [CheckLatent].
 func Latents(t *testing.T) {
 	for _, e := range latent.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLatent(e)) })
@@ -26,15 +26,16 @@ func Latents(t *testing.T) {
 
 // CheckLatent returns the faults of an entry of the registry of latent spaces, with the settings of its New:
 //
-//   - wrong shapes of locations, samples and noise, and parameters whose names lack the given prefix;
-//   - samples that are not a function of location, scale and noise, or do not depend on the noise;
-//   - locations, samples, points of the prior and transported points that are not on the space, where it is [latent.Embedded];
-//   - a KL that is negative or, where the space has [latent.Densities], not the mean of log q - log p over 8192 samples, within
-//     four standard errors and 1 %;
+//   - wrong shapes of locations, samples and noise, and parameters without the given prefix in their names;
+//   - samples that depend on more than location, scale and noise, or that ignore the noise;
+//   - locations, samples, points of the prior and transported points outside the space, if it is
+//     [latent.Embedded];
+//   - a negative KL, or, if the space has [latent.Densities], a KL that differs from the mean of log q - log p
+//     over 8192 samples by more than four standard errors plus 1 %;
 //   - gradients of samples, KL and transported points that differ from central differences, in float64;
-//   - transformations that do not act as a group: 0 that moves a point, a transported group that is not its own common
-//     point moved, b after a that is not their product (sums of angles, products of rotations), a circular factor's whole turn
-//     that moves a point.
+//   - transformations that do not act as a group: 0 moves a point; transport moves a group that is one point,
+//     transformed; b after a differs from the product of a and b (sums of angles, products of rotations); or a
+//     circular factor's whole turn moves a point.
 func CheckLatent(e registry.Entry[latent.Space]) error {
 	f := &findings{part: "latent space " + e.Name}
 	func() {
@@ -56,10 +57,10 @@ func CheckLatent(e registry.Entry[latent.Space]) error {
 	return f.err()
 }
 
-// latentRows is the number of posteriors of a batch, latentRounds that of the samples of each.
+// latentRows is the number of posteriors in a batch. latentRounds is the number of samples per posterior.
 const latentRows, latentRounds = 256, 32
 
-// latentCheck is the check of one latent space, with a batch of posteriors.
+// latentCheck checks one latent space, and holds a batch of posteriors.
 type latentCheck struct {
 	*findings
 	space latent.Space
@@ -71,7 +72,7 @@ type latentCheck struct {
 	locationOf, scaleOf *gorgonia.Node
 }
 
-// build makes the posteriors of drawn features.
+// build makes the posteriors of random features.
 func (x *latentCheck) build() bool {
 	if x.width < 1 {
 		x.add("Width is %d; want 1 or more", x.width)
@@ -128,7 +129,7 @@ func (x *latentCheck) build() bool {
 	return true
 }
 
-// on adds faults for points that are not finite, or not on the space.
+// on adds faults for non-finite points, and for points outside the space.
 func (x *latentCheck) on(name string, points []float64) {
 	if i := notFinite(points); i >= 0 {
 		x.add("%s: column %d is %v", name, i%x.width, points[i])
@@ -146,7 +147,7 @@ func (x *latentCheck) on(name string, points []float64) {
 	}
 }
 
-// sampled draws noise by a number and returns samples and KL.
+// sampled draws noise, seeded by round, and returns samples and KL.
 func (x *latentCheck) sampled(round int) (points []float64, kl float64, ok bool) {
 	rng.New(seed, fmt.Sprint("noise ", round)).Normals(x.noise)
 	values, err := run(x.sample, x.kl)
@@ -157,7 +158,7 @@ func (x *latentCheck) sampled(round int) (points []float64, kl float64, ok bool)
 	return values[0], values[1][0], true
 }
 
-// sampling checks the dependence of samples on location, scale and noise.
+// sampling checks that samples depend on location, scale and noise.
 func (x *latentCheck) sampling() {
 	first, _, ok := x.sampled(0)
 	if !ok {
@@ -269,7 +270,7 @@ func (x *latentCheck) gradients() {
 	}
 }
 
-// sumOf adds a scalar and pulls on other nodes.
+// sumOf adds to a scalar the pulls on other nodes.
 func sumOf(total *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for i, n := range nodes {
 		p, err := pull(n, fmt.Sprint("part ", i))

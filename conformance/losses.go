@@ -16,23 +16,23 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Losses tests every loss of the registry, as [CheckLoss] does.
+// Losses tests every registered loss with [CheckLoss].
 func Losses(t *testing.T) {
 	for _, e := range losses.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLoss(e)) })
 	}
 }
 
-// CheckLoss returns the faults of an entry of the registry of losses. It runs the loss, and its variants if it is
-// [losses.Varied], on a [losses.Example], and finds:
+// CheckLoss returns the faults of an entry of the registry of losses. It runs the loss on a [losses.Example], and
+// also its variants if it is [losses.Varied]. Faults are:
 //
-//   - gradients in model outputs that differ from central differences in float64, or differ in float32, between one thread
-//     and several, or between graph/machine, Gorgonia's TapeMachine and its LispMachine;
-//   - a value that is not a finite scalar; of an [losses.Optimal] loss, a value below 0, or not 0 at its optimum;
-//   - values and gradients that are not finite at hard points: equal rows, ties, one row or all rows in a group, no labels;
-//   - no error for inputs with unequal numbers of rows; a panic for these or for arrays of other ranks;
-//   - nodes of two settings that Gorgonia merges, because an operation's Key lacks a parameter;
-//   - a total without the weight; weights below 0, infinite or NaN that Validate accepts;
+//   - gradients in model outputs that differ from central differences in float64, or that differ in float32,
+//     between one thread and several, or between graph/machine, Gorgonia's TapeMachine and its LispMachine;
+//   - a value that is not a finite scalar; for a [losses.Optimal] loss, a value below 0, or not 0 at its optimum;
+//   - non-finite values and gradients at hard points: equal rows, ties, one row or all rows in a group, no labels;
+//   - no error for inputs with unequal numbers of rows; a panic for such inputs or for arrays of other ranks;
+//   - nodes with different settings that Gorgonia merges, because an operation's Key lacks a parameter;
+//   - a total without the weight; a Validate that accepts weights below 0, infinite or NaN;
 //   - settings that change when written and read.
 func CheckLoss(e registry.Entry[losses.Loss]) error {
 	f := &findings{part: "loss " + e.Name}
@@ -47,7 +47,7 @@ func CheckLoss(e registry.Entry[losses.Loss]) error {
 			if len(all) == 1 || !errors.Is(f.err(), ErrNeedsSettings) {
 				return
 			}
-			f.errs, all = nil, all[1:] // the variants are settings of the same entry
+			f.errs, all = nil, all[1:] // the variants belong to the same entry
 		}
 		for i, l := range all {
 			x := &lossCheck{findings: f, loss: l, entry: e}
@@ -63,7 +63,7 @@ func CheckLoss(e registry.Entry[losses.Loss]) error {
 	return f.err()
 }
 
-// lossCheck is the check of a loss with some settings.
+// lossCheck checks a loss with some settings.
 type lossCheck struct {
 	*findings
 	loss    losses.Loss
@@ -165,7 +165,7 @@ func (x *lossCheck) gradients(stream string, used map[string]bool) {
 	}
 }
 
-// optimum checks losses with the least value 0.
+// optimum checks losses with a minimum of 0.
 func (x *lossCheck) optimum(value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		x.fail("its value is %v; want a number", value)
@@ -229,7 +229,7 @@ func namesOf(nodes gorgonia.Nodes) []string {
 	return names
 }
 
-// shapes checks arrays of wrong shapes.
+// shapes checks that arrays of wrong shapes give errors.
 func (x *lossCheck) shapes(used map[string]bool) {
 	for _, a := range arrays(drawExample("first")) {
 		if !used[a.name] {
@@ -246,7 +246,7 @@ func (x *lossCheck) shapes(used map[string]bool) {
 	}
 }
 
-// withShape adds the loss with an array of another shape, and runs it.
+// withShape adds the loss on an array of another shape, and runs it.
 func (x *lossCheck) withShape(name string, shape []int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

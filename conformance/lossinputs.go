@@ -29,7 +29,7 @@ type array struct {
 	name   string
 	shape  []int
 	values []float64
-	held   bool // not a model output: without a gradient
+	held   bool // not a model output, so without a gradient
 }
 
 // arrays lists the arrays of an example.
@@ -72,12 +72,12 @@ func drawExample(stream string) *losses.Example {
 		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2), Weights: make([]float64, n*2),
 		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
 		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
-	w := rng.New(seed, "losses/weights/"+stream) // of its own, so that other arrays stay as they are
+	w := rng.New(seed, "losses/weights/"+stream) // a separate stream keeps the other arrays as they were
 	for i := range x.Weights {
 		x.Weights[i] = float64(float32(w.NormFloat64()))
 	}
 	for i := range x.Active {
-		if i/d%3 == 0 || i%d < 3 { // with three kinds of rows each kind would have too few
+		if i/d%3 == 0 || i%d < 3 { // three kinds of rows would leave too few rows of each kind
 			x.Active[i] = 1
 		}
 	}
@@ -95,7 +95,7 @@ func drawExample(stream string) *losses.Example {
 	}
 	x.Different = make([]float64, n*3)
 	for at := range x.Different {
-		other := (at/3 + n/2) % n // each row with that half the batch away, where both levels are known and differ
+		other := (at/3 + n/2) % n // pairs each row with the row half a batch away, if both levels are known and differ
 		x.Different[at] = -1
 		if a, b := x.Levels[at], x.Levels[3*other+at%3]; a >= 0 && b >= 0 && a != b {
 			x.Different[at] = float64(other)
@@ -159,11 +159,11 @@ func energyColumns(w *gorgonia.Node) func(images *gorgonia.Node) (*gorgonia.Node
 	}
 }
 
-// exampleStep is the step of training in which schedules are.
+// exampleStep is the training step at which schedules are evaluated.
 const exampleStep = 5
 
-// lossTrainer serves the requests of losses, in the element type of a node: schedules at exampleStep, and discriminators with
-// one small hidden layer.
+// lossTrainer serves the requests of losses, in the element type of a node. Schedules have their value at
+// exampleStep, and discriminators have one small hidden layer.
 type lossTrainer struct {
 	of    *gorgonia.Node
 	count int
@@ -183,7 +183,7 @@ func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgoni
 }
 
 func (t *lossTrainer) Noise(name string, of losses.Distribution, shape ...int) (*gorgonia.Node, error) {
-	r := rng.New(seed, path.Base(name)) // without the name of the loss
+	r := rng.New(seed, path.Base(name)) // without the loss's name
 	draw := r.NormFloat64
 	if of == losses.Uniform {
 		draw = r.Float64
@@ -219,7 +219,7 @@ func (t *lossTrainer) Network(n losses.TrainedNetwork) (*gorgonia.Node, error) {
 
 func (*lossTrainer) Note(string) {}
 
-// numbers adds an input with values.
+// numbers adds an input and sets its values.
 func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i int) float64, shape ...int) *gorgonia.Node {
 	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
 	for i := range v.DataSize() {
@@ -232,7 +232,7 @@ func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i i
 	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
 }
 
-// arrayNodes adds inputs for arrays to a graph.
+// arrayNodes adds an input for each array to a graph.
 func arrayNodes(g *gorgonia.ExprGraph, dt tensor.Dtype, all []array) map[string]*gorgonia.Node {
 	nodes := map[string]*gorgonia.Node{}
 	for _, a := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// settings checks that settings survive writing and reading, and that the weight is the one that is set.
+// settings checks that settings survive writing and reading, and that the set weight takes effect.
 func (x *lossCheck) settings() {
 	text, err := config.Encode(x.loss)
 	if err != nil {
@@ -49,7 +49,7 @@ func (x *lossCheck) settings() {
 	}
 }
 
-// option returns the field of settings with a key, the zero Value if there is none.
+// option returns the field of settings with a key, or the zero Value.
 func option(v reflect.Value, key string) reflect.Value {
 	var found reflect.Value
 	eachOption(v, func(k string, field reflect.Value) {
@@ -86,8 +86,8 @@ func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
 // known finds the names in an error such as "unknown x; known: a, b".
 var known = regexp.MustCompile(`known: (.*)$`)
 
-// changed calls f with settings that differ in one option: numbers by a little, names by those that the error of an
-// unknown name lists.
+// changed calls f with settings that differ in one option. A number changes a little. A name becomes each of the
+// names that the error for an unknown name lists.
 func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string, l losses.Loss)) {
 	copyOf := func() (losses.Loss, bool) {
 		l := reflect.New(reflect.TypeOf(base).Elem())
@@ -128,7 +128,7 @@ func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string
 	})
 }
 
-// namesOfOption lists the names of an option, nil if it is not a name.
+// namesOfOption lists the possible names of an option, or nil if the option is not a name.
 func namesOfOption(field reflect.Value) []string {
 	v := reflect.New(field.Type())
 	if field.Kind() == reflect.Pointer {
@@ -169,13 +169,13 @@ type setting struct {
 	value float64
 }
 
-// checkKeys computes a loss with many settings, each in a graph of its own and all in one, where Gorgonia merges
-// nodes of equal keys and inputs.
+// checkKeys computes a loss with many settings, each in a separate graph and then all in one graph. In the shared
+// graph Gorgonia merges nodes of equal keys and inputs.
 func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
 	var list []setting
 	add := func(what string, l losses.Loss) {
 		x := &lossCheck{findings: f, loss: l, entry: e}
-		if value, _, err := x.valueOf(drawExample("first")); err == nil { // settings that do not fit the example are skipped
+		if value, _, err := x.valueOf(drawExample("first")); err == nil { // skips settings that do not fit the example
 			list = append(list, setting{what, l, value})
 		}
 	}

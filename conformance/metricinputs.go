@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// measuredKind is a kind of factors, with perfect and with random codes of equal width.
+// measuredKind is a kind of factors, with perfect codes and random codes of equal width.
 type measuredKind struct{ perfect, random *metrics.Input }
 
-// measuredKinds returns ordinal factors, with one column of the perfect code each, and circular ones, with two.
+// measuredKinds returns ordinal factors, with one column each in the perfect code, and circular factors, with two.
 func measuredKinds() []measuredKind {
 	ordinal := factor.Grid{{Name: "size", Size: 6, Kind: factor.Ordinal}, {Name: "x", Size: 5, Kind: factor.Ordinal}, {Name: "y", Size: 4, Kind: factor.Ordinal}}
 	circles := factor.Grid{{Name: "angle", Size: 8, Kind: factor.Circular}, {Name: "hue", Size: 6, Kind: factor.Circular}}
@@ -41,12 +41,13 @@ func newKind(g factor.Grid, d int, code func(levels []int, z []float64)) measure
 	for i := range random.Components {
 		random.Components[i] = s.IntN(3) - 1
 	}
-	// Another tree: one dimension that has two options.
+	// Another tree: one dimension with two options.
 	random.Hierarchy = hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{make(hierarchy.Hierarchy, d-1), {}}}}
 	return measuredKind{perfect, random}
 }
 
-// gridInput returns an input of a full grid of factors, with two correct components, by the first factor.
+// gridInput returns an input with a full grid of factors. Its two components are correct, and follow from the first
+// factor.
 func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metrics.Input {
 	in := &metrics.Input{Factors: g, Codes: metrics.Matrix{Rows: g.Len(), Cols: d, Data: make([]float64, g.Len()*d)},
 		Hierarchy: make(hierarchy.Hierarchy, d), TrueHierarchy: make(hierarchy.Hierarchy, d)}
@@ -89,7 +90,7 @@ func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Inp
 	return out
 }
 
-// pickRows returns an input with some rows of another.
+// pickRows returns an input with the given rows of another input.
 func pickRows(in *metrics.Input, rows []int) *metrics.Input {
 	out, k := copyInput(in), len(in.Factors)
 	out.Codes = metrics.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
@@ -109,7 +110,7 @@ func copyInput(in *metrics.Input) *metrics.Input {
 	return &out
 }
 
-// oddInputs returns inputs that few metrics, or none, can measure.
+// oddInputs returns inputs that few metrics, or no metric, can measure.
 func oddInputs() map[string]*metrics.Input {
 	kind := measuredKinds()[0]
 	one := pickRows(kind.perfect, []int{7})

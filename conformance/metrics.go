@@ -19,29 +19,33 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Metrics tests every metric of the registry with its defaults, as [CheckMetric] does.
+// Metrics tests every registered metric with its defaults, with [CheckMetric].
 func Metrics(t *testing.T) {
 	for _, e := range metrics.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckMetric(e)) })
 	}
 }
 
-// CheckMetric returns the faults of an entry of the registry of metrics, with its defaults and, if it is
-// [metrics.Varied], with its variants:
+// CheckMetric returns the faults of an entry of the registry of metrics. It tests the defaults and, if the metric is
+// [metrics.Varied], its variants. Faults are:
 //
 //   - an invalid entry; no Units; settings that strict YAML does not reproduce, or that Compute changes;
-//   - a value that is not finite, or that differs between calls, between 1 and 4 threads, or after another computation;
-//     a changed input;
-//   - a value outside its Range (of a [metrics.Bounded]), or that depends on the order of images or, unless the metric
-//     is [metrics.SubCoded], of code columns; metrics that draw random numbers may depend on both;
-//   - random codes that are better than perfect ones, by Better, unless the metric ignores the levels of factors;
-//   - a panic for perfect, random, constant, repeated or single codes, or for factors with one level or unknown levels;
+//   - a non-finite value; a value that differs between calls, between 1 and 4 threads, or after another
+//     computation; a changed input;
+//   - a value outside its Range (for a [metrics.Bounded]), or that depends on the order of images or, unless the
+//     metric is [metrics.SubCoded], on the order of code columns; metrics that draw random numbers may depend on
+//     both;
+//   - random codes with a better value than perfect codes, by Better, unless the metric ignores the levels of
+//     factors;
+//   - a panic for perfect, random, constant, repeated or single codes, or for factors with one level or unknown
+//     levels;
 //   - parts and grids without names, with a wrong number of labels, or with numbers that JSON lacks;
-//   - a computation that does not stop, or an error that does not wrap the context's, when the context ends before or
-//     during the computation.
+//   - a computation that does not stop when the context ends, before or during the computation, or an error that
+//     does not wrap the context's error.
 //
-// Options of the amount of computation (train, test, rounds, samples, splits, sizes, pairs) are made small where the
-// settings stay valid. The metric must suit one of the inputs of the test: 6 x 5 x 4 ordinal levels, or 8 x 6 on two circles.
+// The check sets options for the amount of computation (train, test, rounds, samples, splits, sizes, pairs) to small
+// values if the settings stay valid. The metric must suit one of the test's inputs: 6 x 5 x 4 ordinal levels, or 8 x
+// 6 levels on two circles.
 func CheckMetric(e registry.Entry[metrics.Metric]) error {
 	f := &findings{part: "metric " + e.Name}
 	func() {
@@ -54,7 +58,7 @@ func CheckMetric(e registry.Entry[metrics.Metric]) error {
 		if ok {
 			(&metricCheck{findings: f, entry: e}).checkAll()
 		} else {
-			f.errs = nil // the variants are settings of the same entry
+			f.errs = nil // the variants belong to the same entry
 		}
 		for i := 0; varied != nil && i < len(varied.Variants()); i++ {
 			variant := e
@@ -94,13 +98,13 @@ type metricCheck struct {
 	entry registry.Entry[metrics.Metric]
 }
 
-// settings returns new settings with small amounts of computation.
+// settings returns new settings with a small amount of computation.
 func (x *metricCheck) settings() metrics.Metric {
 	m := x.entry.New()
 	for _, o := range []string{"train: 600", "test: 300", "rounds: 10", "samples: 200", "splits: 2", "sizes: [20, 40]", "pairs: 1000"} {
 		trial := x.entry.New()
 		if config.Load(x.entry.Name, []byte(o), trial) == nil {
-			_ = config.Load(x.entry.Name, []byte(o), m) // valid alone, and independent of the others
+			_ = config.Load(x.entry.Name, []byte(o), m) // an option must be valid alone, and independent of the others
 		}
 	}
 	return m
@@ -129,7 +133,7 @@ func (x *metricCheck) roundTrip() {
 	}
 }
 
-// compute computes the metric with new settings and a stream of its own; drew reports whether it drew from the stream.
+// compute computes the metric with new settings and a new stream. drew reports whether it drew from the stream.
 func (x *metricCheck) compute(ctx context.Context, in *metrics.Input) (r metrics.Result, drew bool, err error) {
 	mine, m := *in, x.settings()
 	mine.Stream = rng.New(seed, "metric")
@@ -176,7 +180,7 @@ func (x *metricCheck) check(kind measuredKind) {
 		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
 	}
 	if same("random", "other levels") && same("perfect", "perfect, other levels") {
-		x.stopped(kind.perfect) // it uses codes alone, so that perfect codes need not be better
+		x.stopped(kind.perfect) // a metric of codes alone need not prefer perfect codes
 		return
 	}
 	sign := 1.0
@@ -189,7 +193,7 @@ func (x *metricCheck) check(kind measuredKind) {
 	x.stopped(kind.perfect)
 }
 
-// pure computes a result again: at once, with one thread, with four, and after another input.
+// pure repeats a computation: at once, with one thread, with four, and after another input.
 func (x *metricCheck) pure(in *metrics.Input, want metrics.Result) {
 	kept := copyInput(in)
 	again := func(when string) {
@@ -258,7 +262,7 @@ func (x *metricCheck) result(r metrics.Result) {
 	}
 }
 
-// odd computes inputs that the metric may refuse with an error, but not with a panic.
+// odd computes the metric on inputs that it may refuse with an error, but not with a panic.
 func (x *metricCheck) odd() {
 	for name, in := range oddInputs() {
 		in.Stream = rng.New(seed, "metric")

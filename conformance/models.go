@@ -18,15 +18,15 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Models tests every model of the registry, as [CheckModel] does.
+// Models tests every registered model with [CheckModel].
 func Models(t *testing.T) {
 	for _, e := range models.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckModel(e)) })
 	}
 }
 
-// CheckModel returns the faults of an entry of the registry of models: those of [CheckModelOn] on images of 16 x 16 x 1
-// with two circular factors, four actions that change them, and a hierarchy of dimensions.
+// CheckModel returns the faults of an entry of the registry of models. It calls [CheckModelOn] for images of 16 x 16
+// x 1 with two circular factors, four actions that change them, and a hierarchy of dimensions.
 func CheckModel(e registry.Entry[models.Settings]) error {
 	circular := func(name string) factor.Factor {
 		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
@@ -38,19 +38,19 @@ func CheckModel(e registry.Entry[models.Settings]) error {
 
 // CheckModelOn returns the faults of a model on data:
 //
-//   - an invalid entry, and spaces that do not cover the columns of the codes, or whose discrete columns are not numbers of
-//     options before all others;
-//   - parameters that differ for one seed, are equal for two seeds, or are made after New;
-//   - codes that are not finite, or that differ between calls, with the other images of the batch, or for one seed; images of a
-//     wrong shape from a model that decodes;
-//   - training steps that fail, change no parameter, or are not finite, including on constant images and on a batch of one image
-//     or group;
-//   - state outside Params: a trained model, and a new one with its parameters and states, must take the same next
-//     step to the bit.
+//   - an invalid entry; spaces that do not cover the columns of the codes; discrete columns that do not hold
+//     numbers of options, or that do not come first;
+//   - parameters that differ for one seed, stay equal for two seeds, or first appear after New;
+//   - non-finite codes; codes that differ between calls, with the other images of the batch, or for one seed;
+//     decoded images of a wrong shape;
+//   - training steps that fail, change no parameter, or are not finite, including on constant images and on a
+//     batch of one image or group;
+//   - state outside Params: a trained model, and a new model with its parameters and states, must take the same
+//     next step to the bit.
 //
-// Options of width (hidden, projected, predictor, width, queue) are made small where the settings stay valid, and so are
-// encoders of a thousand features. The training loss pulls all outputs to random numbers: the test covers the model, not a
-// choice of losses.
+// The check sets options for widths (hidden, projected, predictor, width, queue) to small values if the settings stay
+// valid, and does the same for encoders with a thousand features. The training loss pulls all outputs to random
+// numbers: the test covers the model, not a choice of losses.
 func CheckModelOn(e registry.Entry[models.Settings], data models.Data) error {
 	f := &findings{part: "model " + e.Name}
 	func() {
@@ -71,16 +71,16 @@ func CheckModelOn(e registry.Entry[models.Settings], data models.Data) error {
 	return f.err()
 }
 
-// modelCheck is the check of one model.
+// modelCheck checks one model.
 type modelCheck struct {
 	*findings
 	entry registry.Entry[models.Settings]
 	data  models.Data
-	small []string     // overrides that make it small
-	first models.Model // of the first seed
+	small []string     // overrides that make the model small
+	first models.Model // model of the first seed
 }
 
-// settings returns new settings with some overrides; nil if they are not valid.
+// settings returns new settings with some overrides, or nil if they are not valid.
 func (x *modelCheck) settings(overrides []string) models.Settings {
 	s := x.entry.New()
 	for _, o := range overrides {
@@ -130,7 +130,7 @@ func (x *modelCheck) model(seed uint64) models.Model {
 	return m
 }
 
-// seeds compares the parameters of models of one seed and of two.
+// seeds compares the parameters of two models with one seed, and with two seeds.
 func (x *modelCheck) seeds() {
 	again, other := x.model(seed), x.model(seed+1)
 	if again == nil || other == nil {
@@ -206,13 +206,13 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 	return values[0], z.Shape()[1], true
 }
 
-// Images that are not random.
+// Numbers of the constant images.
 const (
 	black = -1
 	white = -2
 )
 
-// drawImage fills an image with numbers in [0, 1]: random ones, seeded by number, or one constant.
+// drawImage fills an image with numbers in [0, 1]: random pixels, seeded by number, or one constant.
 func drawImage(pixels []float32, number int) {
 	s := rng.New(seed, fmt.Sprint("image ", number))
 	for i := range pixels {
@@ -261,7 +261,7 @@ func (x *modelCheck) codes() {
 	}
 }
 
-// discrete checks a space that is a choice among options, of which others may come before.
+// discrete checks a space that is a choice among options. late says that a continuous space comes before it.
 func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late bool) {
 	if s.Options == 0 {
 		return
@@ -278,7 +278,7 @@ func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late b
 	}
 }
 
-// wide returns numbers in double precision.
+// wide returns the numbers in double precision.
 func wide(list []float32) []float64 {
 	w := make([]float64, len(list))
 	for i, v := range list {

@@ -13,24 +13,24 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// trained is an objective of a model with its optimiser: plain gradient descent, which has no state.
+// trained is an objective of a model with an optimiser: plain gradient descent, which has no state.
 type trained struct {
 	model   models.Model
 	program *models.Program
 	graph   *nn.Graph
-	group   int // images of a labelled group
+	group   int // images in a labelled group
 	machine *machine.Machine
 	total   *gorgonia.Node
 	grads   gorgonia.Nodes
 	weights []string
-	early   *models.Early // of a model whose steps have a prelude
+	early   *models.Early // for a model with a prelude
 	updates int
 }
 
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups, with a loss that pulls all outputs to random numbers.
+// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers.
 func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (*trained, error) {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())
@@ -175,7 +175,7 @@ func fillTransformations(data []float32, columns, group int, s *rng.Stream) {
 	}
 }
 
-// step computes the gradients and updates parameters and states, as training does.
+// step computes the gradients and updates parameters and states, as in training.
 func (t *trained) step(progress float64) error {
 	if t.early != nil {
 		t.early.Updates, t.early.Progress, t.early.Restart = t.updates, progress, false
@@ -241,7 +241,7 @@ func (x *modelCheck) objective(o models.Objective) {
 			return
 		}
 	}
-	// A single parameter may stay: a bias before a batch normalisation has no effect.
+	// A single parameter may stay: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
 		x.add("%s: %d steps change no parameter", at, steps)
 	}
@@ -249,7 +249,7 @@ func (x *modelCheck) objective(o models.Objective) {
 	x.hard(o, group)
 }
 
-// resumed compares the next step of a model with that of a new one with its parameters and states.
+// resumed compares the next step of a model with the next step of a new model with its parameters and states.
 func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
 	if m == nil {
@@ -281,7 +281,7 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 	}
 }
 
-// hard takes steps on batches of constant images, and of one image or group.
+// hard takes steps on batches of constant images, and on batches of one image or group.
 func (x *modelCheck) hard(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
 		m := x.model(seed)

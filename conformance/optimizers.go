@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Optimizers tests every optimiser of the registry, as [CheckOptimizer] does.
+// Optimizers tests every registered optimiser with [CheckOptimizer].
 func Optimizers(t *testing.T) {
 	for _, e := range engine.Optimizers.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckOptimizer(e)) })
@@ -21,14 +21,14 @@ func Optimizers(t *testing.T) {
 
 // CheckOptimizer returns the faults of an entry of the registry of optimisers, with its defaults:
 //
-//   - a quadratic function of parameters of several sizes that is not reduced to a hundredth in 3000 steps;
-//   - a step that differs for equal parameters and gradients: at another time, or with 1, 2 or 5 threads;
+//   - a quadratic function of parameters of several sizes that does not fall to a hundredth in 3000 steps;
+//   - a step that differs for equal parameters and gradients: when repeated later, or with 1, 2 or 5 threads;
 //   - a state from which a new optimiser does not continue with the same bits;
-//   - names of state tensors that are not distinct, tensors that differ at the next call, a count that does not increase by
-//     1 a step;
+//   - state tensors with equal names, state tensors that differ at the next call, or a count that does not
+//     increase by 1 per step;
 //   - a step of rate 0 that changes a parameter, or a step of rate 1 that changes none;
 //   - a clip that does not scale the gradients: clip 1/2 must equal clip 1 of halved gradients, to the bit;
-//   - a norm that differs by more than 1e-5 of it from the Euclidean norm of all gradients; changed gradients.
+//   - a norm with a relative error above 1e-5 against the Euclidean norm of all gradients; changed gradients.
 func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	f := &findings{part: "optimizer " + e.Name}
 	func() {
@@ -47,7 +47,8 @@ func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	return f.err()
 }
 
-// optimizerSizes are the sizes of the optimised tensors: below and above the blocks of a kernel and of a thread.
+// optimizerSizes are the sizes of the optimised tensors: smaller and larger than the blocks of a kernel and of a
+// thread.
 var optimizerSizes = []int{1, 7, 33, 70000}
 
 type optimizerCheck struct {
@@ -55,7 +56,8 @@ type optimizerCheck struct {
 	settings engine.OptimizerSettings
 }
 
-// quadratic is the function sum of a (x - c)^2 / 2 of all elements, with 0.5 <= a <= 2, and the optimiser that minimises it.
+// quadratic is the function sum of a (x - c)^2 / 2 over all elements, with 0.5 <= a <= 2, and the optimiser that
+// minimises it.
 type quadratic struct {
 	parameters []engine.Parameter
 	a, c       [][]float32
@@ -66,7 +68,7 @@ type quadratic struct {
 func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	q, s := &quadratic{}, rng.New(1, "optimizer")
 	for i, n := range sizes {
-		a, c, start := make([]float32, n), make([]float32, n), make([]float32, n) // away from 0: steps may be fractions of the parameters
+		a, c, start := make([]float32, n), make([]float32, n), make([]float32, n) // starts differ from 0, because steps may be fractions of the parameters
 		for j := range a {
 			a[j], c[j], start[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5, 2*s.Float32()-1
 		}
@@ -77,7 +79,8 @@ func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	return q
 }
 
-// shapeOf is the shape of a tensor of n elements: of every other one two axes, as weights have, and else one.
+// shapeOf returns the shape of a tensor of n elements. Every second tensor has two axes, as weights have, and the
+// others one axis.
 func shapeOf(i, n int) []int {
 	if i%2 == 1 {
 		return []int{1, n}

@@ -8,16 +8,17 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Schedules tests every schedule of the registry, as [CheckSchedule] does.
+// Schedules tests every registered schedule with [CheckSchedule].
 func Schedules(t *testing.T) {
 	for _, e := range engine.Schedules.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSchedule(e)) })
 	}
 }
 
-// CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults, in trainings of 1 to 1000
-// epochs, from the start to an epoch after the end: a rate that is negative, not finite, outside its range (of an
-// [engine.Ranged]), or different at the next call; rates that are all 0; and a jump of an [engine.Continuous] schedule.
+// CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults. It runs trainings of
+// 1 to 1000 epochs, from the start to an epoch after the end. Faults are: a negative or non-finite rate; a rate that
+// is outside its range (for an [engine.Ranged]), or different at the next call; rates that are all 0; and a jump in
+// an [engine.Continuous] schedule.
 func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 	f := &findings{part: "schedule " + e.Name}
 	func() {
@@ -33,9 +34,9 @@ func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 	return f.err()
 }
 
-// checkRates checks the rates of a training. other has the same settings; its rates are computed in another order.
+// checkRates checks the rates of a training. other has the same settings, but computes its rates in another order.
 func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
-	const parts = 997 // a prime: no point is at a round fraction
+	const parts = 997 // a prime: no point falls on a round fraction
 	low, high := 0.0, math.Inf(1)
 	if r, ok := s.(engine.Ranged); ok {
 		low, high = r.Range()
@@ -81,7 +82,8 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 	}
 }
 
-// largestJump halves an interval towards the larger change of the rate, until it is too short for a continuous one.
+// largestJump returns the change of the rate over a tiny interval. It finds the interval by halving, always towards
+// the larger change. A continuous schedule has hardly any change there.
 func largestJump(s engine.Schedule, from, to, epochs float64) float64 {
 	for range 40 {
 		middle := (from + to) / 2

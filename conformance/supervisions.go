@@ -16,17 +16,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Supervisions tests every supervision of the registry with its defaults, by [CheckSupervision]. It skips entries
-// without valid defaults, such as one that reads files; test these with [CheckSplit].
+// Supervisions tests every registered supervision with its defaults, with [CheckSupervision]. It skips entries
+// without valid defaults, such as a supervision that reads files. [CheckSplit] tests such entries.
 func Supervisions(t *testing.T) {
 	for _, e := range datasets.SupervisionRegistry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
 	}
 }
 
-// CheckSupervision returns the faults of an entry of the registry of supervisions: of its settings, and of its splits
-// ([CheckSplit]) of the data sets that it suits, of three: 64 x 64 images of two circular factors, 48 objects with 32
-// views and two sizes each, and 60 poses with 8 hues.
+// CheckSupervision returns the faults of an entry of the registry of supervisions: faults of its settings, and faults
+// of its splits ([CheckSplit]). It splits three data sets, if the supervision suits them: 64 x 64 images of two
+// circular factors, 48 objects with 32 views and two sizes each, and 60 poses with 8 hues.
 func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 	f := &findings{part: "supervision " + e.Name}
 	func() {
@@ -52,8 +52,8 @@ func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 }
 
 // CheckSplit returns the faults of a supervision's splits of a data set: images that do not exist, groups of a wrong
-// size, transformations or labels that contradict the images' levels, a split that differs for equal streams or is the
-// same for all streams, and batches that differ after a resume.
+// size, and transformations or labels that contradict the images' levels. A split that differs for equal streams or
+// is the same for all streams is a fault. Batches that differ after a resume are a fault too.
 func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
 	f := &findings{part: "supervision " + name}
 	func() {
@@ -63,7 +63,7 @@ func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
 	return f.err()
 }
 
-// supervisedSets returns data sets without pixels: a supervision uses levels alone.
+// supervisedSets returns data sets without pixels, because a supervision uses only levels.
 func supervisedSets() []datasets.Dataset {
 	var sets []datasets.Dataset
 	for i, g := range []factor.Grid{
@@ -79,14 +79,14 @@ func supervisedSets() []datasets.Dataset {
 		}
 		d, err := datasets.FromPixels(name, make([]uint8, g.Len()), 1, 1, 1, g, levels)
 		if err != nil {
-			panic(err) // these are valid
+			panic(err) // the sets are valid
 		}
 		sets = append(sets, d)
 	}
 	return sets
 }
 
-// splits is the check of a supervision's splits of a data set.
+// splits checks a supervision's splits of a data set.
 type splits struct {
 	*findings
 	set     datasets.Dataset
@@ -112,7 +112,7 @@ func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
 	x.unlabelled()
 	x.known()
 	if len(x.errs) > before {
-		return // the checks below rely on it
+		return // the checks below need a split without faults
 	}
 	x.streams(s)
 	x.resume()
@@ -180,7 +180,7 @@ func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	}
 }
 
-// poses checks that rotations in space, those of the factors with rotations first, lead from one pose to another.
+// poses checks that rotations in space lead from one pose to another. The rotations of factors come first.
 func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	const tolerance = 1e-5
 	for j, f := range x.factors {
@@ -203,7 +203,7 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	}
 }
 
-// unlabelled checks the images in no group.
+// unlabelled checks the images outside groups.
 func (x *splits) unlabelled() {
 	s := x.split
 	grouped := map[int]bool{}
@@ -279,7 +279,7 @@ func (x *splits) known() {
 	}
 }
 
-// place returns a factor's index in the data set; -1 if it is not one of its factors.
+// place returns a factor's index in the data set, or -1 if it is not a factor of the set.
 func (x *splits) place(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }
@@ -337,7 +337,7 @@ func (x *splits) part() int {
 	return len(images)
 }
 
-// resume compares the batches of a sampler with those of one resumed in the middle of an epoch.
+// resume compares the batches of a sampler with the batches of a sampler resumed in the middle of an epoch.
 func (x *splits) resume() {
 	const images, epochs = 64, 2
 	sampler := func() *datasets.Sampler {
