@@ -80,12 +80,12 @@ func ExampleNew() {
 	// Output: true
 }
 
-// Streams of a seed and numbers are told apart by each of them, and neighbours are not alike.
+// Different seeds and numbers give different streams, also for neighbouring numbers.
 func TestRestart(t *testing.T) {
 	s := New(1, "any")
 	seen := map[uint64]string{}
 	draw := func(seed uint64, numbers ...uint64) uint64 {
-		s.Float64() // whatever came before
+		s.Float64() // earlier draws do not matter
 		s.Restart(seed, numbers...)
 		return s.Uint64()
 	}
