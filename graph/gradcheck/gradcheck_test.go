@@ -80,7 +80,7 @@ func (s *squares) Backward(in []graph.Array, _, dout graph.Array, din []graph.Ar
 	return nil
 }
 
-// recorder takes the place of a test that is expected to fail.
+// recorder replaces a test that should fail.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -92,7 +92,7 @@ func (r *recorder) Errorf(format string, a ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, a...))
 }
 
-// Every kind of mistake is found.
+// Check finds every kind of mistake.
 func TestCheckFails(t *testing.T) {
 	for mistake, want := range map[string]string{
 		"":                 "",
@@ -126,7 +126,7 @@ func TestCheckFails(t *testing.T) {
 func TestDrawnInputs(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{
 		Name:     "product of drawn inputs",
-		Machines: []gradcheck.Machine{gradcheck.Tape}, // Gorgonia's LispMachine fails on its own product of a matrix and a scalar
+		Machines: []gradcheck.Machine{gradcheck.Tape}, // Gorgonia's LispMachine fails at its own product of a matrix and a scalar
 		Inputs:   []gradcheck.Input{{Shape: []int{3, 4}, Lo: 1, Hi: 2}, {Shape: []int{3, 4}, Constant: true}, {}},
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 			p, err := gorgonia.HadamardProd(in[0], in[1])
