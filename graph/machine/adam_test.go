@@ -19,7 +19,7 @@ import (
 
 var _ gorgonia.Solver = (*machine.Adam)(nil)
 
-// training is a graph with a scalar loss and what it is minimised by.
+// training is a graph with a scalar loss and the nodes to train.
 type training struct {
 	loss    *gorgonia.Node
 	weights gorgonia.Nodes
@@ -50,7 +50,7 @@ func (x training) steps(t testing.TB, n int, m gorgonia.VM, s gorgonia.Solver) {
 	}
 }
 
-// scalarFit is a loss of a matrix and a scalar.
+// scalarFit returns a loss of a matrix and a scalar.
 func (b *builder) scalarFit(dt tensor.Dtype) training {
 	x, w := b.input(dt, "x", 5, 3), b.input(dt, "w", 3, 2)
 	s := gorgonia.NewScalar(b.g, dt, gorgonia.WithName("s"), gorgonia.WithValue(dtOne(dt, 0.7)))
@@ -58,7 +58,7 @@ func (b *builder) scalarFit(dt tensor.Dtype) training {
 	return b.training(b.ok(gorgonia.Sum(b.ok(gorgonia.Square(b.ok(gorgonia.Sub(y, b.input(dt, "y", 5, 2))))))), gorgonia.Nodes{w, s})
 }
 
-// Ours and Gorgonia's machine and Adam train to the same values in any pairing.
+// All pairings of our and Gorgonia's machine and Adam train to the same values.
 func TestAdamIsGorgonias(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		var want [][]float64
@@ -116,7 +116,7 @@ func wide(v gorgonia.Value) []float64 {
 	}
 }
 
-// After a TapeMachine has bound gradients to inputs, our machine keeps them up to date.
+// After a TapeMachine has bound gradients to inputs, our machine updates these gradients.
 func TestDualValues(t *testing.T) {
 	b := newBuilder(t)
 	x := b.scalarFit(tensor.Float64)
@@ -134,7 +134,7 @@ func TestDualValues(t *testing.T) {
 	}
 }
 
-// Clipping and decay, against the formula.
+// Clipping and decay match the formula.
 func TestAdamClipAndDecay(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		b := newBuilder(t)
@@ -249,7 +249,7 @@ func network(t testing.TB, batch int) (*builder, training) {
 	return b, b.training(loss, weights)
 }
 
-// A network that our machine and Adam train has the parameters that Gorgonia's have.
+// A network trained by our machine and Adam gets the same parameters as with Gorgonia's.
 func TestTrainingIsGorgonias(t *testing.T) {
 	var want [][]float64
 	for _, ours := range []bool{false, true} {
@@ -270,10 +270,10 @@ func TestTrainingIsGorgonias(t *testing.T) {
 	}
 }
 
-// trainEpsilon keeps steps of gradients near 0 from being those of their rounding.
+// trainEpsilon keeps Adam from turning rounding errors of near-zero gradients into steps.
 const trainEpsilon = 1e-4
 
-// machines returns what trains a graph: ours or Gorgonia's.
+// machines returns the machine and the solver for a graph: ours or Gorgonia's.
 func (x training) machines(b *builder, ours bool) (gorgonia.VM, gorgonia.Solver) {
 	if ours {
 		a := machine.NewAdam()
@@ -283,7 +283,7 @@ func (x training) machines(b *builder, ours bool) (gorgonia.VM, gorgonia.Solver)
 	return gorgonia.NewTapeMachine(b.g, gorgonia.BindDualValues(x.weights...)), gorgonia.NewAdamSolver(gorgonia.WithEps(trainEpsilon))
 }
 
-// stockNetwork is network of Gorgonia's own layers, with the same losses.
+// stockNetwork is the same network as network, with Gorgonia's layers and the same losses.
 func stockNetwork(t testing.TB, batch int) (*builder, training) {
 	b := newBuilder(t)
 	x, y := b.input(tensor.Float32, "images", batch, 1, 32, 32), b.input(tensor.Float32, "y", batch, 3)
@@ -311,8 +311,9 @@ func stockNetwork(t testing.TB, batch int) (*builder, training) {
 	return b, b.training(loss, weights)
 }
 
-// A step of training of an encoder of 83,000 parameters with losses.Variance and losses.Contraction, on 64 images
-// of 32 x 32: one graph on our machine and on Gorgonia's, and the same network of Gorgonia's own layers on both.
+// BenchmarkTraining measures a training step of an encoder with 83,000 parameters, with losses.Variance and
+// losses.Contraction, on 64 images of 32 x 32. It runs one graph on our machine and on Gorgonia's, and the same
+// network with Gorgonia's layers on both.
 func BenchmarkTraining(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// classifier is a network of Gorgonia's own layers with its own loss.
+// classifier is a network made from Gorgonia's layers and loss.
 func (b *builder) classifier(dt tensor.Dtype) training {
 	x, y := b.input(dt, "x", 4, 1, 8, 8), b.input(dt, "y", 4, 3)
 	w1, w2 := b.input(dt, "w1", 5, 1, 3, 3), b.input(dt, "w2", 80, 3)
@@ -26,8 +26,8 @@ func (b *builder) classifier(dt tensor.Dtype) training {
 	return b.training(loss, gorgonia.Nodes{w1, w2, bias})
 }
 
-// Values, gradients and reads of a network of Gorgonia's own layers are those of the TapeMachine, run after
-// run, whether all nodes are computed or those needed.
+// Values, gradients and reads of a network with Gorgonia's layers match the TapeMachine, run after run, for all nodes
+// and for the needed nodes alone.
 func TestStockLayers(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		var want [][]float64
@@ -74,7 +74,7 @@ func TestStockLayers(t *testing.T) {
 	}
 }
 
-// A read holds a copy: it stays when the graph runs again, until the machine reads anew.
+// A read holds a copy. The copy stays the same when the graph runs again, until the machine reads again.
 func TestRead(t *testing.T) {
 	b := newBuilder(t)
 	x := b.hold("x", tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{1, 2})))
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Two machines of one graph bind the values of the one that ran last.
+// If a graph has two machines, its nodes have the values of the last run.
 func TestTwoMachinesOfOneGraph(t *testing.T) {
 	b := newBuilder(t)
 	x := b.hold("x", tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{1, 2})))
@@ -126,7 +126,7 @@ func TestSetTraining(t *testing.T) {
 	}
 }
 
-// What NewAll leaves out: inputs that nothing uses, and statements.
+// Without outputs a machine leaves out unused inputs and statements.
 func TestNewAll(t *testing.T) {
 	b := newBuilder(t)
 	x := b.input(tensor.Float64, "x", 1, 2)

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// The images show one white square each, at one of side x side places.
+// Each image shows one white square, at one of side x side places.
 const side, factors = 6, 2
 
 // squares returns the images, row by row, and the two coordinates of their squares.
@@ -28,8 +28,8 @@ func squares() (images, places []float32) {
 	return images, places
 }
 
-// An encoder of Gorgonia's own operations learns codes of which each column depends on one factor alone
-// (losses.Variance) and which keep apart the images that the factors keep apart (losses.Contraction).
+// An encoder made from Gorgonia's operations learns codes. Each code column depends on one factor alone
+// (losses.Variance). Codes stay apart where the factors differ (losses.Contraction).
 func Example() {
 	must := func(n *gorgonia.Node, err error) *gorgonia.Node {
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 var _ gorgonia.VM = (*machine.Machine)(nil)
 
-// builder makes graphs; an error ends the test.
+// builder makes graphs. An error ends the test.
 type builder struct {
 	t testing.TB
 	g *gorgonia.ExprGraph
@@ -37,7 +37,7 @@ func (b *builder) ok(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// input adds an input with normal values drawn by its name.
+// input adds an input with normal values, seeded by its name.
 func (b *builder) input(dt tensor.Dtype, name string, shape ...int) *gorgonia.Node {
 	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
 	r := rng.New(7, name)
@@ -72,7 +72,7 @@ func run(t testing.TB, m *machine.Machine) {
 	}
 }
 
-// mlp is a network of Gorgonia's own operations with a squared error.
+// mlp is a network made from Gorgonia's operations, with a squared error.
 func (b *builder) mlp(dt tensor.Dtype) (loss *gorgonia.Node, weights gorgonia.Nodes) {
 	x, y := b.input(dt, "x", 5, 4), b.input(dt, "y", 5, 2)
 	weights = gorgonia.Nodes{b.input(dt, "w1", 4, 3), b.input(dt, "b1", 5, 3), b.input(dt, "w2", 3, 2)}
@@ -117,8 +117,8 @@ func TestEqualsTapeMachine(t *testing.T) {
 	}
 }
 
-// TestReshapeAliasing runs the graph t = -x; o = t + reshape(reshape(t) * y), of
-// which Gorgonia's TapeMachine computes wrong values.
+// TestReshapeAliasing runs the graph t = -x; o = t + reshape(reshape(t) * y). Gorgonia's TapeMachine computes wrong
+// values for it.
 func TestReshapeAliasing(t *testing.T) {
 	build := func(b *builder) *gorgonia.Node {
 		x, y := b.input(tensor.Float64, "x", 2, 3), b.input(tensor.Float64, "y", 3, 2)
@@ -132,7 +132,7 @@ func TestReshapeAliasing(t *testing.T) {
 	y := b.g.ByName("y")[0].Value().Data().([]float64)
 	want := make([]float64, 6)
 	for i := range want {
-		want[i] = -x[i] - float64(x[i]*y[i]) // no fused product, as the graph
+		want[i] = -x[i] - float64(x[i]*y[i]) // without fused multiplication, as in the graph
 	}
 	m := b.machine(out)
 	for range 3 {
@@ -171,8 +171,8 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-// The gradients of a layer's images cost as much as its result; they are not
-// computed if nothing needs them.
+// The gradients of a layer's images cost as much as its result. The machine does not compute them if nothing needs
+// them.
 func TestUnwantedGradients(t *testing.T) {
 	b := newBuilder(t)
 	var wants [][]bool
@@ -333,8 +333,8 @@ func TestNoGrowth(t *testing.T) {
 	}
 }
 
-// A value is computed before its operands' buffers are used again, also where
-// one node feeds many.
+// The machine reuses the buffers of a value's operands only after it has computed the value, even if one node feeds
+// many.
 func TestNeverInPlace(t *testing.T) {
 	b := newBuilder(t)
 	x := b.input(tensor.Float64, "x", 2, 2)

@@ -7,8 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestStockOps pins which operations of Gorgonia are recognised: they have no
-// exported types.
+// TestStockOps checks which Gorgonia operations stockOp recognises. Gorgonia does not export their types.
 func TestStockOps(t *testing.T) {
 	g := gorgonia.NewGraph()
 	a := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 2), gorgonia.WithName("a"))
