@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// activations lists all of them.
+// activations lists all activations.
 func activations() (list []graph.Activation) {
 	for i := range graph.ActivationNames() {
 		list = append(list, graph.Activation(i))
@@ -94,7 +94,7 @@ func TestConv(t *testing.T) {
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2})
 		},
-		// One row of zeros stands before the image's only row, none before its first column.
+		// One row of zeros lies above the image's only row, and no zeros lie left of its first column.
 		Want: func([][]float64) []float64 { return []float64{321, 43} },
 	})
 	gradcheck.CheckAll(t, cases)

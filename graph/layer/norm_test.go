@@ -18,7 +18,8 @@ import (
 
 const epsilon = 1e-5
 
-// normaliseBy is a normalisation by its definition: elements of one set, as set says, have a common mean and variance.
+// normaliseBy computes a normalisation by its definition. Elements with the same result of set share mean and
+// variance.
 func normaliseBy(x, gamma, beta []float64, channels int, relu bool, set func(i int) int) []float64 {
 	n, mean, variance := map[int]float64{}, map[int]float64{}, map[int]float64{}
 	for i, v := range x {
@@ -68,15 +69,15 @@ func affine(in [][]float64) (gamma, beta []float64) {
 	return in[len(in)-2], in[len(in)-1]
 }
 
-// someImages are six of 3 by 2 pixels.
+// someImages is an input of six images of 3 by 2 pixels.
 var someImages = gradcheck.Input{Shape: []int{6, 3, 2, 8}}
 
-// normCases are normalisations: of batches if there are parts, of groups otherwise.
+// normCases are normalisations: batch norm if parts is set, otherwise group norm.
 var normCases = []struct {
 	name   string
 	x      gradcheck.Input
-	parts  int // of batch norm
-	groups int // of group norm
+	parts  int // for batch norm
+	groups int // for group norm
 	plain  bool
 	relu   bool
 	step   float64
@@ -157,7 +158,7 @@ func TestStandardise(t *testing.T) {
 		}}})
 }
 
-// The moments themselves: exact for equal elements, right where the mean is large.
+// The moments are exact for equal elements, and right for a large mean.
 func TestBatchMoments(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gradcheck.Node(g, tensor.Float32, "x", 4, 50, 3)

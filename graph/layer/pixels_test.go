@@ -17,11 +17,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// images are the sizes [batch, height, width, channels] of the checks: odd ones, one pixel, one image, one row, many
-// channels.
+// images lists the sizes [batch, height, width, channels] of the checks: odd sizes, one pixel, one image, one row,
+// many channels.
 var images = [][]int{{2, 6, 6, 3}, {1, 5, 7, 2}, {3, 1, 1, 2}, {1, 1, 9, 1}, {2, 4, 3, 17}, {1, 3, 5, 40}}
 
-// pixelsOf computes images from images by definition: result gives the value of a pixel and channel of image b.
+// pixelsOf computes images by definition. result returns the value of a pixel and channel in image b.
 func pixelsOf(batch, height, width, channels int, result func(b, y, x, c int) float64) []float64 {
 	var out []float64
 	for b := range batch {
@@ -140,7 +140,7 @@ func gradients(t *testing.T, values []float32, shape []int, build func(x *gorgon
 	return read(y), read(g[0])
 }
 
-// The gradient of a maximum goes to the first of equal pixels, whatever the number of channels; NaN is the maximum.
+// The first of several equal pixels gets the gradient of a maximum, at any number of channels. A NaN is the maximum.
 func TestMaxPoolTies(t *testing.T) {
 	for _, channels := range []int{1, 3, 16, 35} {
 		var x, want []float32

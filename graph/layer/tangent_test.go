@@ -16,12 +16,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// tangentCase is an operation of x, the first input, and of parameters, the others.
+// tangentCase is an operation. Its first input is x, and the others are parameters.
 type tangentCase struct {
 	name   string
 	inputs []gradcheck.Input
 	apply  func(n []*gorgonia.Node) (*gorgonia.Node, error)
-	held   []int // inputs that the derivative does not depend on, or only in jumps
+	held   []int // inputs that do not change the derivative, or only in jumps
 }
 
 func tangentCases() []tangentCase {
@@ -99,7 +99,7 @@ func tangentCases() []tangentCase {
 	)
 }
 
-// The gradients of directional derivatives, in the direction, the parameters and x, are those of finite differences.
+// The gradients of directional derivatives match finite differences, in the direction, the parameters and x.
 func TestTangentGradients(t *testing.T) {
 	for _, c := range tangentCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestTangentGradients(t *testing.T) {
 				Inputs: append(inputs, gradcheck.Input{Shape: c.inputs[0].Shape}),
 				Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 					n, v := slices.Clone(n[:len(n)-1]), n[len(n)-1]
-					if n[0].Graph() == nil { // the same number as a node
+					if n[0].Graph() == nil { // the same number as an input node
 						var err error
 						if n[0], err = graph.WeightedSum([]float64{1, 0}, n[0], v); err != nil {
 							return nil, err
