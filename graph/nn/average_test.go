@@ -13,7 +13,7 @@ import (
 func TestAverage(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
-	const n = 3*(1<<14) + 7 // pieces, the last of them short
+	const n = 3*(1<<14) + 7 // pieces, the last one short
 	for _, name := range []string{"w", "target/w", "free"} {
 		if _, err := g.Param(name, tensor.Shape{n}, nn.Uniform(1)); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// Targets of frozen parameters stay to the bit; those of parameters that were taken are copies unless they were taken too.
+// Targets of frozen parameters keep their bits. Targets of taken parameters are copies, unless the targets were taken
+// too.
 func TestTargets(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)

@@ -12,8 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of 64x64x3,
-// as tools/peer/resnet18.py does with PyTorch. -cpu 1 is one thread, -cpu 2 two (a list would run its first on the most).
+// BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of
+// 64x64x3, as tools/peer/resnet18.py does with PyTorch. -cpu 1 uses one thread, -cpu 2 two. (A list of counts would
+// run the first one on the most threads.)
 func BenchmarkResNet18Step(b *testing.B) {
 	const batch = 64
 	g := nn.NewGraph(nn.NewParams(1))

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Dropout is there in graphs for training that follow no other, and multiplies by its mask.
+// Dropout multiplies by its mask in training. It does nothing in targets, in frozen parts and at rate 0.
 func TestDropout(t *testing.T) {
 	must := gradcheck.Must(t)
 	p := nn.NewParams(1)
@@ -72,7 +72,7 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// Masks have the rate of their dropout and the mean 1, whatever the number of threads.
+// Masks have the rate of their dropout and mean 1, at any number of threads.
 func TestMask(t *testing.T) {
 	const n = 3*(1<<14) + 7
 	for _, rate := range []float64{1e-3, 0.1, 0.5, 0.9} {

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Residual is an encoder of residual blocks: pairs of convolutions with batch normalisation, whose result is added to
-// their input (He et al. 2016). Each block halves the sides of the image.
+// Residual is an encoder of residual blocks (He et al. 2016). A block adds its input to the result of two
+// convolutions with batch norm. Each block halves the sides of the image.
 type Residual struct {
 	Widths   []int `yaml:"widths" doc:"channels of each block"`
 	Features int   `yaml:"features" doc:"width of the result"`
@@ -48,7 +48,7 @@ func (r *Residual) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gor
 	return nn.Dense(g, h, name+"/features", r.Features, graph.Linear)
 }
 
-// block is relu(x + norm(conv(relu(norm(conv(x)))))).
+// block returns relu(x + norm(conv(relu(norm(conv(x)))))).
 func (r *Residual) block(g *nn.Graph, x *gorgonia.Node, name string, width int) (*gorgonia.Node, error) {
 	h := x
 	var err error
@@ -66,7 +66,7 @@ func (r *Residual) block(g *nn.Graph, x *gorgonia.Node, name string, width int) 
 	return graph.Activate(h, graph.ReLU)
 }
 
-// An encoder with residual blocks is a type with one method; registered, a config can name it.
+// An encoder with residual blocks is a type with one method. Once it is registered, a config can name it.
 func ExampleRegisterEncoder() {
 	err := nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "residual blocks of two convolutions", Source: "He et al. 2016",
 		New: func() nn.Encoder { return &Residual{Widths: []int{8, 16}, Features: 10} }})

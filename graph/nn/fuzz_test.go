@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// FuzzLayers checks that any list of layers is refused with an error or builds an encoder, its mirror image and a
-// decoder of the images' shape.
+// FuzzLayers checks any list of layers. The list must give an error, or build an encoder, its mirror image and a
+// decoder with the images' shape.
 func FuzzLayers(f *testing.F) {
 	for _, s := range []string{
 		"[{conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {residual: {channels: 4, stride: 2}}, {dense: 3}]",
@@ -60,7 +60,7 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// heavy reports layers that would take more memory than a test should.
+// heavy reports layers that take too much memory for a test.
 func heavy(list nn.LayerList) bool {
 	for _, c := range list {
 		switch l := c.Value.(type) {

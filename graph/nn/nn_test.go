@@ -167,7 +167,7 @@ func TestNetworks(t *testing.T) {
 		encoder nn.Encoder
 		decoder nn.Decoder
 		image   tensor.Shape
-		width   int // of the features
+		width   int // width of the features
 		params  int
 	}{
 		// Weights and biases by hand: convolutions 4*4*c*32+32, 4*4*32*32+32, 4*4*32*64+64, 4*4*64*64+64, dense

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// runOf computes a node.
+// runOf runs nodes.
 func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
 	m := must[*machine.Machine](t)(machine.New(nodes[0].Graph(), nodes...))
@@ -27,7 +27,7 @@ func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 
 func values(m *machine.Machine, n *gorgonia.Node) []float32 { return m.Value(n).Data().([]float32) }
 
-// moments are mean and variance of some elements.
+// moments returns mean and variance of some elements.
 func moments(x []float32, choose func(i int) bool) (mean, variance float64) {
 	n := 0.0
 	for i, v := range x {
@@ -45,7 +45,7 @@ func moments(x []float32, choose func(i int) bool) (mean, variance float64) {
 	return mean, variance
 }
 
-// What each kind of normalisation makes 0 and 1, of images [6, 3, 2, 8].
+// Each kind of normalisation gives its groups of images [6, 3, 2, 8] mean 0 and variance 1.
 func TestNormKinds(t *testing.T) {
 	for kind, set := range map[string]func(i int) int{
 		nn.BatchNorm:    func(i int) int { return i % 8 },
@@ -81,7 +81,7 @@ func TestNormKinds(t *testing.T) {
 	}
 }
 
-// Nothing is normalised without a kind, nor images of one pixel by instance.
+// Without a kind Norm changes nothing. Instance norm does not change images of one pixel.
 func TestNoNorm(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	x := must[*gorgonia.Node](t)(g.Input("x", 6, 8))
@@ -100,8 +100,8 @@ func TestNoNorm(t *testing.T) {
 	}
 }
 
-// Images of one pixel become beta by instance-pixel, so that an encoder whose last map has one pixel has the same codes of all images
-// (Cao et al. 2022, table 5).
+// The kind instance-pixel turns images of one pixel into beta. An encoder with one pixel in its last map then gives
+// all images the same code (Cao et al. 2022, table 5).
 func TestInstancePixelNorm(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
@@ -123,8 +123,8 @@ func TestInstancePixelNorm(t *testing.T) {
 	}
 }
 
-// Running moments follow those of each view in turn, with the variance of the population, and are what
-// evaluation normalises by; training takes the batch's, view by view.
+// Running moments follow the moments of each view in turn, with the variance of the population. Evaluation normalises
+// by the running moments. Training normalises by the moments of the batch, view by view.
 func TestRunning(t *testing.T) {
 	p := nn.NewParams(1)
 	build := func(training bool) (*nn.Graph, *gorgonia.Node, *gorgonia.Node) {
@@ -163,7 +163,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// A frozen batch norm normalises by its running moments in training too, and so does its target; nothing moves them.
+// A frozen batch norm normalises by its running moments in training too, and so does its target. The running moments
+// do not move.
 func TestFrozenNorm(t *testing.T) {
 	for name, frozen := range map[string][]string{"factors and offsets": {"n/gamma", "n/beta"}, "running moments": {"n/running"}} {
 		p := nn.NewParams(1)
@@ -189,7 +190,7 @@ func TestFrozenNorm(t *testing.T) {
 			t.Errorf("frozen %s: the target has running moments of its own", name)
 		}
 	}
-	p := nn.NewParams(1) // one of both is not enough
+	p := nn.NewParams(1) // freezing only one of gamma and beta is not enough
 	g := nn.NewGraph(p)
 	g.Training, g.Frozen = true, func(name string) bool { return name == "n/gamma" }
 	x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
@@ -199,7 +200,7 @@ func TestFrozenNorm(t *testing.T) {
 	}
 }
 
-// A network that follows another one has states of its own, and no running moments in training.
+// A network that follows another one has separate states, and no running moments in training.
 func TestFollowing(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
@@ -297,7 +298,8 @@ func TestNormErrors(t *testing.T) {
 	}
 }
 
-// A layer that a graph uses twice follows both batches, in the order of their use; both normalise apart.
+// If a graph uses a layer twice, its running moments follow both batches in order. Each batch is normalised
+// separately.
 func TestRunningTwice(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
