@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// An activation is the kernel's of the same number.
+// An activation has the same number as the kernel's activation.
 func TestActivationNames(t *testing.T) {
 	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus", LeakyReLU: "leaky-relu", ELU: "elu", GELU: "gelu", SiLU: "silu"}
 	if n := len(kernel.ActivationNames()); n != len(want) {

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// A node tells the name and the parameters of its operation; inputs and operations of Gorgonia have none.
+// A node knows the name and the parameters of its operation. Inputs and Gorgonia's operations have none.
 func TestOperation(t *testing.T) {
 	g := gorgonia.NewGraph()
 	matrix := func(name string, rows, columns int) *gorgonia.Node {

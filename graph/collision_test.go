@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// Gorgonia's graph takes nodes of one operation and equal hashes, of 32 bits, for
-// one node, without a look at their inputs.
+// Gorgonia's graph merges nodes of one operation with equal 32-bit hashes, even if their inputs differ.
 func TestHashCollision(t *testing.T) {
 	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 	input := func(name string, value float32) *gorgonia.Node {

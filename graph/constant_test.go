@@ -12,14 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// constant returns a constant of no graph with n equal elements, but for the middle one.
+// constant returns a constant that belongs to no graph, with n equal elements except the middle one.
 func constant(n int, middle float64) *gorgonia.Node {
 	x := make([]float64, n)
 	x[n/2] = middle
 	return gorgonia.NewConstant(tensor.New(tensor.WithShape(1, n), tensor.WithBacking(x)))
 }
 
-// Gorgonia names both constants by the same print of their first and last elements.
+// Gorgonia gives both constants the same name, because it prints only the first and last elements.
 func TestConstantsOfOneName(t *testing.T) {
 	a, b := constant(1000, 3), constant(1000, 4)
 	if a.Name() != b.Name() {
@@ -65,7 +65,7 @@ func TestConstantErrors(t *testing.T) {
 	}
 }
 
-// Our operations among those of Gorgonia: each machine hands gradients from one to the other.
+// Our operations work among Gorgonia's operations. Each machine passes gradients from one kind to the other.
 func TestAmongStockOperations(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{
 		Name:   "stock operations around ours",
@@ -79,7 +79,7 @@ func TestAmongStockOperations(t *testing.T) {
 	})
 }
 
-// A LispMachine that meets a gradient's node says that it cannot go on.
+// A LispMachine that meets a gradient's node returns an error.
 func TestNoSecondDerivatives(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithInit(gorgonia.Ones()))

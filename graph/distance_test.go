@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// distance is an operation for tests, of two inputs: 1/rows sum |x - y|^2.
+// distance is a test operation with two inputs: 1/rows sum |x - y|^2.
 func distance(x, y *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "distance",

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Huber returns the mean over rows of sum_j h(x_ij - y_ij), h(d) = d^2/2 up to |d| =
-// delta and delta (|d| - delta/2) beyond: an operation of one's own.
+// Huber is an example of a custom operation. It returns the mean over rows of sum_j h(x_ij - y_ij). h(d) is d^2/2 up
+// to |d| = delta and delta (|d| - delta/2) beyond.
 func Huber(x, y *gorgonia.Node, delta float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "huber",
@@ -58,8 +58,7 @@ func (h huber[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// An operation of one's own, in float32 and float64, is a [graph.Body] and a
-// [graph.Spec]. It runs on every machine.
+// A custom operation, in float32 and float64, is a [graph.Body] and a [graph.Spec]. It runs on every machine.
 func Example() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(2, 1), gorgonia.WithName("x"),

@@ -122,7 +122,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// One computation serves all gradients of an operation, and only those that are needed.
+// One computation serves all gradients of an operation, and computes only the needed ones.
 func TestGradientsAreShared(t *testing.T) {
 	g := gorgonia.NewGraph()
 	ok := gradcheck.Must(t)
@@ -281,7 +281,7 @@ func TestErrorsOfApply(t *testing.T) {
 	})
 }
 
-// applied is an application that fails, and what its error says.
+// applied is a failing application with its expected error.
 type applied struct {
 	err  func() (*gorgonia.Node, error)
 	want []string

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// What has no derivative is said so, with what would have one.
+// An operation without a tangent gives an error, which says what would have one.
 func TestTangentErrors(t *testing.T) {
 	must := gradcheck.Must(t)
 	g := gorgonia.NewGraph()
@@ -47,7 +47,7 @@ func TestTangentErrors(t *testing.T) {
 	}
 }
 
-// A gradient by VJP cannot be differentiated, behind StopGradient it is a constant.
+// A gradient by VJP cannot be differentiated. Behind StopGradient it is a constant.
 func TestGradientOfGradient(t *testing.T) {
 	must := gradcheck.Must(t)
 	g := gorgonia.NewGraph()
