@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The parent is the nearest enclosed component that is no ancestor of another enclosed one.
+// The parent is the nearest enclosed component that is not an ancestor of another enclosed component.
 func TestLink(t *testing.T) {
 	inf := math.Inf(1)
 	dims := []int{1, 1, 2, 2, 3, 3}
@@ -59,7 +59,7 @@ func TestMerge(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name  string
-		parts [][]edge // all their codes are edges
+		parts [][]edge // all their codes are edge codes
 		want  [][]int32
 	}{
 		{"one direction", [][]edge{{{0, x}}, {{1, y}, {5, y}}}, [][]int32{{0}, {1, 2}}},
@@ -89,7 +89,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Distances of repeated codes may be 0/0, which is near, or more than 0, which is then far.
+// Distances of repeated codes may be 0/0, which counts as near, or more than 0, which counts as far.
 func TestEnclosuresOfRepeatedCodes(t *testing.T) {
 	r := &run{ctx: context.Background(), progress: func(string, int, int) {}, d: 1, n: 10, codes: []float64{0, 5, 0, 0, 5, 5, 1, 1, 2, 6}}
 	groups := [][]int32{{0, 1}, {2, 3, 4, 5}, {6, 7}, {8, 9}}

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// curved returns codes of chopsticks as an encoder might produce them (whitened, rotated, slightly bent, one more
-// column), and the path of every row.
+// curved returns codes of chopsticks like an encoder's (whitened, rotated, slightly bent, one more column), and the
+// path of every row.
 func curved(t testing.TB, c datasets.Chopsticks, n int) (codes []float64, d int, path []int) {
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// readMatrix reads an .npy file of rows.
+// readMatrix reads a matrix from an .npy file.
 func readMatrix(t testing.TB, path string) (data []float64, cols int) {
 	t.Helper()
 	a, err := npy.ReadFile[float64](path)
@@ -34,7 +34,7 @@ func readJSON(t testing.TB, path string, v any) {
 	}
 }
 
-// TestLocalSVDGolden compares planes with those of the paper's code.
+// TestLocalSVDGolden compares planes with the paper's code.
 func TestLocalSVDGolden(t *testing.T) {
 	var cases map[string]struct {
 		DimP      int         `json:"dim_P"`
@@ -89,7 +89,7 @@ func TestLocalSVDGolden(t *testing.T) {
 	}
 }
 
-// expected is what the paper's code finds in codes.
+// expected holds the results of the paper's code.
 type expected struct {
 	Dims       []int               `json:"component_dims"`
 	Sizes      []int               `json:"component_sizes"`
@@ -113,8 +113,7 @@ func goldenOptions(e expected) Options {
 
 var goldenCases = []string{"chopsticks2_both_pca", "chopsticks2_inter_pca", "line_edge_of_plane", "plane_and_crossing_line", "two_separate_lines"}
 
-// TestMimosaGolden finds the components of the paper's code, to the code and with their
-// numbers.
+// TestMimosaGolden finds the same components as the paper's code, with the same codes and the same numbers.
 func TestMimosaGolden(t *testing.T) {
 	for _, name := range goldenCases {
 		dir := filepath.Join("testdata", name)

@@ -40,7 +40,7 @@ func TestLocalSVD(t *testing.T) {
 	}
 }
 
-// The second fit is to the points up to the quantile, that one included.
+// The second fit uses the points up to the quantile, including the point at the quantile.
 func TestLocalSVDKeeps(t *testing.T) {
 	points := []float64{0, 0, 1, 0, 2.5, 0, 4.5, 0, 7, 0} // distances to the mean: 3, 2, 0.5, 1.5, 4
 	for fraction, want := range map[float64]float64{0.5: 8.0 / 3, 0.6: 8.0 / 3, 0.75: 2, 1: 3} {
@@ -52,7 +52,7 @@ func TestLocalSVDKeeps(t *testing.T) {
 	}
 }
 
-// Errors count the axes that are missing: a point far along the third is worse than one along the first.
+// Errors count the missing axes. A point far along the third axis is worse than a point far along the first.
 func TestLocalSVDErrors(t *testing.T) {
 	var points []float64
 	for i := range 12 { // a plane, longer in x
@@ -66,9 +66,8 @@ func TestLocalSVDErrors(t *testing.T) {
 	}
 }
 
-// Cos measures how parallel two planes are: |det(U V^T)| of their axes, the product of the
-// cosines of the angles between them (algorithm 4). It is 0 if their dimensions differ, and 1 if
-// both fill the space.
+// Cos returns |det(U V^T)| of the axes of two planes (algorithm 4): the product of the cosines of the angles between
+// them. It is 0 if their dimensions differ, and 1 if both fill the space.
 func (p Plane) Cos(q Plane) float64 {
 	if p.Dim != q.Dim {
 		return 0

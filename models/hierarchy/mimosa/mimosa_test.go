@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// quick are options for some thousand codes.
+// quick returns options for some thousand codes.
 func quick() Options {
 	o := Defaults()
 	o.Neighbors, o.MinInitial, o.MinMerged = 30, 15, 200
@@ -66,7 +66,7 @@ func TestKnownShapes(t *testing.T) {
 		codes []float64
 		dims  []int
 		want  string
-		least float64 // coverage
+		least float64 // least coverage
 	}{
 		{"a cluster", cloud(s, 1000, zero, []float64{1, 1, 1}), []int{3}, `[` + c + c + c + `]`, 0.99},
 		{"a plane", cloud(s, 1000, zero, []float64{1, 1, 0}), []int{2}, `[` + c + c + `]`, 1},
@@ -83,7 +83,7 @@ func TestKnownShapes(t *testing.T) {
 	} {
 		o := quick()
 		o.MinMerged = len(test.codes) / 3 / 20
-		if test.name == "two planes that cross" { // where they do, codes are as in three dimensions
+		if test.name == "two planes that cross" { // near the crossing, codes look three-dimensional
 			o.MinMerged = 1000
 		}
 		r := learn(t, test.codes, 3, o)
@@ -112,7 +112,8 @@ func TestKnownShapes(t *testing.T) {
 	}
 }
 
-// checkChoices: codes of a component have as many active dimensions as it has, and other codes none.
+// checkChoices checks that each code has as many active dimensions as its component, and that codes without a
+// component have none.
 func checkChoices(t *testing.T, r *Result) {
 	t.Helper()
 	k := len(r.Hierarchy.Categoricals())
@@ -146,7 +147,7 @@ func checkChoices(t *testing.T, r *Result) {
 	}
 }
 
-// Codes like an encoder's, of true data: the paper's hierarchies, with purity and coverage near table 1.
+// Codes like an encoder's, made from true data, give the paper's hierarchies, with purity and coverage near table 1.
 func TestChopsticks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -177,7 +178,7 @@ func TestChopsticks(t *testing.T) {
 	}
 }
 
-// purity is the part of the codes that have the path of most of their component.
+// purity returns the fraction of the codes that have the most frequent path of their component.
 func purity(r *Result, path []int) float64 {
 	right, all := 0, 0
 	for _, component := range r.Components {
@@ -206,12 +207,12 @@ func TestDegenerateCodes(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Hierarchy)
 		}
 	}
-	// more copies than a neighbourhood: they have no direction, and are no part of the plane
+	// a point with more copies than a neighbourhood has no direction, and does not belong to the plane
 	r := learn(t, append(slices.Clone(plane), slices.Repeat(plane[:3], 100)...), 3, quick())
 	if len(r.Components) != 1 || r.Labels[1599] != -1 {
 		t.Errorf("100 copies of a code: %d components, label %d", len(r.Components), r.Labels[1599])
 	}
-	// codes on a grid are at equal distances
+	// codes on a grid have equal distances
 	var grid []float64
 	for i := range 60 * 60 {
 		grid = append(grid, float64(i%60), float64(i/60), 1)
@@ -230,7 +231,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// One column has components of dimension 1 only.
+// One column gives only components of dimension 1.
 func TestOneColumn(t *testing.T) {
 	s := rng.New(6, "one")
 	r := learn(t, append(cloud(s, 500, []float64{0}, []float64{1}), cloud(s, 500, []float64{100}, []float64{1})...), 1, quick())
@@ -294,7 +295,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Results depend neither on the number of threads nor on the unit of the codes.
+// Results do not depend on the number of threads or on the unit of the codes.
 func TestSameResults(t *testing.T) {
 	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "inter", Depth: 2}, 6000)
 	o := Defaults()
@@ -353,7 +354,7 @@ func TestStops(t *testing.T) {
 }
 
 func Example() {
-	// A plane and, within it, a line.
+	// A plane that contains a line.
 	s := rng.New(1, "example")
 	var codes []float64
 	for i := range 3000 {

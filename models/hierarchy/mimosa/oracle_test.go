@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// The tree finds what sorting all distances finds, ties by the lower number.
+// The tree finds the same points as sorting all distances, with ties to the lower number.
 func TestTreeFindsTheNearest(t *testing.T) {
 	s := rng.New(1, "tree")
 	for trial := range 60 {
@@ -59,7 +59,7 @@ func TestTreeFindsTheNearest(t *testing.T) {
 	}
 }
 
-// Half of 40,000 codes are the same: a tree that does not prune by numbers would take minutes.
+// Half of 40,000 codes are equal. A tree without pruning by numbers would take minutes.
 func TestTreeOfEqualPoints(t *testing.T) {
 	const n = 40000
 	points := make([]float64, 2*n)
@@ -120,7 +120,7 @@ func TestDiagonalise(t *testing.T) {
 	}
 }
 
-// checkHull compares the answer of inside with a proof of it.
+// checkHull compares the answer of inside with a proof.
 func checkHull(t *testing.T, points []float64, m int) bool {
 	t.Helper()
 	var h hull
@@ -289,14 +289,14 @@ func TestNeighboursOfAPart(t *testing.T) {
 	}
 }
 
-// The hull of a code is that of the nearest codes of its part, one fewer than Neighbors.
+// The hull of a code uses the nearest codes of its part, one fewer than Neighbors.
 func TestEdgesUseSoManyNeighbours(t *testing.T) {
 	for right, want := range map[int]bool{30: false, 38: false, 39: true} {
 		codes := []float64{0}
 		for i := range right {
 			codes = append(codes, 0.01*float64(i+1))
 		}
-		codes = append(codes, -1) // the only one on the left, in rank after those on the right
+		codes = append(codes, -1) // the only code on the left, ranked after the codes on the right
 		for i := range 50 {
 			codes = append(codes, 2+0.01*float64(i))
 		}
@@ -356,7 +356,7 @@ func TestLarger(t *testing.T) {
 	}
 }
 
-// Each corner that is added brings the nearest point closer, with weights that make it.
+// Each added corner brings the nearest point closer, and the weights give this point.
 func TestHullComesCloser(t *testing.T) {
 	r := rng.New(5, "hull")
 	for trial := range 3000 {

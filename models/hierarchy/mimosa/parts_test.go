@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Parts are whole within components, of their dimension; planes that cross are cut into parts.
+// Each part lies within one component and has its dimension. Planes that cross are cut into parts.
 func TestParts(t *testing.T) {
 	s := rng.New(1, "shapes")
 	zero := []float64{0, 0, 0}
@@ -56,8 +56,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A code is 1 or 2 numbers of 32 bits and the bit of its option; a code without a component is all of its columns, and all codes take a bit
-// that says whether they have one.
+// A code with a component takes 1 or 2 numbers of 32 bits and the bit of its option. A code without a component takes
+// all its columns. Every code takes one more bit, which says whether it has a component.
 func TestDescribe(t *testing.T) {
 	r := &Result{Labels: []int{0, 1, 1, -1}, Choices: []int{0, 1, 1, -1}, Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
 	d := r.Describe(3)

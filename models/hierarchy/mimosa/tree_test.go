@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// A tree of several branches is the same on any number of threads: its nodes follow each other as if grown one by one.
+// A tree of several branches is the same at any number of threads. Its nodes have the same order as nodes grown one
+// by one.
 func TestTreeThreads(t *testing.T) {
 	const n, d = 5*branchSize + 7, 3
 	s := rng.New(1, "tree")
