@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The example of the paper: an eighth of the codes has eight dimensions, the others have one, and flat vectors take 256 bits.
+// The paper's example: an eighth of the codes has eight dimensions, the others have one, and flat vectors take 256
+// bits.
 func TestDescriptionOfThePaper(t *testing.T) {
 	h := Hierarchy{{Options: []Hierarchy{{{}}, make(Hierarchy, 8)}}}
 	d := h.Describe(800, 9, FloatBits, func(code int, choice []int) bool {
@@ -26,7 +27,7 @@ func TestDescriptions(t *testing.T) {
 	for _, test := range []struct {
 		name                        string
 		h                           Hierarchy
-		codes                       [][]int // nil: outside
+		codes                       [][]int // nil: no place in the hierarchy
 		options, values, rest, flat float64
 		tree                        float64
 	}{

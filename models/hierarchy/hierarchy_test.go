@@ -61,7 +61,7 @@ func TestLayouts(t *testing.T) {
 	values := []float64{10, 11, 12, 13, 14, 15}
 	for _, test := range []struct {
 		choice    []int
-		mask      string // of the continuous dimensions
+		mask      string // of continuous dimensions
 		row, flat []float64
 	}{
 		{[]int{0, -1}, "111000", []float64{1, 0, 10, 11, 12, 0, 0, 0}, []float64{1, 0, 0, 0, 0, 10, 11, 12, 0, 0, 0}},
@@ -108,7 +108,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Random choices: a dimension is active exactly if all options on the way to it are chosen.
+// For random choices, a dimension is active exactly if all options above it are chosen.
 func TestMasksRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
