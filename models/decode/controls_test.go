@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// text writes controls with what they open in brackets.
+// text writes controls, with the controls of their options in brackets.
 func text(list []Control) string {
 	var words []string
 	for _, c := range list {
@@ -26,7 +26,8 @@ func text(list []Control) string {
 	return strings.Join(words, "; ")
 }
 
-// Every column has one control, circles and spheres one for all of theirs, and options open their own.
+// Every column has one control. A circle or a sphere has one control for all its columns, and options have separate
+// controls.
 func TestControls(t *testing.T) {
 	for want, c := range map[string]*Codes{
 		"circle circle1 [0 1]; sphere sphere1 [2 3 4]; line z5 [5] 1 to 99; line z6 [6] -9.9 to -0.1":                                                                     cylinder(),
@@ -41,7 +42,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// What a line moves between is what a walk of the same part moves between, where all codes have the same options.
+// If all codes have the same options, a line control and a walk of the same part move over the same range.
 func TestControlsFollowParts(t *testing.T) {
 	c := cylinder()
 	for _, control := range c.Controls() {
