@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// BenchmarkStep runs loss and gradients of convolutional networks on images of 64
-// by 64 pixels: a VAE, and an LSBD-VAE on 50 labelled pairs.
+// BenchmarkStep runs loss and gradients of convolutional networks on images of 64 by 64 pixels: a VAE, and an
+// LSBD-VAE on 50 labelled pairs.
 func BenchmarkStep(b *testing.B) {
 	for _, c := range []struct {
 		name                   string
@@ -49,7 +49,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// program builds the loss and the gradients of a model, with drawn inputs.
+// program builds the loss and the gradients of a model, with random inputs.
 func program(l latent.List, batch, group, channels int) (*machine.Machine, error) {
 	g, r := nn.NewGraph(nn.NewParams(1)), rng.New(1, "program")
 	images, err := g.Input("images", batch, 64, 64, channels)
@@ -96,7 +96,7 @@ func program(l latent.List, batch, group, channels int) (*machine.Machine, error
 	return gradients(g, o, group)
 }
 
-// gradients composes all losses that apply, and differentiates them.
+// gradients adds up all losses that apply, and differentiates them.
 func gradients(g *nn.Graph, o *losses.Outputs, group int) (*machine.Machine, error) {
 	var choices []losses.Choice
 	for _, name := range []string{"reconstruction", "kl", "lsbd"} {

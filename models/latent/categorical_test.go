@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// softmaxes are those of rows.
+// softmaxes returns the softmax of each row.
 func softmaxes(x []float64, columns int) []float64 {
 	out := make([]float64, len(x))
 	for at := 0; at < len(x); at += columns {
@@ -68,7 +68,7 @@ func TestChoiceGradients(t *testing.T) {
 				return softmaxes(x, 3)
 			}},
 		{Name: "two options", Inputs: []gradcheck.Input{gradcheck.In(5, 2), u(5, 2), tau(1)}, Build: choose},
-		// The Gumbel noise of these numbers leaves differences below 0.05, so that the sample is not one-hot to rounding.
+		// The Gumbel noise of these numbers differs by less than 0.05, so the sample does not round to one-hot.
 		{Name: "low temperature", Inputs: []gradcheck.Input{{Shape: []int{2, 2}, Values: []float64{0.1, 0.12, -1, -1.01}}, {Shape: []int{2, 2}, Values: []float64{0.5}, Constant: true}, tau(0.01)},
 			Build: choose, Tolerance32: 1e-4},
 		{Name: "extreme logits", Inputs: []gradcheck.Input{extreme, u(3, 3), tau(0.67)}, Build: choose, Floor32: 0.1},
@@ -119,7 +119,8 @@ func choices(t *testing.T, c *latent.Categorical, logits []float32, rows int) (l
 	return floats(m, p), floats(m, y)
 }
 
-// Rows sum to 1, also of extreme logits and at any temperature, and the likeliest option is one with the probabilities alpha.
+// Rows sum to 1, also for extreme logits and at any temperature. The likeliest option follows the probabilities
+// alpha.
 func TestChoices(t *testing.T) {
 	const rows = 100_000
 	c := latent.NewCategorical()
@@ -168,7 +169,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// Numbers of any size become uniform ones whose Gumbel noise is finite.
+// Normal numbers of any size become uniform numbers with finite Gumbel noise.
 func TestUniform(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	in, err := g.Input("normal", 7, 1)
@@ -218,7 +219,7 @@ func TestTemperatures(t *testing.T) {
 	}
 }
 
-// A ramp is an input of the step, which the sample follows.
+// A ramp is an input of the step, and the sample follows the input.
 func TestAnnealedVariable(t *testing.T) {
 	c := latent.NewCategorical()
 	c.Options, c.Temperature = 3, latent.Temperature{From: 1, To: 0.01, Steps: 10}

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// The density of a sphere's posterior has the integral 1 and the divergence that KL computes, by quadrature over the
-// angle to the location.
+// The density of a sphere's posterior integrates to 1 and gives the divergence that KL computes, by quadrature over
+// the angle to the location.
 func TestSphereDensity(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 7} {
 		for _, logT := range []float64{-9, -6, -4.5, -2, 0, 1} {

@@ -18,7 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// choicePosterior is a choice among options, and gaussianPosterior a Gaussian one, by their logits or moments.
+// choicePosterior is a choice among options, given by its probabilities. gaussianPosterior is a Gaussian, given by its
+// moments.
 type choicePosterior struct {
 	probabilities, logarithms *gorgonia.Node
 }
@@ -34,7 +35,7 @@ func (p gaussianPosterior) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianLogVariance(p.mean, p.logVariance)
 }
 
-// reference is the case of the reference arrays.
+// reference holds the case of the reference: its inputs and the expected values.
 type reference struct {
 	t      *testing.T
 	g      *gorgonia.ExprGraph
@@ -169,7 +170,7 @@ func TestJointReference(t *testing.T) {
 	r.compare("objective", numbers(total))
 }
 
-// doubles serves the requests of losses in float64: schedules at their first step.
+// doubles serves the requests of losses in float64. Schedules have the value of their first step.
 type doubles struct {
 	losses.Trainer
 	g *gorgonia.ExprGraph
@@ -185,7 +186,7 @@ func (d doubles) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 	return n, err
 }
 
-// recorder keeps the schedules that a loss asks for.
+// recorder keeps the schedules that a loss requests.
 type recorder struct {
 	doubles
 	at *func(step int) float64
@@ -196,7 +197,7 @@ func (r recorder) Schedule(name string, at func(step int) float64) (*gorgonia.No
 	return r.doubles.Schedule(name, at)
 }
 
-// TestCapacities compares capacities of the loss kl at steps of the reference, which counts from 1.
+// TestCapacities compares capacities of the loss kl at steps of the reference. The reference counts steps from 1.
 func TestCapacities(t *testing.T) {
 	r := readReference(t)
 	logits := r.inputs["logits0"]
