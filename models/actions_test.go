@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// acted is data of two actions on each of some factors.
+// acted describes data with two actions on each factor.
 func acted(factors ...int) models.Data {
 	d := models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 4}, {Name: "c", Size: 4}}}
 	for _, k := range factors {
@@ -21,7 +21,7 @@ func acted(factors ...int) models.Data {
 	return d
 }
 
-// The codes of an episode start with that of its first image and turn with its actions alone.
+// The codes of an episode start with the first image's code and turn only with the actions.
 func TestQuessardEpisodes(t *testing.T) {
 	s := models.NewQuessard()
 	m, err := s.New(acted(0, 2), 1)
@@ -77,7 +77,7 @@ func apart(a, b []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Actions of the same factor share a block of columns; there are as many as factors, or more columns.
+// Actions of the same factor share a block of columns. The code has two columns per factor, or more.
 func TestForwardVAEColumns(t *testing.T) {
 	for latent, want := range map[int]int{0: 4, 7: 7} {
 		s := models.NewForwardVAE()

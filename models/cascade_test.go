@@ -26,7 +26,7 @@ func TestLogSoftplus(t *testing.T) {
 		}}})
 }
 
-// cascadeOf makes a cascade-vae with four categories in a phase of training.
+// cascadeOf makes a cascade-vae with small networks.
 func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
 	t.Helper()
 	s.Networks = small(8)
@@ -37,7 +37,7 @@ func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
 	return m.(*cascadeVAE)
 }
 
-// TestCascadePhases walks through the schedule of the paper.
+// TestCascadePhases walks through the paper's schedule.
 func TestCascadePhases(t *testing.T) {
 	type place struct {
 		opened int
@@ -45,7 +45,7 @@ func TestCascadePhases(t *testing.T) {
 	}
 	for _, c := range []struct {
 		settings CascadeVAE
-		want     []place // of phases 0, 1, ...
+		want     []place // in phases 0, 1, ...
 	}{
 		{CascadeVAE{Latent: 6, Categories: 3, Phases: 15, Closed: 4}, []place{{1, false}, {2, false}, {3, false}, {4, false}, {4, true}, {5, true}, {6, true}, {6, true}}},
 		{CascadeVAE{Latent: 3, Categories: 3, Phases: 15, Closed: 4}, []place{{1, false}, {2, false}, {3, false}, {3, false}, {3, true}, {3, true}}},
@@ -63,7 +63,7 @@ func TestCascadePhases(t *testing.T) {
 	}
 }
 
-// TestCascadeStep takes the decisions of steps and compares the categories with those by costs that a graph of its own computes.
+// TestCascadeStep runs decisions of steps. It compares the categories with categories by costs from a separate graph.
 func TestCascadeStep(t *testing.T) {
 	for _, balance := range []float64{0, 0.001, 3} {
 		m := cascadeOf(t, &CascadeVAE{Latent: 3, Categories: 4, Low: 2, High: 10, Balance: balance, Phases: 10, Closed: 2})
@@ -226,7 +226,7 @@ func TestDiscreteCodes(t *testing.T) {
 	}
 }
 
-// The code of a cascade has the category of least cost for the mean, and 0 while categories are closed.
+// The code of a cascade holds the category of least cost for the mean, and 0 while categories are closed.
 func TestCascadeCodes(t *testing.T) {
 	m := cascadeOf(t, &CascadeVAE{Latent: 2, Categories: 3, Phases: 15, Closed: 4})
 	g := nn.NewGraph(m.Params())

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// sticks is a dimension, and a choice to stop or of another two dimensions, one of them with a choice again.
+// sticks has two dimensions and a choice: to stop, or two more dimensions and a choice that may open another one.
 var sticks = hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}, {Options: []hierarchy.Hierarchy{{{}}, {}}}, {}}}}, {}}
 
 func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
@@ -27,8 +27,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	return m
 }
 
-// With hard options a program decodes what Decode makes of what Encode returns, and codes lie as the
-// hierarchy lays them out.
+// With hard options a program decodes the same image as Decode after Encode. Codes have the layout of the hierarchy.
 func TestHierarchicalCodes(t *testing.T) {
 	const n = 64
 	m := hierarchical(t, hardTau, sticks)
@@ -74,8 +73,7 @@ func TestHierarchicalCodes(t *testing.T) {
 	}
 }
 
-// In training options are soft: weights add up to those they stand under, and values are
-// multiplied with them.
+// In training options are soft. Weights under an option add up to its weight, and values are multiplied by weights.
 func TestSoftOptions(t *testing.T) {
 	const n = 5
 	m := hierarchical(t, 0.7, sticks)
@@ -94,7 +92,7 @@ func TestSoftOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := values(t, p.Outputs.Options, p.Outputs.Sample, free, codes)
-	for i := range n { // what is measured has hard options whatever tau is
+	for i := range n { // codes for metrics have hard options at any tau
 		if a := v[3][7*i]; a != 1 && a != 2 {
 			t.Errorf("image %d is encoded with the option %v", i, a)
 		}
@@ -115,7 +113,7 @@ func TestSoftOptions(t *testing.T) {
 	}
 }
 
-// A hierarchy without a choice is a plain autoencoder whose dimensions are all active.
+// Without a choice in the hierarchy the model is a plain autoencoder, and all dimensions are active.
 func TestFlatHierarchy(t *testing.T) {
 	m := hierarchical(t, 1, make(hierarchy.Hierarchy, 3))
 	g := nn.NewGraph(m.Params())

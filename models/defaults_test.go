@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Configs that name a model and nothing else depend on these numbers.
+// Configs that only name a model depend on these numbers.
 func TestDefaultWidths(t *testing.T) {
 	got := map[string]int{
 		"encoder": NewEncoder().Latent, "ae": NewAE().Latent, "vae": NewVAE().Latent,

@@ -16,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Spherical is an autoencoder of a linear encoder whose code lies on the unit sphere, and a dense decoder, to be
-// trained with the loss reconstruction.
+// Spherical is an autoencoder with a linear encoder, a code on the unit sphere, and a dense decoder. Train it with
+// the loss reconstruction.
 type Spherical struct {
 	Latent int `yaml:"latent" doc:"columns of the code"`
 }
@@ -80,8 +80,8 @@ func (m *spherical) Build(g *nn.Graph, _ models.Objective, n, _ int) (*models.Pr
 	return &models.Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Logits: logits, Rows: n}}, nil
 }
 
-// A model written outside the module, registered, and trained by hand with a loss that a config could name. A command
-// of one's own trains it as it trains any other.
+// A program outside the module writes and registers a model, and trains it by hand with a loss that a config could
+// name. A custom command trains it like any other model.
 func Example() {
 	check := func(err error) {
 		if err != nil {

@@ -26,7 +26,7 @@ func energyOf(t testing.TB, text string) *ICEBeeM {
 	return s
 }
 
-// matched is a program of ice-beem with score matching.
+// matched is a program for ice-beem with score matching.
 type matched struct {
 	graph  *nn.Graph
 	total  *gorgonia.Node
@@ -37,7 +37,7 @@ type matched struct {
 	images *gorgonia.Node
 }
 
-// match compiles score matching of n images.
+// match compiles score matching on n images.
 func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, error) {
 	p := &matched{graph: nn.NewGraph(m.Params())}
 	p.graph.Training = true
@@ -96,8 +96,8 @@ func (p *matched) run(t testing.TB) (value float64, grads [][]float32) {
 	return float64(m.Value(p.total).Data().(float32)), grads
 }
 
-// The gradient is the slope of the loss, for smooth encoders, in the single precision that networks have. (With relu the slope of the energy
-// jumps with the parameters.)
+// For smooth encoders the gradient is the slope of the loss, in the single precision of networks. (With relu the
+// slope of the energy jumps with the parameters.)
 func TestScoreMatchingSlopes(t *testing.T) {
 	for name, encoder := range map[string]string{
 		"mlp":      "{mlp: {hidden: [12, 9], activation: tanh}}",
@@ -115,7 +115,7 @@ func TestScoreMatchingSlopes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.fill("slopes")
-			for _, n := range m.Params().Names() { // larger energies, so that their part of the loss is more than rounding
+			for _, n := range m.Params().Names() { // larger energies make their part of the loss exceed rounding
 				for i := range m.Params().Get(n).Float32s() {
 					m.Params().Get(n).Float32s()[i] *= 1.5
 				}
@@ -173,7 +173,8 @@ func TestScoreMatchingStart(t *testing.T) {
 	}
 }
 
-// Only labelled images count, g is the sum of the vectors of an image's labels, and only those are trained.
+// Only labelled images count. g is the sum of the vectors of an image's labels, and training changes only these
+// vectors.
 func TestConditions(t *testing.T) {
 	s := energyOf(t, "{width: 4, encoder: {mlp: {hidden: [9], activation: tanh}}, conditions: [column, object]}")
 	factors := []factor.Factor{object, row, column}
@@ -196,7 +197,8 @@ func TestConditions(t *testing.T) {
 	if got := weights.Shape(); !slices.Equal([]int(got), []int{8 + 3, 4}) {
 		t.Fatalf("g has the shape %v; want a row for each of 8 columns and 3 objects", got)
 	}
-	// object, row, column of four images: the second lacks its object, the third has the number of a similar pair.
+	// object, row, column of four images. The second image lacks its object, and the third has the number of a
+	// similar pair.
 	labels := []float32{2, 1, 5, -1, 1, 5, 1, 1, 8, 0, -1, 0}
 	value, table, _ := at(4, labels...)
 	trained := map[int]bool{5: true, 8 + 2: true, 0: true, 8: true}
@@ -205,14 +207,14 @@ func TestConditions(t *testing.T) {
 			t.Errorf("row %d of g has a gradient: %v; want %v", level, moves, trained[level])
 		}
 	}
-	// Unlabelled images change neither value nor gradient.
+	// Unlabelled images change neither the value nor the gradient.
 	again, _, p := at(4, labels...)
 	copy(nn.Data(p.images)[64:3*64], make([]float32, 2*64))
 	changed, _ := p.run(t)
 	if again != value || changed != value {
 		t.Errorf("the loss is %v, again %v, and %v with other unlabelled images; want the same", value, again, changed)
 	}
-	// Without labelled images it is 0, and moves nothing.
+	// Without labelled images the loss is 0, and moves nothing.
 	nothing, still, _ := at(4, -1, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, -1)
 	if nothing != 0 || slices.ContainsFunc(still, func(v float32) bool { return v != 0 }) {
 		t.Errorf("without labels the loss is %v and the gradient %v; want 0", nothing, still)

@@ -80,8 +80,8 @@ func TestStopGradient(t *testing.T) {
 	}
 }
 
-// TestLSBDOfMoves checks the loss on a group whose images and noise are equal:
-// without moves the points agree and it vanishes; with a move it is known.
+// TestLSBDOfMoves checks the loss on a group with equal images and equal noise. Without moves the points agree and
+// the loss is 0. With a move the loss is known.
 func TestLSBDOfMoves(t *testing.T) {
 	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
 	if err != nil {
@@ -106,17 +106,16 @@ func TestLSBDOfMoves(t *testing.T) {
 	still := values(t, loss)[0][0]
 	nn.Data(p.Transformations[0].Node)[1] = math.Pi / 2
 	turned := values(t, loss)[0][0]
-	// two points at a right angle to where they should be: each is pi/4 from the mean
+	// the two points are at a right angle to their right places, so each is pi/4 from the mean
 	want := float32(2-2*math.Cos(math.Pi/4)) / 2
 	if still > 1e-6 || math.Abs(float64(turned-want)) > 1e-4 {
 		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
 	}
 }
 
-// TestLSBDTurns checks in which way moves act: by omega times the angle of a
-// factor, about an axis of S^2, and as rotations of the groups' own. The images
-// and the noise of both members of a group are equal, so that moves alone part
-// the points from their common one.
+// TestLSBDTurns checks how moves act: by omega times the angle of a factor, about an axis of S^2, and as rotations of
+// the groups. Both members of a group have equal images and noise. Only moves therefore separate the points from
+// their common point.
 func TestLSBDTurns(t *testing.T) {
 	twice := latent.NewSphere()
 	twice.Omega = 2
@@ -130,7 +129,7 @@ func TestLSBDTurns(t *testing.T) {
 		name  string
 		space *latent.Sphere
 		data  Data
-		moves []float32 // of the second member
+		moves []float32 // moves of the second member
 		axis  []float64
 	}{
 		{"circle of weight 2", twice, data(row), []float32{math.Pi / 4}, nil},
@@ -161,7 +160,7 @@ func TestLSBDTurns(t *testing.T) {
 		}
 		v := values(t, p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
 		z, y := v[0], v[1]
-		// y_2 = g y_1 with g a quarter turn: at right angles apart from what lies on the axis
+		// y_2 = g y_1 for a quarter turn g, so the two are at right angles except along the axis
 		d := len(z) / 2
 		along, got, length := 0.0, 0.0, 0.0
 		for i := range d {
@@ -177,15 +176,15 @@ func TestLSBDTurns(t *testing.T) {
 	}
 }
 
-// sphere returns S^2.
+// sphere returns the settings of S^2.
 func sphere() *latent.Sphere {
 	s := latent.NewSphere()
 	s.Dim = 2
 	return s
 }
 
-// TestPosesMoveSpheres checks which transformations act on which spaces: columns of the factors pose (5 to 8 with one pose)
-// and hue.
+// TestPosesMoveSpheres checks which transformations act on which spaces: the columns of the factors pose (5 to 8 with
+// one pose) and hue.
 func TestPosesMoveSpheres(t *testing.T) {
 	pose, second := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}, factor.Factor{}
 	second = pose
@@ -296,8 +295,9 @@ func TestLSBDVAERefuses(t *testing.T) {
 	}
 }
 
-// TestLSBDOfGroups checks the term of groups of M images against its formula: one image, shown M times with the moves a_m, has points
-// z and the common point Pi(sum_m R(-a_m) z), from which each is as far as a_m from the direction of that sum.
+// TestLSBDOfGroups checks the term for groups of M images against its formula. One image is shown M times with the
+// moves a_m. It has points z and the common point Pi(sum_m R(-a_m) z). The angle of each point to the common point is
+// the angle of a_m to the direction of that sum.
 func TestLSBDOfGroups(t *testing.T) {
 	for _, moves := range [][]float64{{0, 0.3}, {0, 0.3, -0.5}, {0, 0.3, -0.5, 1.2}, {0, 1, 2, -1, -2, 0.1, 0.2, 0.4}} {
 		n := len(moves)
@@ -321,7 +321,7 @@ func TestLSBDOfGroups(t *testing.T) {
 		var sin, cos, want float64
 		angles := nn.Data(p.Transformations[0].Node)
 		for i, a := range moves {
-			angles[i] = float32(a) // the second group stays where it is, and adds 0 to the mean over groups
+			angles[i] = float32(a) // the second group does not move, and adds 0 to the mean over groups
 			s, c := math.Sincos(-a)
 			sin, cos = sin+s, cos+c
 		}

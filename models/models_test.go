@@ -97,7 +97,7 @@ func TestEveryModel(t *testing.T) {
 	}
 }
 
-// checkObjective builds an objective and looks at the shapes of what it offers to losses.
+// checkObjective builds an objective and checks the shapes of its outputs for losses.
 func checkObjective(t *testing.T, m Model, o Objective, width int) {
 	t.Helper()
 	group := 1
@@ -133,8 +133,8 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 	}
 }
 
-// checkCodes compares the codes that losses see with those that are measured, and
-// with the samples: these differ from them by the noise, where there is any.
+// checkCodes compares the codes for losses with the codes for metrics, and with the samples. Samples differ from
+// codes by the noise, if the model has noise.
 func checkCodes(t *testing.T, m Model, p *Program) {
 	t.Helper()
 	g := nn.NewGraph(m.Params())
@@ -161,7 +161,7 @@ func checkCodes(t *testing.T, m Model, p *Program) {
 	}
 }
 
-// TestEncodeIsDeterministic checks that codes are locations: the noise does not matter, and circles have norm 1.
+// TestEncodeIsDeterministic checks that codes are locations: noise does not change them, and circles have norm 1.
 func TestEncodeIsDeterministic(t *testing.T) {
 	m, err := (&DeltaVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(), 3)
 	if err != nil {
@@ -239,7 +239,7 @@ func TestVAESample(t *testing.T) {
 	}
 }
 
-// TestMirrorImage checks the decoder that stands for an absent one.
+// TestMirrorImage checks the decoder of a model that names none.
 func TestMirrorImage(t *testing.T) {
 	m, err := (&VAE{Networks: small(16, 8), Latent: 3}).New(data(), 1)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// Two options at the top, three under the second of them, and two more at the top.
+// tree has two options at the top, three under the second of them, and two more at the top.
 var tree = optionBlocks{Sizes: []int{2, 3, 2}, Parents: []int{-1, 1, -1}}
 
 func weightsOf(x []float64, tau float64) []float64 {
@@ -94,7 +94,7 @@ func TestOptionNumbers(t *testing.T) {
 	for row := range 3 {
 		flat = append(append(flat, hard[7*row:7*row+7]...), values.Values[2*row:2*row+2]...)
 	}
-	// the second value stands under the last option of the second dimension
+	// the second value is under the last option of the second dimension
 	for row := range 3 {
 		if hard[7*row+4] == 0 {
 			flat[9*row+8] = 0
@@ -103,7 +103,7 @@ func TestOptionNumbers(t *testing.T) {
 	run("numbered options", func(n []*gorgonia.Node) (*gorgonia.Node, error) { return readOptions(n[0], tree, []int{-1, 4}) }, flat,
 		gradcheck.Input{Shape: []int{3, 5}, Values: numbers, Constant: true})
 
-	// numbers beside whole ones, and options under one that is not chosen
+	// numbers between whole ones, and options under an option that is not chosen
 	odd := []float64{0.6, 3, 5, 1, 7, -2, 1, 1.4, 2, 7, 2.3, 4, 0.4, 3, 7}
 	run("odd numbers", func(n []*gorgonia.Node) (*gorgonia.Node, error) { return readOptions(n[0], tree, []int{-1, 4}) },
 		[]float64{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0},

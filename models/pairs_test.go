@@ -66,7 +66,7 @@ func TestPairMask(t *testing.T) {
 	zero := []float32{0, 0, 0, 0}
 	for name, c := range map[string]struct {
 		rule       mergeRule
-		mu, l1, l2 []float32 // of the second image; means of the first are 0
+		mu, l1, l2 []float32 // for the second image; the means of the first are 0
 		want       []float32
 	}{
 		"equal":              {mergeRule{Private: adaptive}, zero, zero, zero, zero},
@@ -284,7 +284,8 @@ func pairModel(t *testing.T, s Settings) Model {
 	return m
 }
 
-// TestPairsOfEqualImages: a pair of an image with itself has the loss of a VAE on it, but for a product of densities.
+// TestPairsOfEqualImages: a pair of equal images has the loss of a VAE on the image, except with a product of
+// densities.
 func TestPairsOfEqualImages(t *testing.T) {
 	one, noise := pairInputs(1)
 	images, twice := slices.Concat(one, one), slices.Concat(noise, noise)

@@ -24,7 +24,7 @@ func TestMomentum(t *testing.T) {
 	}
 }
 
-// tiny are the settings of every model of two views, on a small network.
+// tiny returns the settings of every two-view model, on a small network.
 func tiny() map[string]Settings {
 	e := small(12).Encoder
 	heads := Heads{Hidden: 10, Projected: 6, Predictor: 7}
@@ -37,7 +37,7 @@ func tiny() map[string]Settings {
 	}
 }
 
-// What the models make: the encoder's output is the code, and parameters by hand, in turn: trained, and states.
+// The encoder's output is the code. The cases list the numbers of trained parameters and of states, counted by hand.
 func TestTwoViews(t *testing.T) {
 	encoder, head := 64*12+12, 12*10+10+2*10+10*6+6
 	predictor := 6*7 + 7 + 2*7 + 7*6 + 6
@@ -84,8 +84,8 @@ func TestTwoViews(t *testing.T) {
 	}
 }
 
-// Both views of a BYOL program are treated alike: with the views exchanged, predictions and targets are
-// exchanged too, which needs the moments of each view apart.
+// A BYOL program treats both views alike. Exchanged views give exchanged predictions and targets. This needs separate
+// moments for each view.
 func TestViewsApart(t *testing.T) {
 	m, err := tiny()["byol"].New(data(row, column), 1)
 	if err != nil {
@@ -119,7 +119,8 @@ func TestViewsApart(t *testing.T) {
 	}
 }
 
-// Queries are unit vectors of the first views, keys of the second ones, by a target that begins as the network.
+// Queries are unit vectors of the first views. Keys are unit vectors of the second views, by a target that starts
+// equal to the network.
 func TestQueriesAndKeys(t *testing.T) {
 	for _, name := range []string{"moco", "moco-v2"} {
 		m, err := tiny()[name].New(data(row, column), 1)
@@ -185,7 +186,7 @@ func TestTwoViewErrors(t *testing.T) {
 	}
 }
 
-// Defaults are those of the paper: group norm in BYOL, batch norm in the others, 1000 columns.
+// Defaults match the papers: group norm in BYOL, batch norm in the others, 1000 columns.
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
 		e, err := Registry.Lookup(name)
@@ -212,7 +213,7 @@ func TestTwoViewDefaults(t *testing.T) {
 	}
 }
 
-// TestCodeViews checks which rows of codes losses see: those of both views, or of one.
+// TestCodeViews checks which rows of codes losses get: both views, or one.
 func TestCodeViews(t *testing.T) {
 	for _, name := range []string{"byol", "simsiam", "barlow-twins"} {
 		codes := map[string][]float32{}
