@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// The settings that the tests decode: a small experiment.
+// experiment holds the settings that the tests decode: a small experiment.
 type experiment struct {
 	Name    string          `yaml:"name" doc:"what the run is called"`
 	Seed    uint64          `yaml:"seed"`
@@ -353,7 +353,7 @@ func manyUnknown(n int) string {
 	return b.String()
 }
 
-// definedChoice is a choice by definition in place of embedding.
+// definedChoice is a choice by type definition, not by embedding.
 type definedChoice registry.Choice[dataset]
 
 func (c *definedChoice) DecodeConfig(n *Node) error {
@@ -374,7 +374,7 @@ func TestDefinedChoice(t *testing.T) {
 	}
 }
 
-// Defaults that the config does not mention are validated as well.
+// Decoding also validates defaults that the config does not mention.
 func TestValidateDefaults(t *testing.T) {
 	bad := defaults()
 	bad.Train.Epochs = 0

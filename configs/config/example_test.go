@@ -42,7 +42,7 @@ func Example() {
 	// train.yaml:1:1: epochs: must be positive, got -2
 }
 
-// A shape is what the example's config chooses from a table.
+// shape is the interface of the entries that the example's config chooses from.
 type shape interface{ Area() float64 }
 
 type rectangle struct {
@@ -94,7 +94,7 @@ func ExampleOptions() {
 	// rate (number, default 0.001): step size of the optimizer
 }
 
-// An interval is written as {low: 1, high: 3}, or as a number for both.
+// interval is written as {low: 1, high: 3}, or as one number for both.
 type interval struct {
 	Low  float64 `yaml:"low"`
 	High float64 `yaml:"high"`
@@ -106,7 +106,7 @@ func (v *interval) DecodeConfig(n *config.Node) error {
 		v.High = v.Low
 		return err
 	}
-	type plain interval // which decodes as structs do
+	type plain interval // decodes as structs do
 	if err := n.Decode((*plain)(v)); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzDecode: no input makes Parse or Decode panic; every error has a place; what
-// decodes can be written and read again.
+// FuzzDecode checks that no input makes Parse or Decode panic, and that every error has a place. A decoded config
+// must survive writing and reading.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{full, base, "", "a: [b, {c: d}]", "name: &x y\nnote: *x", "x: !!str 3", "? a\n: b", "a: |\n b\n", "<<: {a: 1}",
 		"name: \"\\u00e9\\x00\\U0001F600\"", "- a\n- - b", "free: {a: 1e3, b: 0x1f, c: 'it''s'}", "raw:\n\t- a", "{a, b}", "name: >+\n\n a\n\n"} {
@@ -20,7 +20,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzOverride does the same for an assignment.
+// FuzzOverride checks the same for an assignment.
 func FuzzOverride(f *testing.F) {
 	for _, s := range []string{"train.epochs=3", "losses.1.lsbd.weight=10", "losses.+=kl", "dataset.square.size=3", `limits."a.b"=3`, "a", "=", "free.x.y={z: 1}",
 		"dataset={square: {size: 17}}", "losses.0.kl=", "name=\"\\x41\"", "range=[1, 2]", "note.x=3", "raw.a.0=1"} {
