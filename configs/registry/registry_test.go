@@ -43,7 +43,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// A hint that is wrong is worse than none.
+// A wrong hint is worse than no hint.
 func TestNear(t *testing.T) {
 	known := []string{"j", "reconstruction", "kl", "mig", "mad", "mae", "mse", "dci", "ml-vae", "vae", "gvae", "beta-vae", "moco-v2", "conv64", "runs", "name", "losses", "adam", "sgd", "modularity", "epochs", "epoch_steps", "dip-i", "dip-ii", "batch"}
 	for name, want := range map[string]string{
