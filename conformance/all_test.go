@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestParts holds every registered part of Unravel to the rules of its kind. The default test makes the largest parts smaller.
+// TestParts checks every registered part of Unravel against the rules of its kind. The default test makes the largest
+// parts smaller.
 func TestParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -39,7 +39,7 @@ func TestDatasets(t *testing.T) {
 	wantFinding(t, "miscounted", conformance.CheckImages(miscounted{d}), "dataset gaps: ", `Missing counts 2 images of unknown "a"; 1 of 2 have level -1`)
 }
 
-// miscounted is a data set of one unknown level that counts two.
+// miscounted is a data set with one unknown level, but it counts two.
 type miscounted struct{ datasets.Dataset }
 
 func (miscounted) Missing() []int { return []int{2} }
@@ -148,7 +148,7 @@ func TestDatasetsFindFaults(t *testing.T) {
 	wantFinding(t, "shared settings", conformance.CheckDataset(same), "dataset faulty: ", "New returns the same settings twice")
 }
 
-// wantFinding wants an error that names the part and says what is wrong with it; "" wants none.
+// wantFinding wants an error that names the part and the fault. If want is empty, it wants no error.
 func wantFinding(t *testing.T, fault string, err error, part, want string) {
 	t.Helper()
 	switch {

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// pressure is a loss of one's own: the variance of sub-codes where their factors are
-// fixed, held at a target that falls during training, plus the total correlation of the
-// codes by a discriminator. It takes labels, a schedule and a discriminator.
+// pressure is an example of a custom loss. It is the variance of sub-codes with fixed factors, held at a target that
+// falls during training, plus the total correlation of the codes by a discriminator. It takes labels, a schedule and
+// a discriminator.
 type pressure struct {
 	Weight losses.Weight `yaml:"weight" doc:"factor in the total"`
 	Target float64       `yaml:"target" doc:"variance in the first step, in squared units of the codes"`
@@ -65,7 +65,7 @@ func (l *pressure) Add(in *losses.Input) (*gorgonia.Node, error) {
 	return graph.WeightedSum([]float64{1, 1}, held, ratio)
 }
 
-// A loss of one's own is checked before it is registered.
+// Check a custom loss before registering it.
 func ExampleCheckLoss() {
 	e := registry.Entry[losses.Loss]{Name: "pressure", Doc: "variance of sub-codes, and total correlation", New: newPressure}
 	fmt.Println(conformance.CheckLoss(e))

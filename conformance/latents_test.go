@@ -105,7 +105,7 @@ func (s *faultySpace) Transport(z, transformation *gorgonia.Node, m int) (losses
 	switch s.fault {
 	case "moves nothing":
 		t.Moved = z
-	case "bent rotations": // by the square of the angle
+	case "bent rotations": // the square of the angle
 		squared, err := gorgonia.Square(transformation)
 		if err != nil {
 			return t, err

@@ -154,7 +154,7 @@ func TestLossesFindFaults(t *testing.T) {
 	}
 }
 
-// fixedWeight is a loss whose weight cannot change with the steps.
+// fixedWeight is a loss with a weight that cannot change during training.
 type fixedWeight struct {
 	faultyLoss `yaml:"-"`
 	Factor     float64 `yaml:"weight" doc:"factor in the total"`
@@ -168,7 +168,7 @@ func TestWeightsCanChange(t *testing.T) {
 	}
 }
 
-// The defaults of logic are no valid settings, and its variants are checked in their place.
+// The defaults of logic are not valid settings, so CheckLoss checks its variants.
 func TestLogicIsTested(t *testing.T) {
 	e, err := losses.Registry.Lookup("logic")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestLogicIsTested(t *testing.T) {
 	}
 }
 
-// A loss of which only a variant is wrong.
+// secondFault is a loss with a fault in one variant only.
 type secondFault struct{ faultyLoss }
 
 func (*secondFault) Variants() []losses.Loss {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Match is an own metric: how often the first code column is the level of the first factor.
+// Match is a custom metric: how often the first code column equals the level of the first factor.
 type Match struct{}
 
 func (*Match) Better() metrics.Direction { return metrics.HigherIsBetter }
@@ -119,7 +119,7 @@ func TestMetricsFindFaults(t *testing.T) {
 	wantFinding(t, "no units", conformance.CheckMetric(own), "metric match: ", "it has no Units")
 }
 
-// The defaults of logic are no valid settings, and its variants are checked in their place.
+// The defaults of logic are not valid settings, so CheckMetric checks its variants.
 func TestLogicMetricIsTested(t *testing.T) {
 	e, err := metrics.Registry.Lookup("logic")
 	if err != nil {
@@ -133,7 +133,7 @@ func TestLogicMetricIsTested(t *testing.T) {
 	}
 }
 
-// variedMatch is a metric of which only a variant is wrong.
+// variedMatch is a metric with a fault in one variant only.
 type variedMatch struct{ faultyMetric }
 
 func (*variedMatch) Variants() []metrics.Metric {

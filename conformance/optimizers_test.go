@@ -94,7 +94,7 @@ func (o *momentumState) State() (*int, []engine.Parameter) {
 	return &o.steps, list
 }
 
-// A faulty optimiser is caught, and the message says what is wrong; the one without a fault is not.
+// CheckOptimizer catches each fault, and the message names it. It accepts the optimiser without a fault.
 func TestOptimizerFaults(t *testing.T) {
 	long.NotShort(t)
 	for fault, want := range map[string]string{
@@ -154,7 +154,7 @@ func (r *ramp) Rate(progress, epochs float64) float64 {
 	return rate
 }
 
-// A faulty schedule is caught, and the message says what is wrong; the one without a fault is not.
+// CheckSchedule catches each fault, and the message names it. It accepts the schedule without a fault.
 func TestScheduleFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":         "",

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestLayers holds networks of every kind of layer to the rules of encoders and decoders: gradients at odd sides, with
-// strides, of one pixel, names, and results that follow from the seed.
+// TestLayers checks networks of every kind of layer against the rules of encoders and decoders: gradients at odd
+// sides, with strides, and of one pixel; names; and results that follow from the seed.
 func TestLayers(t *testing.T) {
 	long.NotShort(t)
 	for _, list := range []string{
@@ -49,7 +49,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// entry makes an entry of a registry of a list of layers.
+// entry makes a registry entry from a list of layers.
 func entry[T any](t *testing.T, list string) registry.Entry[T] {
 	return registry.Entry[T]{Name: "layers", Doc: "layers of a test", New: func() T {
 		var l nn.Layers
@@ -61,7 +61,7 @@ func entry[T any](t *testing.T, list string) registry.Entry[T] {
 	}}
 }
 
-// noisyLayer is a layer whose result depends on the number of calls.
+// noisyLayer is a layer with a result that depends on the number of calls.
 type noisyLayer struct{ calls int }
 
 func (l *noisyLayer) Build(_ nn.Place, x *gorgonia.Node) (*gorgonia.Node, error) {

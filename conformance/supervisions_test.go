@@ -14,7 +14,7 @@ import (
 )
 
 func TestSupervisions(t *testing.T) {
-	for _, e := range datasets.SupervisionRegistry.Entries { // that is what is skipped
+	for _, e := range datasets.SupervisionRegistry.Entries { // Supervisions skips exactly these entries
 		if v, ok := e.New().(config.Validator); ok && (v.Validate() != nil) != (e.Name == "groups" || e.Name == "answers") {
 			t.Errorf("%s: the defaults give %v", e.Name, v.Validate())
 		}
@@ -66,7 +66,7 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*datasets.
 	return split, err
 }
 
-// labels knows levels that are not the images'.
+// labels gives images wrong labels.
 func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
 	split, err := datasets.NewSplit(d, 0, nil, true)
 	if err != nil {
