@@ -16,9 +16,12 @@ func Schedules(t *testing.T) {
 }
 
 // CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults. It runs trainings of
-// 1 to 1000 epochs, from the start to an epoch after the end. Faults are: a negative or non-finite rate; a rate that
-// is outside its range (for an [engine.Ranged]), or different at the next call; rates that are all 0; and a jump in
-// an [engine.Continuous] schedule.
+// 1 to 1000 epochs, from the start to an epoch after the end. Faults are:
+//
+//   - a negative or non-finite rate, or one outside its range (for an [engine.Ranged]);
+//   - a rate that differs at the next call;
+//   - rates that are all 0;
+//   - a jump in an [engine.Continuous] schedule.
 func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 	f := &findings{part: "schedule " + e.Name}
 	func() {

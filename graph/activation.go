@@ -21,7 +21,7 @@ const (
 	Tanh                        // tanh x
 	Softplus                    // log(1 + exp(x))
 	LeakyReLU                   // max(x, x/5)
-	ELU                         // x where x > 0, else exp(x) - 1 (Clevert et al. 2016, equation 15, alpha 1)
+	ELU                         // x for x > 0, otherwise exp(x) - 1 (Clevert et al. 2016, equation 15, alpha 1)
 	GELU                        // x Phi(x), with the standard normal distribution function (Hendrycks and Gimpel 2016)
 	SiLU                        // x / (1 + exp(-x)) (Hendrycks and Gimpel 2016; Ramachandran et al. 2017: swish)
 )

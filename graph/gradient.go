@@ -15,7 +15,7 @@ import (
 type Gradient interface {
 	gorgonia.Op
 
-	Input() int      // the input whose gradient this node is
+	Input() int      // index of the input for this node's gradient
 	Inputs() int     // number of inputs of the differentiated operation
 	Root() bool      // whether this node computes for its siblings too
 	Group() Gradient // the operation of the root

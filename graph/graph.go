@@ -260,7 +260,7 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 // Error is the failure of an operation during a run.
 type Error struct {
 	Op     string
-	Shapes []tensor.Shape // of the operation's inputs
+	Shapes []tensor.Shape // shapes of the operation's inputs
 	Err    error
 }
 

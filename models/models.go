@@ -31,7 +31,7 @@ type Data struct {
 
 	Losses []losses.Choice // losses of the training, which models may ask for costs (losses.PerImage); nil: not known
 
-	Hierarchy hierarchy.Hierarchy // of the data set's dimensions; nil: none
+	Hierarchy hierarchy.Hierarchy // hierarchy of the data set's dimensions; nil: none
 	Learned   *Learned            // result of an earlier stage, see Staged; nil: none
 }
 

@@ -32,9 +32,9 @@ type Case struct {
 	// Want computes the expected elements of the node; nil: not compared.
 	Want func(in [][]float64) []float64
 
-	Step        float64 // of the finite differences, relative to max(1, |x|); default 1e-6
-	Tolerance   float64 // of float64 gradients and values, relative to max(1, |expected|); default 1e-6
-	Tolerance32 float64 // of float32 against float64, relative to the largest element of a tensor; default 2e-5
+	Step        float64 // step of the finite differences, relative to max(1, |x|); default 1e-6
+	Tolerance   float64 // for float64 gradients and values, relative to max(1, |expected|); default 1e-6
+	Tolerance32 float64 // for float32 against float64, relative to the largest element of a tensor; default 2e-5
 	Floor32     float64 // lower bound for the largest element of a tensor, used by Tolerance32 and for rounding
 	Samples     int     // how many elements of an input vary, drawn at random if the input has more; default 48
 

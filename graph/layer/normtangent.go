@@ -108,8 +108,8 @@ func (f *normAlong[T]) width() int {
 
 // line holds the sums of a group of elements.
 type line struct {
-	mean, inverse float64 // of x; 1/s
-	u, hu         float64 // mean of u, and of h u
+	mean, inverse float64 // mean and 1/s of x
+	u, hu         float64 // means of u and of h u
 }
 
 // group returns the moments of the group of x that begins at channel first of a set. It also returns the means of

@@ -22,7 +22,7 @@ const (
 // PoolOptions holds the options of a pooling.
 type PoolOptions struct {
 	Kind   PoolKind
-	Size   int  // of the square window, in pixels
+	Size   int  // side of the square window, in pixels
 	Stride int  // 0: Size; windows then do not overlap
 	Valid  bool // no padding; otherwise SAME
 }

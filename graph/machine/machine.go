@@ -324,7 +324,7 @@ func (m *Machine) Close() error {
 type NotFinite struct {
 	Node  string
 	Op    string // "input" for an input
-	Index int    // of the first such element
+	Index int    // index of the first such element
 }
 
 func (e *NotFinite) Error() string {

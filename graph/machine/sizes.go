@@ -11,8 +11,8 @@ import (
 // first run, and leave out the scratch memory of operations.
 type Sizes struct {
 	Inputs    float64
-	Values    float64 // of nodes in the forward pass, which depend on no gradient
-	Gradients float64 // of gradients, and of nodes that depend on them
+	Values    float64 // nodes of the forward pass, which depend on no gradient
+	Gradients float64 // gradients, and nodes that depend on them
 }
 
 // Sizes adds up the machine's nodes. It leaves out inputs that others reports, such as parameters.

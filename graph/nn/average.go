@@ -12,7 +12,7 @@ import (
 // target network of BYOL and the key encoder of MoCo.
 type Average struct {
 	target, source [][]float32 // pieces of parameters
-	names          []string    // by piece: the parameter that the target follows
+	names          []string    // by piece: name of the parameter that the target follows
 	momentum       float32
 	item           func(worker, i int)
 }

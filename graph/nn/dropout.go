@@ -12,9 +12,12 @@ import (
 )
 
 // Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate). The mask is an
-// input, name/mask, and new in every step ([Graph.Masks]). Dropout leaves x unchanged in four cases: the rate is 0;
-// the graph is not for training; the graph makes EMA targets ([Graph.Targets]), which use the whole network; or
-// [Graph.Frozen] reports the name, so this part of the network is frozen.
+// input, name/mask, and new in every step ([Graph.Masks]). Dropout leaves x unchanged
+//
+//   - at rate 0;
+//   - in a graph that is not for training;
+//   - in a graph of EMA targets ([Graph.Targets]), which use the whole network;
+//   - in a frozen part of the network, if [Graph.Frozen] reports the name.
 //
 // Source: Srivastava et al. 2014.
 func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.Node, error) {

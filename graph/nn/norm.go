@@ -39,7 +39,7 @@ func ValidNorm(name string) error {
 
 // NormOptions describe a normalisation.
 type NormOptions struct {
-	Kind   string // one of the kinds
+	Kind   string // a kind, such as BatchNorm
 	Groups int    // groups of channels, for group normalisation
 	Plain  bool   // without learned factors and offsets
 	ReLU   bool   // follow with max(y, 0)

@@ -14,7 +14,7 @@ import (
 
 // LayerSummary describes one layer of a network, for one image.
 type LayerSummary struct {
-	Name       string  `json:"layer"`      // path, such as encoder/conv1, or else the operation's name
+	Name       string  `json:"layer"`      // path, such as encoder/conv1; without a path, the operation's name
 	Operation  string  `json:"operation"`  // such as "convolution 3x3, stride 2, relu"
 	Output     []int   `json:"output"`     // shape without the batch
 	Parameters int     `json:"parameters"` // number of learned values

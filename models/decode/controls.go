@@ -24,7 +24,7 @@ type Control struct {
 	Name      string // as in parts, without an axis: z0, circle1, sphere1, spheres, a0
 	Columns   []int
 	Low, High float64  // 1st and 99th percentile of a line's column, among known codes that use the column
-	Options   []Option // of a choice
+	Options   []Option // options of a choice
 }
 
 // Option is one value of a choice, with the controls that it opens.
