@@ -1,18 +1,17 @@
-// Package augment changes images at random, so that a model sees several views of
-// one image: colours, mirror images, crops and blur.
+// Package augment changes images at random, which gives a model several views of one image: colours, mirror images,
+// crops and blur.
 //
-// A [Pipeline] is a list of operations, each of which happens with a probability; a config
-// writes it as a list, or as the name of one in [Presets]:
+// A [Pipeline] is a list of operations, each with a probability. A config writes it as a list, or as a name from
+// [Presets]:
 //
 //	pipeline:
 //	  - jitter: {brightness: 0.8, contrast: 0.8, saturation: 0.8, hue: 0.2, probability: 0.3}
 //	  - flip
 //	  - crop: {scale: [0.6, 1]}
 //
-// Images are float32 in [0, 1], height x width x channels, row by row and channels
-// last. Operations compute what torchvision's of the same name compute for
-// floating-point tensors. All random numbers come from the given stream, and how many an operation takes does
-// not depend on pixels.
+// Images are float32 in [0, 1], height x width x channels, row by row and channels last. Operations compute the same as
+// torchvision's operations of the same name for floating-point tensors. All random numbers come from the given stream.
+// How many numbers an operation takes does not depend on pixels.
 package augment
 
 import (
@@ -40,10 +39,10 @@ import (
 //		}
 //	}
 //
-// Its methods are called by several goroutines at once, each with a canvas and a stream of its own, and change
-// nothing else. Everything random comes from the stream, and pixels stay in [0, 1].
+// Several goroutines call its methods at once, each with its own canvas and stream. The methods change nothing else.
+// All randomness comes from the stream, and pixels stay in [0, 1].
 type Op interface {
-	// Suits reports images of a shape that the operation cannot change.
+	// Suits returns an error for images of a shape that the operation cannot change.
 	Suits(h, w, c int) error
 
 	// Happens decides whether an image is changed at all.
@@ -53,9 +52,9 @@ type Op interface {
 	Apply(m *Canvas, s *rng.Stream)
 }
 
-// Normaliser is an operation that also applies to the images that a model is measured on, as [Normalise]
-// does. It comes last in a pipeline, as its results need not be in [0, 1]. It always happens, and must not use its
-// stream, which is nil when models are measured.
+// Normaliser is an operation that also applies to a model's images during evaluation, as [Normalise] does. It comes
+// last in a pipeline, because its results can lie outside [0, 1]. It always happens, and must not use its stream, which
+// is nil during evaluation.
 type Normaliser interface {
 	Op
 	Normalises()
@@ -64,8 +63,8 @@ type Normaliser interface {
 // Pipeline is a list of operations, applied in order.
 type Pipeline []Choice
 
-// Apply writes a view of the h x w x c image src to dst, which has as many numbers
-// and is not a part of src, though it may be src. The shape must suit the pipeline.
+// Apply writes a view of the h x w x c image src to dst, which has equally many numbers. dst may be src, but not a part
+// of it. The shape must suit the pipeline.
 func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	size := h * w * c
 	m := canvases.Get().(*Canvas)
@@ -86,7 +85,7 @@ func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	canvases.Put(m)
 }
 
-// Suits reports images of a shape that one of the operations cannot change.
+// Suits returns an error for images of a shape that an operation cannot change.
 func (p Pipeline) Suits(h, w, c int) error {
 	for i, o := range p {
 		if err := o.Value.Suits(h, w, c); err != nil {
@@ -96,8 +95,8 @@ func (p Pipeline) Suits(h, w, c int) error {
 	return nil
 }
 
-// Plain returns the part of the pipeline that applies to every image, also those that a model is measured on: its
-// normalisation, if it has one.
+// Plain returns the part of the pipeline that applies to every image, also during evaluation: its normalisation, if
+// any.
 func (p Pipeline) Plain() Pipeline {
 	var plain Pipeline
 	for _, o := range p {
@@ -134,10 +133,10 @@ func (m *Canvas) Shape() (h, w, c int) { return m.h, m.w, m.c }
 // Pixels returns the image, h*w*c numbers, row by row and channels last. The slice is valid until Swap.
 func (m *Canvas) Pixels() []float32 { return m.pixels }
 
-// Spare returns room for another image of the same shape, with arbitrary contents.
+// Spare returns a buffer for another image of the same shape, with arbitrary contents.
 func (m *Canvas) Spare() []float32 { return m.spare }
 
-// Swap makes Spare the image, and the image the room that Spare returns.
+// Swap exchanges the image and the buffer of Spare.
 func (m *Canvas) Swap() { m.pixels, m.spare = m.spare, m.pixels }
 
 // Scratch returns a buffer of n numbers with arbitrary contents, which is valid until the next call.
@@ -183,8 +182,7 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Register adds an operation that configs can then name; call it before a config is read. It is an error if the name is
-// taken.
+// Register adds an operation to the names for configs. Call it before a config is read. A taken name is an error.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
 
 // Named returns an operation by name with its defaults.

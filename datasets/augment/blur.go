@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Blur is the convolution with a square kernel of Kernel pixels a side with weights e^(-(x^2+y^2)/(2 sigma^2)),
-// which add up to 1, and sigma uniform in Sigma. The image is padded by reflection without
-// repeating the border pixels. Images of a single row or column, such as sequences, are blurred along it alone.
+// Blur convolves an image with a square kernel of Kernel pixels a side. The weights e^(-(x^2+y^2)/(2 sigma^2)) add up
+// to 1, and sigma is uniform in Sigma. The image is padded by reflection without repeating the border pixels. Images of
+// a single row or column, such as sequences, are blurred along it alone.
 type Blur struct {
 	Chance
 	Kernel int        `yaml:"kernel" doc:"pixels along a side of the kernel, odd"`
@@ -36,7 +36,7 @@ func (b *Blur) Validate() error {
 	return nil
 }
 
-// Suits wants images with more pixels along each side than half the kernel, but for sides of one pixel.
+// Suits requires more pixels along each side than half the kernel, except along sides of one pixel.
 func (b *Blur) Suits(h, w, _ int) error {
 	if r := b.Kernel / 2; h > 1 && h <= r || w > 1 && w <= r {
 		return fmt.Errorf("want more than %d pixels along each side, or 1, for a kernel of %d", r, b.Kernel)

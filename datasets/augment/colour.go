@@ -25,8 +25,8 @@ const (
 //   - saturation: f p + (1-f) l, where l is the lightness of the pixel,
 //   - hue: the pixel's hue in HSV shifts by a fraction of a full turn uniform on [-x, x].
 //
-// A setting of 0 leaves a step out. In images of one channel the lightness is the pixel, and saturation and hue
-// are left out. Images of other than 1 or 3 channels have no colour: their lightness is the mean of the channels, and
+// A setting of 0 skips a step. In images of one channel the lightness is the pixel, and saturation and hue are skipped.
+// Images with another number of channels than 1 or 3 have no colour. Their lightness is the mean of the channels, and
 // saturation and hue must be 0.
 type Jitter struct {
 	Chance
@@ -55,7 +55,7 @@ func (j *Jitter) Validate() error {
 	return nil
 }
 
-// Suits wants one or three channels where saturation or hue changes.
+// Suits requires one or three channels if saturation or hue changes.
 func (j *Jitter) Suits(_, _, c int) error {
 	if !greyOrColour(c) && (j.Saturation > 0 || j.Hue > 0) {
 		return errors.New("saturation and hue are of colours; want 1 channel or 3, or jitter: {saturation: 0, hue: 0}")
@@ -65,7 +65,7 @@ func (j *Jitter) Suits(_, _, c int) error {
 
 func greyOrColour(c int) bool { return c == 1 || c == 3 }
 
-// Apply draws the order and the factors of the steps, and takes them.
+// Apply draws the order and the factors of the steps, and applies them.
 func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	order := [4]int{0, 1, 2, 3}
 	for i := 3; i > 0; i-- {
@@ -144,8 +144,8 @@ func (m *Canvas) recolour(steps []colourStep) {
 	}
 }
 
-// one is the bits of 1. The bits of non-negative numbers are in the order of the numbers, and integers have branch-free
-// minima and maxima.
+// one holds the bits of 1. The bits of non-negative numbers are in the order of the numbers, and integers have
+// branch-free minima and maxima.
 const one = 0x3f800000
 
 // clamp clips a number to [0, 1].
@@ -160,7 +160,8 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness returns the mean lightness of all pixels; in images of other than three channels, the mean of their numbers.
+// meanLightness returns the mean lightness of all pixels. For images without three channels it is the mean of their
+// numbers.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)
@@ -185,8 +186,8 @@ func (m *Canvas) meanLightness() float32 {
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
 // turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. The largest and the smallest
-// channel value stay; with d their difference and h the hue in sixths of a turn, from 0 to 6, red becomes
-// low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|), where low is the smallest.
+// channel value stay. Let low be the smallest, d their difference, and h the hue in sixths of a turn, from 0 to 6. Red
+// becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
 func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
 	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
@@ -202,7 +203,7 @@ func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 	if x := math.Float32bits((g - b) * inverse); rBits == most {
 		hue = x
 	}
-	h := math.Float32frombits(hue) + 6*shift + 12 // so that whole turns can be cut off
+	h := math.Float32frombits(hue) + 6*shift + 12 // allows whole turns to be cut off
 	h -= 6 * float32(int32(h*(1.0/6)))
 	return low + d*clamp(distance(h, 3)-1), low + d*clamp(2-distance(h, 2)), low + d*clamp(2-distance(h, 4))
 }
@@ -213,7 +214,7 @@ func distance(a, b float32) float32 { return math.Float32frombits(math.Float32bi
 // Grayscale replaces colours by their lightness, in all three channels.
 type Grayscale struct{ Chance }
 
-// Suits wants one or three channels; one is grey as it is.
+// Suits requires one or three channels; an image of one channel is already grey.
 func (*Grayscale) Suits(_, _, c int) error {
 	if !greyOrColour(c) {
 		return errors.New("greys are of colours; want 1 channel or 3, or a pipeline without grayscale")
@@ -293,7 +294,7 @@ func (n *Normalise) Validate() error {
 // maxNormal bounds means and deviations, and their reciprocals.
 const maxNormal = 1e6
 
-// Suits wants as many channels as there are means and deviations.
+// Suits requires as many channels as means and deviations.
 func (n *Normalise) Suits(_, _, c int) error {
 	for _, list := range [][]float64{n.Mean, n.Deviation} {
 		if len(list) != 1 && len(list) != c {

@@ -38,13 +38,13 @@ func flipRow(row []float32, c int) {
 	}
 }
 
-// Crop takes a random part of the image: its area, as a fraction of the image's, is uniform in Scale, its aspect
-// ratio (width by height) log-uniform in Aspect, and its position uniform. It is resampled to the size of
-// the image, bilinearly between the centres of pixels. If ten draws do not fit into the image, it is the largest
-// central part with an aspect ratio within the limits.
+// Crop cuts a random part out of the image. The part's area, as a fraction of the image's area, is uniform in Scale.
+// Its aspect ratio (width by height) is log-uniform in Aspect, and its position is uniform. The part is resampled to
+// the size of the image, bilinearly between the centres of pixels. If ten draws do not fit into the image, the part is
+// the largest central one with an aspect ratio within the limits.
 //
-// Of images of a single row or column, such as sequences, it takes a stretch whose length, as a fraction of the image's, is
-// uniform in Scale; Aspect is left out.
+// From images of a single row or column, such as sequences, it cuts a stretch. The stretch's length, as a fraction of
+// the image's length, is uniform in Scale, and Aspect is ignored.
 type Crop struct {
 	Chance
 	Scale  [2]float64 `yaml:"scale" doc:"smallest and largest area, as fractions of the image's"`
@@ -70,7 +70,7 @@ func (c *Crop) Validate() error {
 // maxAspect bounds aspects and their reciprocals.
 const maxAspect = 100.0
 
-// Suits wants images of which a part within the limits fits: long ones need long parts.
+// Suits returns an error if no part within the limits fits: long images need long parts.
 func (c *Crop) Suits(h, w, _ int) error {
 	if h == 1 || w == 1 {
 		return nil
@@ -120,7 +120,7 @@ func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 	return (height - h) / 2, (width - w) / 2, h, w
 }
 
-// tap holds the two places between which a sample is interpolated, and the weight of the second.
+// tap holds the two pixels that a sample interpolates, and the weight of the second.
 type tap struct {
 	at, next int
 	part     float32

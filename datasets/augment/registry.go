@@ -78,8 +78,8 @@ func cropOf(least float64) *Crop {
 	return c
 }
 
-// RegisterPreset adds a pipeline that configs can then name; call it before a config is read. It is an error if the name
-// is taken or the order of operations is wrong. New returns a new list at every call.
+// RegisterPreset adds a pipeline to the names for configs. Call it before a config is read. A taken name and a wrong
+// order of operations are errors. New returns a new list at every call.
 func RegisterPreset(e registry.Entry[Pipeline]) error {
 	if e.New != nil {
 		if err := e.New().Validate(); err != nil {
@@ -98,7 +98,7 @@ func Preset(name string) (Pipeline, error) {
 	return e.New(), nil
 }
 
-// DecodeConfig reads a list of operations or the name of a preset. Null gives no pipeline, [] an empty one.
+// DecodeConfig reads a list of operations or the name of a preset. Null gives no pipeline, and [] an empty one.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	var read Pipeline
 	switch {

@@ -34,7 +34,7 @@ func (v *Views) Validate() error {
 	return nil
 }
 
-// Suits reports images of a shape that a pipeline cannot change.
+// Suits returns an error for images of a shape that a pipeline cannot change.
 func (v *Views) Suits(h, w, c int) error {
 	if err := v.Pipeline.Suits(h, w, c); err != nil {
 		return err
@@ -50,9 +50,9 @@ func (v *Views) pipeline(view int) Pipeline {
 	return v.Pipeline
 }
 
-// Apply writes the views of the rows from <= n < to of a batch to their places in dst, which has Count slices for the views
-// of the whole batch; images holds the whole batch. The random numbers depend only on the seed, the epoch, the batch's
-// position in it, the view and the row.
+// Apply writes the views of the rows from <= n < to of a batch to their positions in dst. dst has Count slices for the
+// views of the whole batch, and images holds the whole batch. The random numbers depend only on the seed, the epoch,
+// the batch's position, the view and the row.
 func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, seed, epoch, position uint64) {
 	s := streams.Get().(*rng.Stream)
 	size := h * w * c
@@ -72,8 +72,8 @@ func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, 
 
 var streams = sync.Pool{New: func() any { return rng.New(0, "views") }}
 
-// Plain normalises images in place as the views are, on all processors, without augmenting them: the form in which a model
-// is measured.
+// Plain normalises images in place like the views, on all processors, but does not augment them. It makes the images
+// for evaluation.
 func (v *Views) Plain(images []float32, h, w, c int) {
 	p := v.Pipeline.Plain()
 	if p == nil {
