@@ -1,8 +1,8 @@
-// Package cache keeps the converted images of data sets on disk: 8-bit pixels that are mapped into memory, the levels of their
-// factors, and a description. A set is made once, by one process while others wait, and is never seen half-made.
+// Package cache keeps the converted images of data sets on disk: 8-bit pixels mapped into memory, the levels of their
+// factors, and a description. One process makes a set while others wait, and nobody sees an incomplete set.
 //
-// A set is a folder <root>/sets/NAME with images.npy (uint8, [N, H, W, C]), factors.npy (int32, [N, K], -1: unknown) and
-// set.json; other programs read the arrays as they are, with numpy.load("images.npy", mmap_mode="r").
+// A set is a folder <root>/sets/NAME with images.npy (uint8, [N, H, W, C]), factors.npy (int32, [N, K], -1: unknown)
+// and set.json. Other programs can read the arrays with numpy.load("images.npy", mmap_mode="r").
 package cache
 
 import (
@@ -26,16 +26,17 @@ import (
 const RootVariable = "UNRAVEL_DATA"
 
 var (
-	// ErrAbsent is returned for a set that is not in the cache.
+	// ErrAbsent is returned for a set that the cache lacks.
 	ErrAbsent = errors.New("the set is not in the cache")
-	// ErrBroken is returned for a set whose files are damaged, or made by another version.
+	// ErrBroken is returned for a set with damaged files, or from another version.
 	ErrBroken = errors.New("the cached set is damaged")
-	// ErrTouched is returned for a set whose files have the right sizes and were written to since it was made. It is also an [ErrBroken].
+	// ErrTouched is returned for a set with files of the right sizes that were written after the set was made. It is
+	// also an [ErrBroken].
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", ErrBroken)
 )
 
-// Root returns the folder of all cached sets and downloads: that of the variable UNRAVEL_DATA, otherwise unravel in the user's folder
-// for caches. It is empty if there is neither.
+// Root returns the folder of all cached sets and downloads: UNRAVEL_DATA, or the folder unravel in the user's cache
+// folder. It is empty if neither exists.
 func Root() string {
 	root := os.Getenv(RootVariable)
 	if root == "" {
@@ -66,7 +67,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // Dir returns the folder of a set.
 func (k Key) Dir() string { return filepath.Join(Root(), "sets", k.folder()) }
 
-// folder returns the name of the folder, which is that of the set, with a hash of its options if it has any.
+// folder returns the name of the folder: the name of the set, and a hash of its options if it has any.
 func (k Key) folder() string {
 	if k.Options == "" {
 		return k.Name
@@ -75,7 +76,7 @@ func (k Key) folder() string {
 	return k.Name + "-" + hex.EncodeToString(sum[:8])
 }
 
-// check returns an error if the key cannot name a folder, or there is no place for it.
+// check returns an error if the key cannot name a folder, or if there is no folder for the cache.
 func (k Key) check() error {
 	if !plainName.MatchString(k.Name) {
 		return fmt.Errorf("%q is not the name of a data set; want letters, digits, '.', '_' and '-', a letter or digit first", k.Name)
@@ -86,10 +87,10 @@ func (k Key) check() error {
 	return nil
 }
 
-// Progress receives what is under way and how far it is. total is 0 if it is not known.
+// Progress receives the present activity and its progress. total is 0 if it is unknown.
 type Progress func(what string, done, total int64)
 
-// WithProgress returns a context in which the functions of this package report their progress, from one goroutine at a time.
+// WithProgress returns a context for the functions of this package to report their progress, one goroutine at a time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return progress.With(ctx, progress.Func(p))
 }
@@ -99,8 +100,9 @@ func Report(ctx context.Context, what string, done, total int64) {
 	progress.Report(ctx, what, done, total)
 }
 
-// Open opens a set of the cache, and compares its files with their hashes. It reads files of up to 256 MiB each time, and larger
-// ones if their states are others than the last time. [Check] always reads all. The error is [ErrAbsent], [ErrBroken] or [ErrTouched].
+// Open opens a set of the cache, and compares its files with their hashes. It reads files of up to 256 MiB each time,
+// and larger files if they have changed since the last time. [Check] always reads all files. The error is [ErrAbsent],
+// [ErrBroken] or [ErrTouched].
 func Open(ctx context.Context, k Key) (*Set, error) {
 	if err := errors.Join(k.check(), ctx.Err()); err != nil {
 		return nil, err
@@ -117,20 +119,20 @@ func Open(ctx context.Context, k Key) (*Set, error) {
 
 type openOnlyKey struct{}
 
-// WithoutMaking returns a context in which [Ensure] only opens sets, as [Open] does.
+// WithoutMaking returns a context that keeps [Ensure] from making sets: it only opens them, as [Open] does.
 func WithoutMaking(ctx context.Context) context.Context {
 	return context.WithValue(ctx, openOnlyKey{}, true)
 }
 
-// Ensure opens a set of the cache, and makes it first if it is absent or broken: convert writes it to a folder that gets its
-// name when it is whole. While another process or goroutine makes it, Ensure waits. A set that is only touched is compared with its
-// hash, and kept if that is right.
+// Ensure opens a set of the cache, and makes an absent or broken set first. convert writes the set to a folder, which
+// gets its name when it is complete. While another process or goroutine makes the set, Ensure waits. Ensure compares a
+// touched set with its hash, and keeps it if the hash is right.
 func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
 	return EnsureValid(ctx, k, func(*Set) error { return nil }, convert)
 }
 
-// EnsureValid is [Ensure] with a function that says why an open set is of no use any more, such as that its source files are others;
-// nil: it is valid. Such a set counts as broken.
+// EnsureValid is [Ensure] with a test for open sets. valid returns an error for an outdated set, for example one with
+// changed source files; nil means that every set is valid. An outdated set counts as broken.
 func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	s, err := openValid(ctx, k, valid)
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) || ctx.Value(openOnlyKey{}) != nil {
@@ -150,7 +152,7 @@ func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert fun
 	return s, err
 }
 
-// openValid opens a set, unless it is of no use.
+// openValid opens a set, unless the set is outdated.
 func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error) {
 	s, err := Open(ctx, k)
 	if err != nil {
@@ -162,7 +164,7 @@ func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error)
 	return s, nil
 }
 
-// ensureHeld is EnsureValid by the holder of the lock.
+// ensureHeld is EnsureValid for the holder of the lock.
 func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	if err := removeHalfMade(k); err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 	return open(k)
 }
 
-// build makes a set in a folder of its own and gives it its name.
+// build makes a set in a temporary folder and then renames the folder.
 func build(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (err error) {
 	parent := filepath.Dir(k.Dir())
 	tmp := filepath.Join(parent, halfMade(k)+"new")
@@ -210,7 +212,7 @@ func build(ctx context.Context, k Key, convert func(context.Context, *Writer) er
 	return disk.SyncDir(parent)
 }
 
-// replace gives a folder a name; a folder that has the name already is removed, under another name.
+// replace renames a folder. It moves a folder with the same name away and then removes it.
 func replace(from, to, old string) error {
 	err := os.Rename(to, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,10 +224,11 @@ func replace(from, to, old string) error {
 	return os.RemoveAll(old)
 }
 
-// halfMade begins the names of folders in which a set is made.
+// halfMade returns the prefix of the names of temporary folders for a set.
 func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
 
-// removeHalfMade removes the folders that killed processes left. The lock of the key is held: nobody is making it.
+// removeHalfMade removes the folders that killed processes left. The caller holds the key's lock: nobody is making the
+// set.
 func removeHalfMade(k Key) error {
 	parent := filepath.Dir(k.Dir())
 	entries, err := os.ReadDir(parent)
@@ -243,7 +246,7 @@ func removeHalfMade(k Key) error {
 	return err
 }
 
-// Remove removes a set from the cache; it is no error if it is not there.
+// Remove removes a set from the cache; a missing set is no error.
 func Remove(ctx context.Context, k Key) error {
 	if err := k.check(); err != nil {
 		return err

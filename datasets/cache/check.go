@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Check reads the whole files of a set and compares them with their hashes. A set that was touched, and whose content is right, is no
-// longer touched afterwards. The error is [ErrAbsent] or [ErrBroken].
+// Check reads the files of a set completely and compares them with their hashes. A touched set with the right content
+// then no longer counts as touched. The error is [ErrAbsent] or [ErrBroken].
 func Check(ctx context.Context, k Key) error {
 	if err := k.check(); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Listed is a set in the list of [List].
+// Listed is a set in the result of [List].
 type Listed struct {
 	Key
 	Bytes   int64    // on disk
 	Hash    string   // of its content, as it was stored
-	Sources []Source // what it was made from
-	Err     error    // what is wrong with it; nil: nothing that its sizes and times show
+	Sources []Source // its source files
+	Err     error    // its fault; nil: sizes and times show none
 }
 
 // List lists the sets of the cache, by the names of their folders.

@@ -32,7 +32,8 @@ const (
 	recordFile  = "set.json"    // written last
 )
 
-// Set is an open set of the cache. Images and Levels are mapped from its files, are not to be changed, and must not be used after Close.
+// Set is an open set of the cache. Images and Levels are mapped from its files. Callers must not change them, or use
+// them after Close.
 type Set struct {
 	Name    string
 	Options string // of its [Key]
@@ -44,14 +45,14 @@ type Set struct {
 	Missing []int   // images with an unknown level, by factor; nil: none
 
 	Hash    string   // SHA-256 of images, levels and factors, in hexadecimal digits
-	Sources []Source // what it was made from
+	Sources []Source // its source files
 
 	dir   string
 	maps  []mmap.MMap
 	files []fileRecord // of maps
 }
 
-// Source is a file that a set was made from.
+// Source is a source file of a set.
 type Source struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
@@ -61,7 +62,7 @@ type Source struct {
 // File returns the path of a file of the set.
 func (s *Set) File(name string) string { return filepath.Join(s.dir, name) }
 
-// Close ends the mapping of the files. A set that is not closed stays mapped until the program ends.
+// Close ends the mapping of the files. A set stays mapped until Close or the end of the program.
 func (s *Set) Close() error {
 	if s == nil {
 		return nil
@@ -110,7 +111,7 @@ type factorRecord struct {
 	Rotations [][9]float64 `json:"rotations,omitempty"`
 }
 
-// fileRecord says what a file was when the set was made.
+// fileRecord is the state of a file at the time the set was made.
 type fileRecord struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size"`
@@ -190,10 +191,10 @@ func (r *record) factors() []factor.Factor {
 	return list
 }
 
-// coarse are the units to which file systems and archives round times.
+// coarse lists the units of rounded times in file systems and archives.
 var coarse = []time.Duration{time.Second, 2 * time.Second}
 
-// sameTime reports whether a file has the time that was recorded, or that time in coarser units.
+// sameTime reports whether a file has the recorded time, or that time in coarser units.
 func sameTime(now, recorded time.Time) bool {
 	return now.Equal(recorded) || slices.ContainsFunc(coarse, func(unit time.Duration) bool {
 		return now.Truncate(unit).Equal(now) && (now.Equal(recorded.Truncate(unit)) || now.Equal(recorded.Truncate(unit).Add(unit)))
@@ -219,10 +220,12 @@ func open(k Key) (*Set, error) {
 	return s, nil
 }
 
-// readWhole is the size of a file, in bytes, up to which each opening reads it. The hash of a larger file is remembered, see [HashFile].
+// readWhole is the largest size, in bytes, of a file that each opening reads. The hash of a larger file is stored, see
+// [HashFile].
 const readWhole = 256 << 20
 
-// verify compares the content of an open set with its hashes. It reads files of up to so many bytes even if their hash is remembered.
+// verify compares the content of an open set with its hashes. It reads files of up to so many bytes even if their hash
+// is stored.
 func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	for i, want := range s.files {
 		path := filepath.Join(k.Dir(), want.Name)

@@ -41,7 +41,7 @@ type Writer struct {
 // reportEvery is the time between two reports of progress.
 const reportEvery = 100 * time.Millisecond
 
-// checkSet returns an error if there can be no such set.
+// checkSet returns an error for an impossible set.
 func checkSet(count, h, w, c int, factors []factor.Factor) error {
 	if count < 1 || h < 1 || w < 1 || c < 1 {
 		return fmt.Errorf("%d images of %d x %d x %d; want 1 or more of each", count, h, w, c)
@@ -57,8 +57,8 @@ func checkSet(count, h, w, c int, factors []factor.Factor) error {
 	return errors.Join(err, err2)
 }
 
-// Begin makes the file of the images. It is an error if the disk has no room for them. Without factors there is
-// one of one level, "unknown".
+// Begin makes the file of the images. It returns an error if the disk is too small. Without factors, the set gets one
+// factor of one level, "unknown".
 func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	if w.images != nil {
 		return errors.New("cache: Begin is called twice")
@@ -93,12 +93,12 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	return f.Truncate(w.start + int64(count)*int64(w.row))
 }
 
-// Images returns the number of images that Begin was given.
+// Images returns the number of images given to Begin.
 func (w *Writer) Images() int { return w.record.Count }
 
-// WriteAt writes the pixels of one image or of several that follow each other, from a row on; the last index (the channel) is
-// fastest. Several goroutines may call it. It returns an error once the context of [Ensure] has ended, or for an image that
-// was written already.
+// WriteAt writes the pixels of one image or of several consecutive images, starting at a row. The last index (the
+// channel) is fastest. Several goroutines may call it. It returns an error after the end of the context of [Ensure], or
+// for an image written before.
 func (w *Writer) WriteAt(row int, pixels []uint8) error {
 	if w.images == nil {
 		return errors.New("cache: WriteAt before Begin")
@@ -123,10 +123,10 @@ func (w *Writer) WriteAt(row int, pixels []uint8) error {
 	return nil
 }
 
-// Progress reports what goes on besides WriteAt, which reports itself. Several goroutines may call it.
+// Progress reports work other than WriteAt, which reports itself. Several goroutines may call it.
 func (w *Writer) Progress(what string, done, total int64) { w.report(what, done, total) }
 
-// report passes progress on, not more often than someone looks.
+// report passes progress on, but at most once every reportEvery.
 func (w *Writer) report(what string, done, total int64) {
 	if !w.lock.TryLock() { // another goroutine reports
 		return
@@ -138,8 +138,8 @@ func (w *Writer) report(what string, done, total int64) {
 	}
 }
 
-// SetLevels sets the level of every factor of every image, row by row, -1 if it is unknown; the slice is kept. Without it the images are
-// the full grid of the factors, the last one fastest.
+// SetLevels sets the level of every factor of every image, row by row, with -1 for unknown levels. It keeps the slice.
+// Without SetLevels the images are the full grid of the factors, with the last one fastest.
 func (w *Writer) SetLevels(levels []int32) error {
 	if w.images == nil {
 		return errors.New("cache: SetLevels before Begin")
@@ -166,7 +166,7 @@ func (w *Writer) SetLevels(levels []int32) error {
 	return nil
 }
 
-// SetSources names the files that the set is made from, for its record.
+// SetSources names the source files of the set, for its record.
 func (w *Writer) SetSources(files []Source) { w.record.Sources = files }
 
 // end completes the folder, or closes its files after an error.
@@ -229,7 +229,7 @@ func (w *Writer) fullGrid() error {
 	return nil
 }
 
-// gridLen returns the number of combinations, which may be beyond integers.
+// gridLen returns the number of combinations, which may exceed the range of integers.
 func gridLen(g factor.Grid) float64 {
 	n := 1.0
 	for _, f := range g {
@@ -260,7 +260,7 @@ func (w *Writer) describe() error {
 	return w.record.write(w.dir)
 }
 
-// hash returns the hash of the content: of the images, the levels and the factors.
+// hash returns the hash of the content: the images, the levels and the factors.
 func (r *record) hash() (string, error) {
 	factors, err := json.Marshal(r.Factors)
 	if err != nil {
