@@ -1,12 +1,13 @@
-// Package rotation holds rotations in space, the group SO(3): their products, axes and angles, quaternions, finite groups
-// and uniform grids, which are tables for factors of poses (factor.Factor.Rotations).
+// Package rotation holds rotations in space, the group SO(3): products, axes and angles, quaternions, finite groups and
+// uniform grids. Groups and grids are tables for factors of poses (factor.Factor.Rotations).
 //
 // A rotation is a 3 x 3 matrix, row by row, that acts on columns: p -> g p. Groups and grids have the same bits on every machine.
 package rotation
 
 import "math"
 
-// Product returns a b: first b, then a. No product is fused with a sum, so that its bits do not depend on the machine.
+// Product returns a b: first b, then a. It fuses no product with a sum, which makes its bits independent of the
+// machine.
 func Product(a, b *[9]float64) (c [9]float64) {
 	for i := range 3 {
 		for j := range 3 {
@@ -43,7 +44,7 @@ func Angle(g *[9]float64) float64 {
 }
 
 // AboutAxis returns the rotation about an axis of any length by an angle in radians, counter-clockwise as seen from the
-// axis' tip (Rodrigues' formula); the axis 0 gives the identity.
+// axis' tip (Rodrigues' formula). The axis 0 gives the identity.
 //
 //	cos I + sin [k]x + (1 - cos) k k^T
 func AboutAxis(k [3]float64, angle float64) [9]float64 {
@@ -63,13 +64,13 @@ func AboutAxis(k [3]float64, angle float64) [9]float64 {
 	}
 }
 
-// still is the sine of an angle below which a rotation counts as none: its axis is rounding.
+// still is the sine of the angle below which a rotation counts as none, because its axis is rounding error.
 const still = 1e-12
 
-// AxisAngle returns the unit axis and the angle of a rotation, 0 to pi in radians. Of no rotation both are 0. Half a turn
-// has two axes: that whose largest component is positive.
+// AxisAngle returns the unit axis and the angle of a rotation, 0 to pi in radians. For no rotation both are 0. Half a
+// turn has two axes; the result is the axis with a positive largest component.
 //
-// The antisymmetric part of g has the axis times the sine, which vanishes near half a turn; there the axis is taken from
+// The antisymmetric part of g is the axis times the sine, which vanishes near half a turn. There the axis comes from
 // the largest column of the symmetric part, cos I + (1 - cos) k k^T.
 func AxisAngle(g *[9]float64) (axis [3]float64, angle float64) {
 	w := [3]float64{(g[7] - g[5]) / 2, (g[2] - g[6]) / 2, (g[3] - g[1]) / 2}
@@ -109,8 +110,8 @@ func squareColumn(g *[9]float64, cos float64) (column [3]float64) {
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
-// FromQuaternion returns the rotation of a quaternion of any length, real part first. It reports false for one without a
-// direction: 0, or not finite.
+// FromQuaternion returns the rotation of a quaternion of any length, real part first. It returns false for a quaternion
+// without a direction: 0, or with NaN or infinity.
 func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
 	w, x, y, z := q[0], q[1], q[2], q[3]
 	n := float64(w*w) + float64(x*x) + float64(y*y) + float64(z*z)
@@ -128,7 +129,7 @@ func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
 	}, true
 }
 
-// Nearest returns the index of the rotation of a table that is the least angle from g, the first of equal ones.
+// Nearest returns the index of the rotation of a table with the least angle from g, and the first of equal ones.
 func Nearest(table [][9]float64, g *[9]float64) int {
 	best, at := math.Inf(-1), 0
 	for i := range table {
@@ -139,8 +140,8 @@ func Nearest(table [][9]float64, g *[9]float64) int {
 	return at
 }
 
-// Neighbours returns the indices of the rotations of a table that are nearest to that of index i, without those equal to
-// it: count of them, and all that are as near as the last. They are in the order of the table.
+// Neighbours returns the indices of the rotations of a table nearest to rotation i, without rotations equal to it. It
+// returns count of them, and all others as near as the last. They are in the order of the table.
 func Neighbours(table [][9]float64, i, count int) []int {
 	const same = 3 - 1e-9               // trace of the rotation between equal ones
 	near := make([]float64, 0, count+1) // traces, descending
@@ -178,7 +179,7 @@ func insert(list []float64, t float64, count int) []float64 {
 	return list
 }
 
-// trace is that of a b^-1, 1 + 2 cos of the angle between a and b.
+// trace returns the trace of a b^-1, 1 + 2 cos of the angle between a and b.
 func trace(a, b *[9]float64) (sum float64) {
 	for i, v := range a {
 		sum += float64(v * b[i])

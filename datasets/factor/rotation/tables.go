@@ -28,8 +28,8 @@ func determinant(g *[9]float64) float64 {
 }
 
 // Icosahedral returns the 60 rotations of an icosahedron, the identity first. Their quaternions are the vertices of the
-// 600-cell, one of each opposite pair: 4 of the axes, 8 of (1, 1, 1, 1)/2 with signs, and 48 of the even permutations of
-// (phi, 1, 1/phi, 0)/2 with signs, where phi is the golden section.
+// 600-cell, one from each opposite pair. They are 4 on the axes, 8 of (1, 1, 1, 1)/2 with signs, and 48 even
+// permutations of (phi, 1, 1/phi, 0)/2 with signs. phi is the golden section.
 func Icosahedral() [][9]float64 {
 	list := []([4]float64){{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}
 	for signs := range 8 {
@@ -82,10 +82,10 @@ const MaxHopf = 5
 // HopfSize returns the number of rotations of a Hopf grid, 72 * 8^level.
 func HopfSize(level int) int { return 72 << (3 * level) }
 
-// Hopf returns the uniform grid of 72 * 8^level rotations of Yershova et al. 2010 (Generating uniform incremental grids on
-// SO(3) using the Hopf fibration): 12 * 4^level directions of the object's z axis, the centres of a HEALPix grid of the sphere
-// (Gorski et al. 2005) from north to south, with 6 * 2^level turns about that axis each, fastest. Neighbours are about
-// 60 / 2^level degrees apart. level is 0 to [MaxHopf].
+// Hopf returns the uniform grid of 72 * 8^level rotations of Yershova et al. 2010 (Generating uniform incremental grids
+// on SO(3) using the Hopf fibration). It has 12 * 4^level directions of the object's z axis, the centres of a HEALPix
+// grid of the sphere (Gorski et al. 2005) from north to south. Each has 6 * 2^level turns about that axis, which vary
+// fastest. Neighbours are about 60 / 2^level degrees apart. level is 0 to [MaxHopf].
 func Hopf(level int) [][9]float64 {
 	side := 1 << level
 	var list [][4]float64
@@ -123,8 +123,8 @@ func multiply(a, b [4]float64) [4]float64 {
 	}
 }
 
-// sincos returns sine and cosine of n/d of a full turn, n and d integers. math.Sincos has other bits where products and sums
-// are fused; this series, after a reduction in integers, has the same on every machine.
+// sincos returns sine and cosine of n/d of a full turn, n and d integers. math.Sincos has other bits on machines that
+// fuse products and sums. This series, after a reduction in integers, has the same bits on every machine.
 func sincos(n, d int) (sin, cos float64) {
 	n = ((8*n)%(8*d) + 8*d) % (8 * d) // eighths of n/d of a turn: an octant has d
 	octant, rest := n/d, n%d
