@@ -10,39 +10,43 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Query says what to ask about.
+// Query is a request for questions.
 type Query struct {
 	Count   int       // questions, shared out evenly to the factors
-	Factors []string  // empty: those of the answers
+	Factors []string  // empty: all factors of the answers
 	Codes   []float64 // rows x Width: codes of the rows; nil: none
 	Width   int
 	Explore float64     // fraction of the questions that are random
 	Stream  *rng.Stream // chooses the rows that are looked at
 }
 
-// The most that is looked at for a factor.
+// Limits on the rows and classes examined for a factor.
 const (
 	mostAsked  = 1 << 20 // questions
 	classesFor = 300     // classes
 	membersFor = 30      // rows of a class
 )
 
-// Ask chooses questions that answers do not settle yet, and adds them to Open. Of each factor it asks first which classes are one, then to
-// which class single rows belong: those that answers have not placed yet, then others at random. Each row is compared with the class (or the
-// single row asked about before) of the largest
+// Ask chooses questions that the answers do not settle yet, and adds them to Open. For each factor it first asks which
+// classes are the same, and then for the class of single rows. It takes rows from earlier answers without a class
+// first, and then random rows. It compares each row with the class, or with the single row asked about before, of the
+// largest
 //
 //	P(same) n/(n + 1)
 //
-// where n is the size of the class, and two classes, the largest first, if P(same) is at least 0.1 and P(same) nm/(n + m) at least 1/2: by so much
-// more is known of what varies within classes. P(same) is a logistic function of the differences of standardised codes, fitted to the answers about the
-// factor so far; of a class it is that of its most similar row, of 30 at random. Of more than 300 classes the largest count. Without codes it is the same for all pairs.
+// with n the size of the class. It compares two classes, the largest first, if P(same) is at least 0.1 and P(same)
+// nm/(n + m) at least 1/2. The latter is the gain in knowledge about variation within classes. P(same) is a logistic
+// function of the differences of standardised codes, fitted to the answers about the factor so far. A class has the
+// probability of its most similar row, among 30 random rows. With more than 300 classes only the largest count. Without
+// codes P(same) is equal for all pairs.
 //
-// That the rows are random, and only what they are compared with depends on codes, keeps classes samples of all rows with a level. Asking about
-// the most similar pairs would join rows that the codes hold together already, from which losses of modularity learn little.
+// Rows are random, and codes only choose their partners. Classes therefore stay random samples of all rows with a
+// level. Questions about the most similar pairs would join rows that the codes already hold together. Losses of
+// modularity learn little from such pairs.
 //
-// Nothing is asked that follows from answers, nor what follows if the questions chosen before are all answered same: neither a
-// pair within a class, nor one of classes of which two rows are known to differ. A fraction Explore of the questions is about random
-// pairs, for the fit of P(same).
+// Ask skips questions that follow from the answers, or from the answer same to all questions chosen before. These are
+// pairs within a class, and pairs of two classes with rows known to differ. A fraction Explore of the questions is
+// about random pairs, for the fit of P(same).
 func Ask(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {
@@ -101,7 +105,7 @@ func (q *Query) check(a *Answers) ([]string, error) {
 	return factors, a.Validate()
 }
 
-// standardised returns columns of mean 0 and variance 1, without those that are constant.
+// standardised returns the columns with mean 0 and variance 1, and drops constant columns.
 func standardised(codes []float64, rows, width int) ([]float64, int) {
 	var columns [][]float64
 	if codes == nil {
@@ -140,8 +144,8 @@ type asker struct {
 	factor int32
 	chosen []Answer
 
-	group   *union            // what is joined if all questions so far are answered same
-	apart   map[[2]int32]bool // classes, by their least rows, that are known to differ
+	group   *union            // classes if all questions so far are answered same
+	apart   map[[2]int32]bool // classes, by their least rows, known to differ
 	root    []int32           // by row: its class before any question
 	classes []*class          // of several rows, the largest first
 	singles []*class          // rows that are asked about, one each
@@ -200,7 +204,7 @@ func newAsker(a *Answers, k int, list []Answer, z []float64, width int, s *rng.S
 	return x, nil
 }
 
-// newClass returns the class of some rows, of which it looks at a random part.
+// newClass returns the class of some rows, and chooses a random sample of them to examine.
 func (x *asker) newClass(rows []int32) *class {
 	c := &class{root: x.root[rows[0]], rows: rows, size: float64(len(rows))}
 	if len(rows) > membersFor {
@@ -212,13 +216,13 @@ func (x *asker) newClass(rows []int32) *class {
 	return c
 }
 
-// between names the classes of two rows.
+// between identifies the classes of two rows.
 func (x *asker) between(a, b int32) [2]int32 {
 	a, b = x.root[a], x.root[b]
 	return [2]int32{min(a, b), max(a, b)}
 }
 
-// open reports whether the answer about two rows does not follow from others.
+// open reports whether the answer about two rows is still unknown.
 func (x *asker) open(i, j int32) bool {
 	return i != j && !x.apart[x.between(i, j)] && x.group.find(i) != x.group.find(j)
 }
@@ -238,7 +242,7 @@ func (x *asker) random(count int) {
 	}
 }
 
-// similar returns the rows of two classes that are most likely the same, and how likely.
+// similar returns the rows of two classes that are most likely the same, and their probability.
 func (x *asker) similar(a, b *class) (i, j int32, p float64) {
 	p = -1
 	for _, r := range a.rows {
@@ -251,7 +255,7 @@ func (x *asker) similar(a, b *class) (i, j int32, p float64) {
 	return i, j, p
 }
 
-// join asks whether classes are one where that is likely enough, at most a number of questions.
+// join asks whether likely pairs of classes are the same, at most count questions.
 func (x *asker) join(count int) {
 	for n, a := range x.classes {
 		for _, b := range x.classes[:n] {
@@ -268,7 +272,7 @@ func (x *asker) join(count int) {
 	}
 }
 
-// place asks where single rows belong, until there are count questions or no rows.
+// place asks which class single rows belong to, until there are count questions or no rows.
 func (x *asker) place(count int) {
 	seen := map[int32]bool{}
 	try := func(row int32) {
@@ -309,12 +313,12 @@ func (x *asker) place(count int) {
 	}
 }
 
-// placed reports whether a row is in a class of several.
+// placed reports whether a row is in a class of several rows.
 func (x *asker) placed(row int32) bool {
 	return slices.ContainsFunc(x.classes, func(c *class) bool { return c.root == row })
 }
 
-// Random chooses questions at random in place of [Ask], for comparison: pairs of different rows, uniform and with repetition.
+// Random chooses random questions, for comparison with [Ask]: pairs of different rows, uniform and with repetition.
 func Random(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {
@@ -333,8 +337,8 @@ func Random(a *Answers, q Query) error {
 	return nil
 }
 
-// Fill answers the open questions by the levels of a factor, for simulations; those whose level is not known stay open. level returns the level of a
-// row, negative where it is unknown.
+// Fill answers the open questions from the levels of a factor, for simulations. A question with an unknown level stays
+// open. level returns the level of a row, or a negative number for an unknown level.
 func (a *Answers) Fill(level func(factor string, row int) (int, error)) error {
 	var open []Answer
 	for _, x := range a.Open {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// conflict is an answer different between rows that a chain of the answer same joins.
+// conflict is an answer different about two rows that a chain of answers same joins.
 type conflict struct {
 	factor string
 	answer Answer
 	chain  []Answer // from answer.A to answer.B; A and B of its answers in the order of the chain
 }
 
-// path returns a shortest chain of answers same between the rows of an answer.
+// path returns a shortest chain of answers same between the two rows of an answer.
 func (u *union) path(list []Answer, from Answer) []Answer {
 	root := u.find(from.A)
 	beside := map[int32][]int{} // by row of the class: answers same

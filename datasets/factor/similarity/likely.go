@@ -7,11 +7,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// likely is the probability that two rows agree in a factor, from the difference of their codes:
+// likely is the probability that two rows agree in a factor, computed from the difference of their codes:
 //
 //	1/(1 + exp(-(b - sum_c w_c (z_c - z'_c)^2))),  w >= 0
 //
-// Columns are standardised. Without codes it is the rate of answers same.
+// Columns are standardised. Without codes it is the fraction of answers same.
 type likely struct {
 	z       []float64
 	columns int
@@ -19,7 +19,8 @@ type likely struct {
 	weights []float64
 }
 
-// The prior of a likelihood: b is 2, and all w are equal, so that rows at the median distance are the same with probability 0.1.
+// The prior of a likelihood: b is 2, and all w are equal. Two rows at the median distance are then the same with
+// probability 0.1.
 const (
 	priorBias  = 2
 	priorDrop  = priorBias + 2.197 // log 9
@@ -28,7 +29,7 @@ const (
 	fitSteps   = 200
 )
 
-// newLikely fits the probability to answers about a factor, where there are some.
+// newLikely fits the probability to the answers about a factor, if any.
 func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
 	l := &likely{z: z, columns: columns}
 	if columns == 0 {
@@ -89,7 +90,8 @@ func (l *likely) of(i, j int) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// fit maximises the posterior by gradient steps on b and w/scale, held at 0 or more; steps that do not help are halved.
+// fit maximises the posterior by gradient steps on b and w/scale, which stay at 0 or more. It halves a step that does
+// not help.
 func (l *likely) fit(list []Answer, scale float64) {
 	if len(list) == 0 {
 		return

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// majority finds the classes that most answers agree with; see [Unite].
+// majority finds the classes that agree with most answers; see [Unite].
 type majority struct {
 	label  []int32 // by row: the least row of its class
 	unsure int
 
-	rows   []int32 // those of contradictory answers
+	rows   []int32 // rows of contradictory answers
 	beside map[int32][]vote
 }
 
-// vote is the excess of answers same over different between a row and another.
+// vote is the number of answers same minus different between a row and another.
 type vote struct {
 	row    int32
 	excess int32
 }
 
-// newMajority clusters the classes of u that hold a contradiction, all if rows need a least excess of more than 1.
+// newMajority clusters the classes of u with a contradiction, or all classes if rows need an excess of more than 1.
 func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	m := &majority{label: make([]int32, len(u.parent)), beside: map[int32][]vote{}}
 	for i := range m.label {
@@ -48,7 +48,7 @@ func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	return m
 }
 
-// count adds up the answers that count, by pair of rows.
+// count adds up the accepted answers by pair of rows.
 func (m *majority) count(list []Answer, counts func(Answer) bool) {
 	type pair struct{ a, b int32 }
 	excess := map[pair]int32{}
@@ -93,7 +93,7 @@ func (q *edges) Pop() any {
 	return x
 }
 
-// contract joins the two classes with the largest excess between them, as long as there is one.
+// contract repeatedly joins the two classes with the largest positive excess between them.
 func (m *majority) contract() {
 	between := map[int32]map[int32]int32{} // by class and class
 	var queue edges
@@ -137,7 +137,8 @@ func (m *majority) contract() {
 	}
 }
 
-// move moves each row to the class with the largest excess of its answers, or to one of its own; false if none moves.
+// move moves each row to the class with the largest excess of its answers, or to a new class. It returns false if no
+// row moves.
 func (m *majority) move() bool {
 	moved, size := false, map[int32]int{}
 	for _, i := range m.rows {
@@ -150,7 +151,7 @@ func (m *majority) move() bool {
 			excess[m.label[v.row]] += v.excess
 		}
 		best, most := m.label[i], excess[m.label[i]]
-		for _, v := range m.beside[i] { // in order, so that ties are decided alike
+		for _, v := range m.beside[i] { // in order, which decides ties
 			if l := m.label[v.row]; excess[l] > most {
 				best, most = l, excess[l]
 			}
@@ -168,7 +169,7 @@ func (m *majority) move() bool {
 	return moved
 }
 
-// free returns a label of no row.
+// free returns an unused label.
 func (m *majority) free(i int32, size map[int32]int) int32 {
 	if size[i] == 0 {
 		return i
@@ -181,7 +182,8 @@ func (m *majority) free(i int32, size map[int32]int) int32 {
 	return m.label[i]
 }
 
-// peel takes rows out of their classes whose answers within them have less than a least excess, until none is left.
+// peel removes rows from their classes until every remaining row has at least the least excess of answers within its
+// class.
 func (m *majority) peel(least int32) {
 	held := map[int32]int32{}
 	var queue []int32
@@ -215,7 +217,7 @@ func (m *majority) peel(least int32) {
 	}
 }
 
-// rename names each class by its least row, so that labels are rows of their own class.
+// rename labels each class by its least row.
 func (m *majority) rename() {
 	first := map[int32]int32{}
 	for _, i := range m.rows {

@@ -12,16 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Rows are the rows that a file of answers may speak of.
+// Rows are the rows that a file of answers may name.
 type Rows struct {
 	Count int
-	Find  func(name string) (row int, ok bool) // row of a name that is not a number, such as a picture's file; nil: rows have no names
+	Find  func(name string) (row int, ok bool) // row of a name other than a number, such as a picture's file; nil: rows have no names
 }
 
-// maxAnswers bounds the answers of a file, of 20 bytes each.
+// maxAnswers bounds the answers of a file, 20 bytes each.
 const maxAnswers = 1 << 27
 
-// maxFactors bounds the factors of a file: each has a number for every row.
+// maxFactors bounds the factors of a file, as each needs a number for every row.
 const maxFactors = 1000
 
 // ReadFile reads a file of answers; see [Read].
@@ -34,10 +34,11 @@ func ReadFile(path string, rows Rows) (*Answers, error) {
 	return Read(f, path, rows)
 }
 
-// Read reads answers from a table in text: in each line a row, another row, the name of a factor, and same or different.
-// Rows count from 0, or are names that rows.Find knows. The first line may be a header whose last name is answer. A line whose last
-// field is empty or ? is a question without an answer. Fields are separated by commas, semicolons or tabs, as in the first
-// line, and may be quoted; the text is read as [table.NewLines] does. An index in front, a column without a name, is left out.
+// Read reads answers from a table in text. Each line holds a row, another row, the name of a factor, and same or
+// different. Rows count from 0, or are names that rows.Find knows. The first line may be a header that ends in the name
+// answer. A line that ends in an empty field or ? is a question without an answer. Fields are separated by commas,
+// semicolons or tabs, as in the first line, and may be quoted. [table.NewLines] reads the text. A leading index column
+// without a name is ignored.
 //
 // Errors begin with the place, name:line:column.
 func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
@@ -75,7 +76,7 @@ type reader struct {
 	factors map[string]int32
 }
 
-// broken is an error of the text itself, with its place.
+// broken returns an error of the text itself, with its place.
 func (x *reader) broken(err error) error {
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {
@@ -84,7 +85,7 @@ func (x *reader) broken(err error) error {
 	return err
 }
 
-// errorf is an error of a field.
+// errorf returns an error about a field.
 func (x *reader) errorf(field int, format string, args ...any) error {
 	line, column := x.lines.Pos(field + x.skip)
 	return fmt.Errorf("%s:%d:%d: %s", x.name, line, column, fmt.Sprintf(format, args...))
@@ -172,7 +173,8 @@ func clip(text string) string {
 	return text
 }
 
-// Write writes answers as Read reads them, questions without an answer last. name gives the name of a row; nil: rows are numbers.
+// Write writes answers in the form of Read, with unanswered questions last. name gives the name of a row; nil means
+// that rows are numbers.
 func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if name == nil {
 		name = strconv.Itoa

@@ -1,6 +1,6 @@
-// Package similarity holds what people can say about a factor without naming its levels: whether two rows have the same level
-// of it or different ones (Zhang and Sugiyama 2024, appendix F.2). [Read] reads such answers, [Unite] makes
-// equivalence classes of them, and [Ask] chooses the questions to ask next.
+// Package similarity holds answers about a factor that do not name its levels. An answer says whether two rows have the
+// same level or different ones (Zhang and Sugiyama 2024, appendix F.2). [Read] reads such answers, [Unite] makes
+// equivalence classes from them, and [Ask] chooses the next questions.
 package similarity
 
 import (
@@ -28,7 +28,7 @@ type Answers struct {
 	Name string   // of the file, for errors; "": none
 }
 
-// Add appends an answer; a factor of a new name is added.
+// Add appends an answer, and adds a factor with a new name.
 func (a *Answers) Add(row, other int, factor string, same bool) {
 	k := slices.Index(a.Factors, factor)
 	if k < 0 {
@@ -59,10 +59,10 @@ func (a *Answers) Validate() error {
 // maxRows bounds rows, which are int32.
 const maxRows = 1 << 30
 
-// maxCells bounds factors times rows, of 4 bytes each.
+// maxCells bounds factors times rows, 4 bytes each.
 const maxCells = 1 << 30
 
-// Same returns the number of answers that say same.
+// Same returns the number of answers same.
 func (a *Answers) Same() int {
 	n := 0
 	for _, x := range a.List {
@@ -73,7 +73,7 @@ func (a *Answers) Same() int {
 	return n
 }
 
-// Only returns the answers about some factors, all if none is named; it is an error if there is none about one of them.
+// Only returns the answers about some factors, or all answers without names. A factor without an answer is an error.
 func (a *Answers) Only(factors []string) (*Answers, error) {
 	if len(factors) == 0 {
 		return a, nil

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Conflicts says what becomes of answers that contradict each other: rows that chains of the answer same join, and
-// that an answer calls different.
+// Conflicts says how to treat contradictory answers: a chain of answers same joins two rows, and another answer calls
+// them different.
 type Conflicts string
 
-// What becomes of contradictions.
+// The treatments of contradictions.
 const (
 	ConflictsAuto     Conflicts = ""         // error, or majority where a noise rate is stated
 	ConflictsError    Conflicts = "error"    // an error that names the answers
@@ -26,7 +26,7 @@ func (c *Conflicts) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown rule of conflicts %q; known: error, drop, majority", text)
 }
 
-// Options say how answers are united.
+// Options tell Unite how to unite answers.
 type Options struct {
 	Conflicts Conflicts
 	Noise     float64 // rate of wrong answers, 0 to less than 0.5
@@ -57,10 +57,10 @@ func (o Options) policy() (Conflicts, error) {
 // Classes are the equivalence classes of answers.
 type Classes struct {
 	Factors []string
-	Of      [][]int32 // by factor and row: the number of its class, from 0 on; -1: it is in none
+	Of      [][]int32 // by factor and row: the number of its class, counted from 0; -1: no class
 	Count   []int     // by factor: classes
 
-	// Kept are the answers that the classes agree with, without those that majority and drop have left out.
+	// Kept are the answers that agree with the classes, without answers that majority and drop removed.
 	Kept []Answer
 
 	Dropped   int   // answers of classes that ConflictsDrop has left out
@@ -69,21 +69,22 @@ type Classes struct {
 	Least     []int // by factor: by how many answers same must exceed different in a class; see Unite
 }
 
-// Unite makes equivalence classes of answers, factor by factor: rows that the answer same joins, directly or by a chain. A class has
-// at least two rows; a row that is called the same as itself may be alone.
+// Unite makes equivalence classes from answers, factor by factor. A class holds the rows that answers same join,
+// directly or by a chain. A class has at least two rows, except that a row called the same as itself may be alone.
 //
-// With [ConflictsMajority] classes are those that agree with the most answers, where answers contradict each other, as far as two
-// greedy passes find them: classes are joined while more answers between them say same than different, those with the largest excess
-// first (greedy additive edge contraction, Keuper et al. 2015), and then rows move to the class, or leave theirs, where
-// that makes more answers agree (correlation clustering, Bansal et al. 2004). Time is O(n log n) in the answers.
+// With [ConflictsMajority], two greedy passes look for the classes that agree with the most answers, where answers
+// contradict each other. The first pass joins classes while more answers between them say same than different, and
+// takes the largest excess first (greedy additive edge contraction, Keuper et al. 2015). The second pass moves rows to
+// another class, or out of their class, if more answers then agree (correlation clustering, Bansal et al. 2004). The
+// time is O(n log n) in the number of answers.
 //
-// With a noise rate e the answers to a row's questions must also make it more likely than not that it belongs to its class: with
-// s and d answers same and different to members of the class, it stays if
+// With a noise rate e, a row must also belong to its class with a probability above one half. With s answers same and d
+// answers different to members of the class, the row stays if
 //
 //	(s - d) log((1 - e)/e) + log(p/(1 - p)) > 0
 //
-// where p is the rate of pairs that are the same, estimated from the rate r of answers same as (r - e)/(1 - 2e). Other rows
-// are in no class.
+// with the rate p of equal pairs, estimated from the rate r of answers same as (r - e)/(1 - 2e). Other rows have no
+// class.
 func Unite(a *Answers, o Options) (*Classes, error) {
 	policy, err := o.policy()
 	if err != nil {
@@ -122,7 +123,7 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	return c, nil
 }
 
-// keep adds the answers that the classes of a factor agree with.
+// keep adds the answers that agree with the classes of a factor.
 func (c *Classes) keep(of []int32, list []Answer) {
 	for _, x := range list {
 		same := of[x.A] >= 0 && of[x.A] == of[x.B]
@@ -134,7 +135,7 @@ func (c *Classes) keep(of []int32, list []Answer) {
 	}
 }
 
-// drop returns the answers without those within the classes of some answers.
+// drop removes the answers within classes that hold a contradiction.
 func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	bad := map[int32]bool{}
 	for _, n := range against {
@@ -151,7 +152,7 @@ func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	return rest
 }
 
-// leastExcess returns the least excess of the answers same over different that makes rows more likely the same than not.
+// leastExcess returns the least excess of answers same over different that makes rows more likely the same than not.
 func leastExcess(list []Answer, noise float64) int {
 	if noise == 0 {
 		return 1
@@ -171,7 +172,7 @@ func leastExcess(list []Answer, noise float64) int {
 // union joins rows into classes.
 type union struct {
 	parent []int32
-	label  []int32 // by row: its class in place of parent's; nil: parent's
+	label  []int32 // by row: its class, which replaces parent's; nil: parent decides
 }
 
 func newUnion(rows int, list []Answer) *union {
