@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// part is a file that is being downloaded.
+// part is a file during its download.
 type part struct {
 	Options
 	file   File
@@ -31,13 +31,13 @@ type part struct {
 
 	f      *os.File
 	hashes *hashes
-	size   int64 // bytes that are there
+	size   int64 // bytes on disk
 	most   int64 // that were ever there
 	begun  bool  // it has bytes of an earlier call, or of a connection that broke
 	state  partState
 }
 
-// partState is the content of NAME.part.json: what the server said about the file that a part belongs to.
+// partState is the content of NAME.part.json: the server's information about the file of a part.
 type partState struct {
 	URL       string `json:"url"`
 	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the part cannot be continued
@@ -49,10 +49,10 @@ const (
 	stateSuffix = ".part.json"
 )
 
-// errRestart asks for the file from its beginning.
+// errRestart asks for a download from the beginning of the file.
 var errRestart = errors.New("the download starts over")
 
-// download brings a file from an address.
+// download downloads a file from an address.
 func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
@@ -73,10 +73,10 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 	return p.finish(redacted(at))
 }
 
-// path returns the path of one of the files of the download.
+// path returns the path of a file of the download.
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
 
-// open opens the part that an earlier call left, if it came from the same address and can be continued.
+// open opens the part of an earlier call, if it came from the same address and can be continued.
 func (p *part) open(ctx context.Context) error {
 	f, err := disk.OpenFile(p.path(partSuffix), os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -103,14 +103,14 @@ func (p *part) restart() error {
 	return errors.Join(err, p.f.Truncate(0))
 }
 
-// run downloads until the file is whole and right.
+// run downloads until the file is complete and right.
 func (p *part) run(ctx context.Context) error {
 	scratch := false // it was started over because of its hash
 	for failed := 0; ; {
 		before := p.most
 		resumed := p.begun
 		var err error
-		if p.size == 0 || p.size != p.state.Total { // else only the last rename is missing
+		if p.size == 0 || p.size != p.state.Total { // otherwise only the last rename is missing
 			err = p.attempt(ctx)
 		}
 		if err == nil {
@@ -152,12 +152,12 @@ func (p *part) run(ctx context.Context) error {
 	}
 }
 
-// permanentError is an error that another try does not change.
+// permanentError is an error that another try would not change.
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// attempt asks for what is missing and appends what comes.
+// attempt requests the missing bytes and appends them.
 func (p *part) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -204,7 +204,7 @@ func (p *part) attempt(ctx context.Context) error {
 	}
 }
 
-// unanswered is the error about a request that was repeated often enough.
+// unanswered returns the error about a request that was repeated often enough.
 func unanswered(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -216,17 +216,17 @@ func unanswered(err error) error {
 	return &permanentError{err}
 }
 
-// isDial reports whether there was no connection.
+// isDial reports whether the connection failed.
 func isDial(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// ErrUnreachable is returned where there is no network, or no such server.
+// ErrUnreachable is returned without a network, or if the server does not exist.
 var ErrUnreachable = errors.New("the server cannot be reached")
 
-// accept checks the head of an answer, and makes the part ready for its body.
+// accept checks the head of an answer, and prepares the part for the body.
 func (p *part) accept(r *http.Response) error {
 	total := int64(0)
 	switch r.StatusCode {
@@ -271,7 +271,7 @@ func (p *part) accept(r *http.Response) error {
 	return p.remember(r.Header)
 }
 
-// remember stores what the server says about the file.
+// remember stores the server's information about the file.
 func (p *part) remember(h http.Header) error {
 	p.state.URL, p.state.Validator = p.url, h.Get("ETag")
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
@@ -326,7 +326,7 @@ func (p *part) append(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// check compares the whole part with what is known of the file. A wrong part is emptied: continuing it makes no sense.
+// check compares the complete part with the known size and hashes. It empties a wrong part, which cannot be continued.
 func (p *part) check() error {
 	info, err := p.f.Stat()
 	if err != nil || p.Trust {
@@ -338,7 +338,7 @@ func (p *part) check() error {
 	return nil
 }
 
-// finish gives the whole file its name and records it.
+// finish renames the complete file and records it.
 func (p *part) finish(from string) (Found, error) {
 	path := p.path("")
 	if err := os.Rename(p.path(partSuffix), path); err != nil {
@@ -353,7 +353,7 @@ func (p *part) finish(from string) (Found, error) {
 	return found, errors.Join(disk.SyncDir(p.dir), note(p.dir, p.file.Name, found), os.Remove(p.path(stateSuffix)))
 }
 
-// newClient returns a client that repeats requests that are not answered, or answered by 429 or 5xx.
+// newClient returns a client that repeats requests without an answer, or with the answer 429 or 5xx.
 func (p *part) newClient() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil
@@ -379,7 +379,7 @@ func (p *part) newClient() *retryablehttp.Client {
 	return c
 }
 
-// errRedirect is returned for a redirect that is not followed.
+// errRedirect is returned for a refused redirect.
 var errRedirect = errors.New("the redirect is not followed")
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
@@ -392,7 +392,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// reason says why a request is repeated.
+// reason explains why a request is repeated.
 func reason(r *http.Response, err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {

@@ -18,19 +18,21 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// Options say how files are brought.
+// Options tell Files how to fetch files.
 type Options struct {
-	// From is a mirror: a file or a folder of this machine, or a URL that begins with http:// or https://. A URL is that of a
-	// file if it ends with the file's name or if a single file is wanted; otherwise it is that of a folder. Empty: the files' own URLs.
+	// From is a mirror: a file or a folder of this machine, or a URL that begins with http:// or https://. A URL names
+	// a file if it ends with the file's name or if a single file is wanted. Otherwise it names a folder. Empty means
+	// the files' own URLs.
 	From string
 
-	// Trust takes files of any size and hash.
+	// Trust accepts files of any size and hash.
 	Trust bool
 
-	// Again brings files that are there already. So does another From for files whose hash is not published, or that were trusted.
+	// Again fetches files that already exist. A changed From has the same effect on trusted files, and on files without
+	// a published hash.
 	Again bool
 
-	// Log receives remarks for people, such as that a connection broke; nil: nobody.
+	// Log receives remarks for people, for example about a broken connection; nil discards them.
 	Log func(format string, args ...any)
 
 	Tries   int           // attempts in a row that bring nothing new; 0: 5
@@ -39,7 +41,7 @@ type Options struct {
 	Stall   time.Duration // without a byte, after which a connection is given up; 0: 60 s
 }
 
-// defaults fills in what is not set.
+// defaults fills in unset options.
 func (o Options) defaults() Options {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -55,19 +57,19 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// Result is what became of a file.
+// Result is the outcome of a file.
 type Result struct {
 	File
 	Found
 	Already bool // it was there
 }
 
-// Files brings files into a folder, one after the other. Those that are there already, and right, stay. One process at a time does
-// this in a folder while others wait, and then find the files. Progress in bytes goes to the function of
-// the context, see [cache.WithProgress].
+// Files fetches files into a folder, one after another. It keeps existing files that are right. One process at a time
+// works in a folder; others wait and then find the files. Bytes of progress go to the function of the context, see
+// [cache.WithProgress].
 //
-// A file that breaks off stays as NAME.part, with NAME.part.json beside it, and is continued by the next call. A server that does not
-// continue it starts over.
+// An incomplete file stays as NAME.part, together with NAME.part.json, and the next call continues it. If the server
+// cannot continue, the download starts over.
 func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
 	o = o.defaults()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -83,7 +85,7 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 	return results, errors.Join(err, held.Unlock())
 }
 
-// filesHeld is Files by the holder of the lock.
+// filesHeld is Files for the holder of the lock.
 func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
 	var results []Result
 	for _, f := range files {
@@ -118,7 +120,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 	return results, nil
 }
 
-// source returns the address or the path that a file of a list comes from.
+// source returns the address or the path for a file of a list.
 func (o *Options) source(f File, files []File) (string, error) {
 	switch {
 	case o.From == "" && f.URL == "":
@@ -131,7 +133,7 @@ func (o *Options) source(f File, files []File) (string, error) {
 	return local(o.From, f.Name, len(files) == 1)
 }
 
-// from reports whether a file came from an address, or has the content of a file of this machine.
+// from reports whether a file came from an address, or has the content of a local file.
 func (f *Found) from(ctx context.Context, at string) (bool, error) {
 	if IsURL(at) {
 		return f.From == redacted(at), nil
@@ -186,7 +188,7 @@ func mirror(from, name string, files []File) (string, error) {
 	return u.JoinPath(name).String(), nil
 }
 
-// local returns the path of a file of this machine.
+// local returns the path of a local file.
 func local(from, name string, single bool) (string, error) {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -210,14 +212,14 @@ func Has(dir, name string) bool {
 	return err == nil
 }
 
-// StatusError is returned for an answer of a server that is no file.
+// StatusError is returned for an answer without a file.
 type StatusError struct{ Code int }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
 }
 
-// copying reports the progress of a copy, and ends with its context.
+// copying reports the progress of a copy, and stops with its context.
 type copying struct {
 	ctx         context.Context
 	what        string

@@ -1,5 +1,5 @@
-// Package fetch brings the source files of public data sets into a folder: from the network, from a mirror, or from a file or
-// folder of this machine. Partial files are continued, contents are checked by size and hash, and what was found is kept in a record.
+// Package fetch brings the source files of public data sets into a folder: from the network, from a mirror, or from a
+// local file or folder. It continues partial files, checks sizes and hashes, and records the results.
 package fetch
 
 import (
@@ -28,23 +28,23 @@ type File struct {
 	SHA256 string // in hexadecimal digits; empty: not known
 	MD5    string // likewise
 
-	// Instead names the file whose place this one can take; it is not fetched unless it is asked for.
+	// Instead names the file that this file can replace. It is fetched only on request.
 	Instead string
-	// Optional files are not fetched unless they are asked for.
+	// Optional files are fetched only on request.
 	Optional bool
 }
 
 var (
-	// ErrAbsent is returned for a source file that is not in the folder.
+	// ErrAbsent is returned for a source file that the folder lacks.
 	ErrAbsent = errors.New("the file is not there")
-	// ErrWrong is returned for a source file of another size or hash than is known.
+	// ErrWrong is returned for a source file with another size or hash than published.
 	ErrWrong = errors.New("it is not the file that is wanted")
 )
 
 // recordName is the name of the record of a folder.
 const recordName = "sources.json"
 
-// Found is what is known about a source file in a folder.
+// Found describes a source file in a folder.
 type Found struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
@@ -57,7 +57,7 @@ type Found struct {
 // maxRecord bounds the bytes of a record and of the state of a download.
 const maxRecord = 64 << 20
 
-// Records returns the record of a folder, by the names of files; it is empty if there is none.
+// Records returns the record of a folder by file name; it is empty without a record.
 func Records(dir string) (map[string]Found, error) {
 	path := filepath.Join(dir, recordName)
 	text, err := disk.ReadFile(path, maxRecord)
@@ -74,7 +74,7 @@ func Records(dir string) (map[string]Found, error) {
 	return all, nil
 }
 
-// note stores what is known about a file.
+// note records facts about a file.
 func note(dir, name string, f Found) error {
 	all, err := Records(dir)
 	if err != nil {
@@ -91,13 +91,13 @@ func note(dir, name string, f Found) error {
 	}, false)
 }
 
-// Verify returns what is known about a source file in a folder. A file that the record does not know, or that was written to since, is
-// hashed and compared with the known size and hash. The error is [ErrAbsent] or [ErrWrong].
+// Verify returns the facts about a source file in a folder. It hashes a file that is new or changed since its record,
+// and compares it with the known size and hash. The error is [ErrAbsent] or [ErrWrong].
 func Verify(ctx context.Context, dir string, f File) (Found, error) {
 	return verify(ctx, dir, f, false)
 }
 
-// Check is [Verify], but always hashes the file, and compares it with the record, too.
+// Check is [Verify], but always hashes the file and also compares it with the record.
 func Check(ctx context.Context, dir string, f File) (Found, error) { return verify(ctx, dir, f, true) }
 
 func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
@@ -133,12 +133,12 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 	if err := f.check(found); err != nil && !found.Trusted {
 		return Found{}, fmt.Errorf("%s: %w", path, err)
 	}
-	// a folder that is only read keeps no record
+	// a read-only folder keeps no record
 	_ = note(dir, f.Name, found)
 	return found, nil
 }
 
-// trust records a file as it is.
+// trust records a file without a check.
 func trust(ctx context.Context, dir string, f File) (Found, error) {
 	path := filepath.Join(dir, f.Name)
 	info, err := os.Stat(path)
@@ -157,7 +157,7 @@ func trust(ctx context.Context, dir string, f File) (Found, error) {
 // hashed reports whether a hash of the file is known.
 func (f *File) hashed() bool { return f.SHA256 != "" || f.MD5 != "" }
 
-// check compares a file with what is known of it.
+// check compares a file with its known size and hashes.
 func (f *File) check(got Found) error {
 	switch {
 	case f.Size > 0 && got.Size != f.Size:
@@ -198,12 +198,12 @@ func (h *hashes) addFile(ctx context.Context, path string) error {
 	return err
 }
 
-// found returns what is known about a file of these hashes.
+// found returns the facts about a file with these hashes.
 func (h *hashes) found(info fs.FileInfo) Found {
 	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
 }
 
-// reader ends with its context.
+// reader reads until its context ends.
 type reader struct {
 	ctx context.Context
 	r   io.Reader

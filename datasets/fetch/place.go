@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Place copies a file of this machine into a folder as a source file, and records it. With trust it may have another size or hash than
-// is known. The file is checked before it gets its name.
+// Place copies a local file into a folder as a source file, and records it. With trust, any size and hash are accepted.
+// Place checks the file before it gets its name.
 func Place(ctx context.Context, dir string, f File, path string, trust bool) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
