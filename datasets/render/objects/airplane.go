@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Airplane returns the airplane of a seed: an airliner with two or four engines, a jet with engines at its tail, a fighter, a
-// propeller plane with a high or a low wing, a biplane or a glider, all of them in many proportions and colours.
+// Airplane returns the airplane of a seed. It is an airliner with two or four engines, a jet with engines at its tail,
+// a fighter, a propeller plane with a high or a low wing, a biplane or a glider. Proportions and colours vary.
 func Airplane(seed uint64) []render.Part {
 	s, a := rng.New(seed, "airplane"), &assembly{}
 	kinds := []func(*assembly, *rng.Stream){airliner, airliner, tailJet, fighter, sportsPlane, sportsPlane, biplane, glider, transport}
@@ -25,7 +25,7 @@ func fuselage(a *assembly, colour vec, length, radius, nose, tail, lift float64)
 	a.add(glass, window.move(0, 0.66*radius, 0))
 }
 
-// fin returns the upright wing of a tail, its leading edge's root at (y, z).
+// fin returns the upright wing of a tail, with the root of its leading edge at (y, z).
 func fin(y, z, height, root, tip, back float64) *shape {
 	section := func(y, z, chord float64) []vec {
 		t := 0.06 * chord

@@ -1,18 +1,19 @@
 package objects
 
-// animal is a quadruped in numbers: units are about a metre, angles degrees.
+// animal describes a quadruped in numbers: units are about a metre, angles degrees.
 type animal struct {
 	length, girth, height   float64 // of the trunk, and of its middle above the ground
 	belly                   float64 // how much thicker the middle is than the ends
 	leg                     float64 // radius
 	neck, neckUp, neckWidth float64 // length, elevation, radius
-	head, snout             float64 // radius of the skull, length of what is before it
+	head, snout             float64 // radius of the skull, length of the snout
 	ears, earsOut           float64 // size, and how far they lie back or hang
 	tail, tailUp, tailWidth float64
 	more                    func(a *assembly, p animal, head vec)
 }
 
-// animals are the ten of the category: horse, cow, elephant, giraffe, pig, lion, camel, rhinoceros, long-necked dinosaur and crocodile.
+// animals are the ten animals of the category: horse, cow, elephant, giraffe, pig, lion, camel, rhinoceros, long-necked
+// dinosaur and crocodile.
 var animals = [...]animal{
 	{length: 1.3, girth: 0.3, height: 1.05, belly: 0.1, leg: 0.085, neck: 0.75, neckUp: 52, neckWidth: 0.17, head: 0.17, snout: 0.38, ears: 0.14, tail: 0.8, tailUp: -60, tailWidth: 0.07, more: mane},
 	{length: 1.4, girth: 0.4, height: 0.9, belly: 0.2, leg: 0.1, neck: 0.4, neckUp: 15, neckWidth: 0.2, head: 0.2, snout: 0.3, ears: 0.14, earsOut: 80, tail: 0.75, tailUp: -78, tailWidth: 0.035, more: horns},
@@ -26,7 +27,7 @@ var animals = [...]animal{
 	{length: 1.4, girth: 0.25, height: 0.35, belly: 0.2, leg: 0.09, neck: 0.25, neckUp: 0, neckWidth: 0.2, head: 0.2, snout: 0.7, tail: 1.3, tailUp: -4, tailWidth: 0.18, more: plates},
 }
 
-// build adds the animal in a grey.
+// build adds the animal in grey.
 func (p animal) build(a *assembly) {
 	front, back := p.length/2, -p.length/2
 	end := p.girth * (1 - p.belly)

@@ -8,8 +8,8 @@ const (
 	ArmReach  = 1.05 // from there to the tip
 )
 
-// Arm returns a robot arm with two axes: a foot at the origin, the shoulder on it, which turns about the vertical axis, and the link, from the
-// origin to its tip at (0, 0, ArmReach), which also turns about the shoulder's axis x.
+// Arm returns a robot arm with two axes. The foot is at the origin. The shoulder on it turns about the vertical axis.
+// The link reaches from the origin to its tip at (0, 0, ArmReach), and also turns about the shoulder's axis x.
 func Arm() (foot, shoulder, link []render.Part) {
 	var a, b, c assembly
 	a.add(metal, cylinder(0.4, 0.16, 20).move(0, 0.08, 0))
@@ -23,7 +23,7 @@ func Arm() (foot, shoulder, link []render.Part) {
 	return a.inPlace(), b.inPlace(), c.inPlace()
 }
 
-// Table returns a round table whose top is at height 0, white.
+// Table returns a white round table with its top at height 0.
 func Table(radius float64) []render.Part {
 	var a assembly
 	a.add(white, prism(48, radius, 0.1, 1).move(0, -0.05, 0))
@@ -33,8 +33,8 @@ func Table(radius float64) []render.Part {
 // Tools is the number of tools.
 const Tools = 6
 
-// Tool returns what an arm holds, white and as large as fits into the unit sphere around the origin: a cone (0), cube, cylinder, hexagonal prism, pyramid
-// or ball (5). It panics on others.
+// Tool returns an object for the arm to hold, white and as large as fits into the unit sphere around the origin: a cone
+// (0), cube, cylinder, hexagonal prism, pyramid or ball (5). It panics for other numbers.
 func Tool(n int) []render.Part {
 	var a assembly
 	a.add(white, [Tools]func() *shape{

@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Car returns the car of a seed: a hatchback, sedan, estate, coupe, convertible, off-roader, van, pick-up, lorry, bus, racing car or old-timer,
-// in many lengths, cabins and colours.
+// Car returns the car of a seed. It is a hatchback, sedan, estate, coupe, convertible, off-roader, van, pick-up, lorry,
+// bus, racing car or old-timer. Lengths, cabins and colours vary.
 func Car(seed uint64) []render.Part {
 	s, a := rng.New(seed, "car"), &assembly{}
 	build(a, s, carKinds[s.IntN(len(carKinds))])
@@ -40,10 +40,10 @@ func (c *carBody) size(length, width, clear, waist, roof, wheel float64) {
 	c.length, c.width, c.clear, c.waist, c.roof, c.wheel = vary(length, 0.1), vary(width, 0.04), vary(clear, 0.1), vary(waist, 0.05), vary(roof, 0.05), vary(wheel, 0.08)
 }
 
-// at is the z of a part of the length, 0 at the rear and 1 at the front.
+// at returns the z of a fraction of the length, from 0 at the rear to 1 at the front.
 func (c *carBody) at(t float64) float64 { return c.length * (t - 0.5) }
 
-// lower adds the body below the windows: heights of its upper side at the parts of the length.
+// lower adds the body below the windows, given the heights of its upper side at fractions of the length.
 func (c *carBody) lower(heights ...[2]float64) {
 	var stations []station
 	for i, h := range heights {
@@ -56,7 +56,8 @@ func (c *carBody) lower(heights ...[2]float64) {
 	c.add(c.paint, body(12, 7, stations...))
 }
 
-// cabin adds windows and a roof: the rear and front of the windows' lower edges and of the roof, as parts of the length.
+// cabin adds windows and a roof. Its arguments are the rear and front of the windows' lower edges and of the roof, as
+// fractions of the length.
 func (c *carBody) cabin(rear, rearTop, frontTop, front float64, roof vec) {
 	w, t := 0.93*c.width/2, 0.74*c.width/2
 	level := func(y, half, back, front float64) []vec {
@@ -79,7 +80,7 @@ func (c *carBody) pillar(w, t, z0, z1 float64) *shape {
 	return loft(level(c.waist-0.1, w, z0), level(c.roof-0.06, t, z1))
 }
 
-// axles adds pairs of wheels at parts of the length.
+// axles adds pairs of wheels at fractions of the length.
 func (c *carBody) axles(places ...float64) {
 	for _, t := range places {
 		tyre := cylinder(c.wheel, 0.26, 14).turn(2, 90).move(c.width/2-0.1, c.wheel, c.at(t))

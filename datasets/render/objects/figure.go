@@ -40,7 +40,7 @@ var (
 	dark  = vec{0.5, 0.5, 0.5}
 )
 
-// Figure returns a toy of a category, painted grey: instance 0 to 9. It panics on others.
+// Figure returns a toy of a category, painted grey: instance 0 to 9. It panics for other numbers.
 func Figure(c Category, instance int) []render.Part {
 	a, s := &assembly{}, rng.New(uint64(instance), "figure "+c.String())
 	switch c {

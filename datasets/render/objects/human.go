@@ -1,7 +1,7 @@
 package objects
 
-// human is a standing figure in numbers: metres and degrees. Angles of limbs are forwards from hanging down; those of arms are given
-// for the left and the right one.
+// human describes a standing figure in numbers: metres and degrees. Angles of limbs are measured forwards from hanging
+// down; arms have an angle for the left and one for the right.
 type human struct {
 	width, belly, head float64    // half the width of the shoulders, radius of the waist, radius of the head
 	arm, arms          [2]float64 // swing of the upper arms, bend of the elbows
@@ -10,8 +10,9 @@ type human struct {
 	more               func(a *assembly, p human, hands [2]vec)
 }
 
-// humans are the ten of the category: a man, a runner, a waving woman in a dress, a cowboy, a soldier with a rifle, a
-// knight with shield and sword, a child with a ball, a hiker with a stick and a pack, a skater and one who cheers.
+// humans are the ten people of the category: a man, a runner, a waving woman in a dress, a cowboy, a soldier with a
+// rifle, a knight with shield and sword, a child with a ball, a hiker with a stick and a pack, a skater and a cheering
+// person.
 var humans = [...]human{
 	{width: 0.24, belly: 0.17, head: 0.14, out: [2]float64{8, 8}, leg: [2]float64{0, 0}},
 	{width: 0.23, belly: 0.15, head: 0.13, arm: [2]float64{55, -50}, arms: [2]float64{80, 80}, leg: [2]float64{-40, 50}, knee: [2]float64{60, 50}},
@@ -57,7 +58,7 @@ func (p human) build(a *assembly) {
 	}
 }
 
-// hang returns the vector along a limb that swings forwards and is raised to its side.
+// hang returns the vector along a limb that swings forwards and is raised sideways.
 func (p human) hang(side, forwards, out, length float64) vec {
 	sf, cf := sincos(forwards)
 	so, co := sincos(out)

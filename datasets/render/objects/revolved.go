@@ -6,16 +6,16 @@ import (
 	"github.com/unravel-ml/unravel/datasets/render"
 )
 
-// revolvedSides is the number of sides of objects that are symmetric about the y axis: at a radius of 30 pixels they are off
-// the circle by a fiftieth of one.
+// revolvedSides is the number of sides of objects that are symmetric about the y axis. At a radius of 30 pixels they
+// deviate from the circle by a fiftieth of a pixel.
 const revolvedSides = 96
 
-// Cone returns a cone whose tip points along the y axis, white. It is symmetric about that axis, as [Vase] and [Bottle] are.
+// Cone returns a white cone with its tip along the y axis. It is symmetric about that axis, like [Vase] and [Bottle].
 func Cone() []render.Part {
 	return revolved([2]float64{0.55, -0.8}, [2]float64{0, 0.8})
 }
 
-// Vase returns a vase with a foot, a belly, a neck and a hollow in its top, white.
+// Vase returns a white vase with a foot, a belly, a neck and a hollow in its top.
 func Vase() []render.Part {
 	profile := [][2]float64{{0.34, -1}, {0.34, -0.94}}
 	for i := range 25 {
@@ -26,7 +26,7 @@ func Vase() []render.Part {
 	return revolved(append(profile, [2]float64{0.42, 1}, [2]float64{0.34, 1}, [2]float64{0.2, 0.6}, [2]float64{0, 0.5})...)
 }
 
-// Bottle returns a bottle with a neck and a cap, white.
+// Bottle returns a white bottle with a neck and a cap.
 func Bottle() []render.Part {
 	return revolved([2]float64{0.36, -1}, [2]float64{0.4, -0.96}, [2]float64{0.4, 0.2}, [2]float64{0.37, 0.32}, [2]float64{0.29, 0.43}, [2]float64{0.2, 0.52},
 		[2]float64{0.14, 0.62}, [2]float64{0.13, 0.7}, [2]float64{0.13, 0.9}, [2]float64{0.17, 0.9}, [2]float64{0.17, 1})

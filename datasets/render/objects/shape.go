@@ -8,8 +8,8 @@ import (
 
 type vec = [3]float64
 
-// shape is a closed surface before its normals: points, and the corners of its triangles. Points may coincide, and either side
-// may be the outer one; mesh sorts both out. Methods that move a shape change it and return it.
+// shape is a closed surface before its normals: points, and the corners of its triangles. Points may coincide, and
+// either side may be the outer one; mesh resolves both. Methods that move a shape change it and return it.
 type shape struct {
 	points []vec
 	faces  [][3]int32
@@ -42,7 +42,7 @@ func (s *shape) turn(axis int, degrees float64) *shape {
 	return s
 }
 
-// copy returns a shape that can be moved apart.
+// copy returns a copy that can move independently.
 func (s *shape) copy() *shape {
 	return &shape{append([]vec(nil), s.points...), s.faces}
 }
@@ -50,7 +50,7 @@ func (s *shape) copy() *shape {
 // both returns a shape and its mirror image at x = 0.
 func both(s *shape) []*shape { return []*shape{s, s.copy().scale(-1, 1, 1)} }
 
-// snap rounds to multiples of 2^-20, far above the last bits in which machines differ where they fuse products and sums.
+// snap rounds to multiples of 2^-20. On machines that fuse products and sums, only much lower bits differ.
 func snap(v float64) float64 { return math.RoundToEven(v*(1<<20)) / (1 << 20) }
 
 func sincos(degrees float64) (sin, cos float64) {
@@ -58,10 +58,10 @@ func sincos(degrees float64) (sin, cos float64) {
 	return snap(sin), snap(cos)
 }
 
-// creaseCosine is the cosine of the angle (39.6 degrees) between faces from which their edge is sharp.
+// creaseCosine is the cosine of the least angle (39.6 degrees) between faces with a sharp edge.
 const creaseCosine = 0.77
 
-// mesh returns the surface with its outer sides outside and with normals that are smooth but across sharp edges. All numbers
+// mesh returns the surface with its outer sides outside. Its normals are smooth except across sharp edges. All numbers
 // are multiples of 2^-20, the same on every machine.
 func (s *shape) mesh() *render.Mesh {
 	points, faces := s.welded()
@@ -112,7 +112,7 @@ func (s *shape) mesh() *render.Mesh {
 	return m
 }
 
-// welded returns the surface with every point once, and without triangles that have become lines.
+// welded returns the surface with every point once, and drops triangles that have become lines.
 func (s *shape) welded() (points []vec, faces [][3]int32) {
 	known, index := map[vec]int32{}, make([]int32, len(s.points))
 	for i, p := range s.points {
@@ -136,7 +136,7 @@ func (s *shape) welded() (points []vec, faces [][3]int32) {
 	return points, faces
 }
 
-// Products are converted before they are added, so that no machine fuses the two.
+// Products are converted before a sum, which keeps machines from fusing the two.
 
 func plus(a, b vec) vec          { return vec{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
 func minus(a, b vec) vec         { return vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
@@ -182,7 +182,7 @@ func (a *assembly) add(colour vec, shapes ...*shape) {
 	}
 }
 
-// parts returns the object, its box centred at the origin and as large as fits into the unit sphere.
+// parts returns the object. Its box is centred at the origin and as large as fits into the unit sphere.
 func (a *assembly) parts() []render.Part {
 	low, high := vec{math.Inf(1), math.Inf(1), math.Inf(1)}, vec{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	a.each(func(v *vec) {
@@ -201,7 +201,7 @@ func (a *assembly) parts() []render.Part {
 	return a.inPlace()
 }
 
-// inPlace returns the object as it has been built.
+// inPlace returns the object without moving or scaling it.
 func (a *assembly) inPlace() []render.Part {
 	parts := make([]render.Part, len(a.meshes))
 	for i, m := range a.meshes {

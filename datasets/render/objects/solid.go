@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Solid returns the solid of a seed, a stand-in for the household objects of COIL-100 (Nene et al. 1996): a body with two to four
-// smaller things at its sides and on top, in several colours. None is symmetric about its vertical axis.
+// Solid returns the solid of a seed, a stand-in for the household objects of COIL-100 (Nene et al. 1996): a body with
+// two to four smaller things on its sides and top, in several colours. No solid is symmetric about its vertical axis.
 func Solid(seed uint64) []render.Part {
 	s, a := rng.New(seed, "solid"), &assembly{}
 	order := s.Perm(len(paints))
@@ -31,7 +31,8 @@ func Solid(seed uint64) []render.Part {
 	return a.parts()
 }
 
-// Round returns a solid of a seed that is the same from all sides, as the cans, jars, bowls and fruits of COIL-100: a body of revolution with a lid, a neck or a stem.
+// Round returns a solid of a seed that looks the same from all sides, like the cans, jars, bowls and fruits of
+// COIL-100. It is a body of revolution with a lid, a neck or a stem.
 func Round(seed uint64) []render.Part {
 	s, a := rng.New(seed, "round solid"), &assembly{}
 	order := s.Perm(len(paints))
@@ -54,10 +55,10 @@ func Round(seed uint64) []render.Part {
 	return a.parts()
 }
 
-// roundSides are the sides of round solids, so many that pixels do not tell a turn.
+// roundSides is the number of sides of round solids, large enough to hide a turn from the pixels.
 const roundSides = 96
 
-// trunk returns a body around the origin.
+// trunk returns the body of a solid, around the origin.
 func trunk(s *rng.Stream, width, height float64) *shape {
 	switch s.IntN(6) {
 	case 0:
@@ -75,7 +76,7 @@ func trunk(s *rng.Stream, width, height float64) *shape {
 	return taper(1.8*width, 1.8*width, within(s, 0.4, 1)*width, within(s, 0.8, 1.6)*width, height, 0.06*width)
 }
 
-// knob returns a thing around the origin.
+// knob returns a small thing to attach, around the origin.
 func knob(s *rng.Stream, size float64) *shape {
 	switch s.IntN(7) {
 	case 0:

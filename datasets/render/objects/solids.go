@@ -2,7 +2,7 @@ package objects
 
 import "math"
 
-// loft returns the closed surface through rings of equally many points, one after the other, with flat ends. A ring of one point
+// loft returns the closed surface through consecutive rings of equally many points, with flat ends. A ring of one point
 // is a tip.
 func loft(rings ...[]vec) *shape {
 	s := &shape{}
@@ -39,7 +39,8 @@ func (s *shape) bridge(a int32, n int, b int32, m int) {
 	}
 }
 
-// triangulate cuts a flat polygon, which need not be convex, into triangles of its own sense of rotation, an ear at a time.
+// triangulate cuts a flat polygon, which need not be convex, into triangles with the polygon's sense of rotation, an
+// ear at a time.
 func triangulate(polygon []vec) (faces [][3]int32) {
 	var normal vec
 	rest := make([]int32, len(polygon))
@@ -75,8 +76,8 @@ func triangulate(polygon []vec) (faces [][3]int32) {
 	return faces
 }
 
-// ring returns n points of a super-ellipse around a point of a plane at height z: an ellipse for exponent 2, nearly a
-// rectangle for 8.
+// ring returns n points of a super-ellipse around a point of a plane at height z. Exponent 2 gives an ellipse, and 8
+// nearly a rectangle.
 func ring(x, y, z, rx, ry, exponent float64, n int) []vec {
 	points := make([]vec, n)
 	for i := range points {
@@ -92,7 +93,7 @@ func power(v, e float64) float64 { return snap(math.Copysign(math.Pow(math.Abs(v
 // box returns a box around the origin with chamfered edges.
 func box(w, h, d, chamfer float64) *shape { return taper(w, d, w, d, h, chamfer) }
 
-// taper returns a chamfered box around the origin whose floor (w0 x d0) and ceiling (w1 x d1) differ.
+// taper returns a chamfered box around the origin with different floor (w0 x d0) and ceiling (w1 x d1).
 func taper(w0, d0, w1, d1, h, chamfer float64) *shape {
 	level := func(y, t, inset float64) []vec {
 		x, z, c := (w0+(w1-w0)*t)/2-inset, (d0+(d1-d0)*t)/2-inset, chamfer
@@ -102,7 +103,8 @@ func taper(w0, d0, w1, d1, h, chamfer float64) *shape {
 	return loft(level(-h/2, 0, b), level(b-h/2, b/h, 0), level(h/2-b, 1-b/h, 0), level(h/2, 1, b))
 }
 
-// lathe returns the surface of rotation about the y axis of a profile of radii and heights, with n sides. Radius 0 is a tip.
+// lathe returns the surface of revolution of a profile of radii and heights about the y axis, with n sides. Radius 0 is
+// a tip.
 func lathe(n int, profile ...[2]float64) *shape {
 	rings := make([][]vec, len(profile))
 	for i, p := range profile {
@@ -185,8 +187,8 @@ func limb(n int, line ...[4]float64) *shape {
 	return loft(rings...)
 }
 
-// station is a cross section of a body at z: a super-ellipse around (0, y) with half the width and height rx and ry; a tip if
-// rx is 0.
+// station is a cross section of a body at z: a super-ellipse around (0, y) with half width rx and half height ry. It is
+// a tip if rx is 0.
 type station struct{ z, y, rx, ry float64 }
 
 // body returns the surface through cross sections along z, of n points each.
@@ -202,8 +204,9 @@ func body(n int, exponent float64, stations ...station) *shape {
 	return loft(rings...)
 }
 
-// wing returns a pair of wings along x, the leading edge of their roots at the origin and towards +z: half the span, chords of root
-// and tip, how far the tips lie back and up, and the thickness as a part of the chord.
+// wing returns a pair of wings along x, with the leading edge of their roots at the origin and towards +z. Its
+// arguments are half the span, the chords of root and tip, the distances of the tips back and up, and the thickness as
+// a fraction of the chord.
 func wing(half, root, tip, back, up, thickness float64) *shape {
 	section := func(x, chord, z, y float64) []vec {
 		t := thickness * chord
