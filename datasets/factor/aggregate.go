@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2: it joins non-negative quantities into
-// one, 0 exactly if all are 0.
+// Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2. It combines non-negative quantities into
+// one, which is 0 exactly if all are 0.
 type Aggregate uint8
 
 // The aggregates.
@@ -46,10 +46,10 @@ func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Known reports whether a is one of the aggregates.
+// Known reports whether a is a defined aggregate.
 func (a Aggregate) Known() bool { return int(a) < len(aggregateNames) }
 
-// Of returns the aggregate of quantities; 0 if there are none.
+// Of returns the aggregate of quantities, and 0 without quantities.
 func (a Aggregate) Of(q []float64) float64 {
 	if len(q) == 0 {
 		return 0
@@ -90,7 +90,7 @@ func (a Aggregate) Slope(q, dq []float64) {
 	}
 }
 
-// first returns the index of the first NaN, or else of the first of the largest quantities.
+// first returns the index of the first NaN, or without NaN of the first largest quantity.
 func first(q []float64) int {
 	at := 0
 	for i, v := range q {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ColumnKind says how numbers in a column are levels of a factor.
+// ColumnKind says how to turn a column of numbers into levels of a factor.
 type ColumnKind struct {
 	Kind       Kind
 	Continuous bool    // ordinal, and levels are bins of the numbers
 	Period     float64 // circular: numbers are angles, Period to a full turn; 0: levels are evenly spaced
 
-	// Sample says that the numbers are a sample of a whole turn: whole numbers of a whole period are levels on all equal steps that
-	// they lie on, however few of these occur.
+	// Sample says that the numbers are a sample of a whole turn. Whole numbers of a whole period then become levels on
+	// all equal steps that they lie on, however few steps occur.
 	Sample bool
 }
 
@@ -41,10 +41,10 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 	return k, nil
 }
 
-// Levels turns numbers into a factor without a name and a level for each, Unknown of NaN. The levels are the distinct
-// numbers, ascending. With a period they are the distinct angles, or the equal steps of a turn if the angles fill half of
-// them at least. Circular numbers without a period that are not evenly spaced are an error: a circle
-// through them is not known. Continuous numbers are for the caller to bin.
+// Levels turns numbers into a factor without a name and a level for each number, and NaN into Unknown. The levels are
+// the distinct numbers, ascending. With a period they are the distinct angles. If the angles fill at least half of the
+// equal steps of a turn, they are these steps. Circular numbers without a period must be evenly spaced: otherwise the
+// circle through them is unknown. Levels does not bin continuous numbers; the caller does.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f := Factor{Kind: k.Kind}
 	if k.Period > 0 {
@@ -81,10 +81,11 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
-// sameAngle is the difference, as a fraction of a turn, up to which two angles are one: rounding.
+// sameAngle is the largest difference, as a fraction of a turn, between two angles that count as equal. It allows for
+// rounding.
 const sameAngle = 1e-7
 
-// reduced returns an angle from 0 up to the period.
+// reduced returns an angle reduced to [0, period).
 func reduced(v, period float64) float64 {
 	v = math.Mod(v, period)
 	if v < 0 {
@@ -96,11 +97,11 @@ func reduced(v, period float64) float64 {
 	return v
 }
 
-// mostSteps is the largest number of equal steps of a turn that are levels.
+// mostSteps is the largest number of equal steps of a turn that can become levels.
 const mostSteps = 1 << 16
 
-// turn takes the values for angles of a kind with a period. If they fill half of the equal steps of a turn at least, or are whole numbers of a
-// sample, the levels become these steps; otherwise they get Angles.
+// turn interprets the values as angles of a kind with a period. If they fill at least half of the equal steps of a
+// turn, or are whole numbers of a sample, the levels become these steps. Otherwise they get Angles.
 func (f *Factor) turn(k ColumnKind, levels []int) {
 	const most = 2 // steps for each value: many without a value would be no grid
 	period := k.Period
@@ -119,8 +120,8 @@ func (f *Factor) turn(k ColumnKind, levels []int) {
 	}
 }
 
-// wholeSteps returns the fewest equal steps of a turn on which the values lie, if they and the period are whole numbers; 0 of others, and of too
-// many steps.
+// wholeSteps returns the smallest number of equal steps of a turn that the values lie on, if they and the period are
+// whole numbers. It returns 0 for other numbers, and for too many steps.
 func (f *Factor) wholeSteps(period float64) int {
 	if period != math.Trunc(period) || period > mostSteps {
 		return 0
@@ -148,7 +149,7 @@ func (f *Factor) onSteps(period float64, n int) bool {
 	return true
 }
 
-// takeSteps makes the n steps of a turn the levels.
+// takeSteps turns the n steps of a turn into the levels.
 func (f *Factor) takeSteps(period float64, n int, levels []int) {
 	step := period / float64(n)
 	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+float64(n)*sameAngle)

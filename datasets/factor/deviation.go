@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2), 0
-// exactly if all are equal. Distances are Euclidean; values have the units of the points (Variance: squared).
+// Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It
+// is 0 exactly if all points are equal. Distances are Euclidean; values have the units of the points (Variance:
+// squared).
 type Deviation uint8
 
 // The deviations.
@@ -37,7 +38,7 @@ func ParseDeviation(name string) (Deviation, error) {
 	return 0, fmt.Errorf("unknown deviation %q; known: %s", name, strings.Join(deviationNames[:], ", "))
 }
 
-// Known reports whether d is one of the deviations.
+// Known reports whether d is a defined deviation.
 func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
 
 // MarshalText returns the name of a Deviation, for YAML and JSON.

@@ -1,5 +1,5 @@
-// Package factor describes factors of variation, grids of their levels and the sub-codes of factors, and names the
-// deviations and aggregates that losses and metrics measure them with.
+// Package factor describes factors of variation, grids of their levels, and the sub-codes of factors. It also names the
+// deviations and aggregates that losses and metrics use.
 package factor
 
 import (
@@ -47,7 +47,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Unknown is the level of a factor that is not known of an image.
+// Unknown is the level of a factor if the level is unknown for an image.
 const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.
@@ -55,13 +55,13 @@ type Factor struct {
 	Name   string
 	Size   int       // number of levels; levels are 0 .. Size-1
 	Kind   Kind      // relation between the levels
-	Values []float64 // by level: its value, in units of its own; nil: the level itself
+	Values []float64 // by level: its value, in the factor's units; nil: the level itself
 
 	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
 	Angles []float64
 
-	// Rotations holds the rotation in space of every level of a categorical factor that is a pose, a 3 x 3 matrix row
-	// by row; nil: the factor is not a pose.
+	// Rotations holds, for a categorical factor that is a pose, the rotation in space of every level: a 3 x 3 matrix,
+	// row by row. nil: the factor is not a pose.
 	Rotations [][9]float64
 }
 
@@ -73,7 +73,7 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// Angle returns the angle of a level of a circular factor, in radians: that of Angles, or 2 pi level/Size.
+// Angle returns the angle of a level of a circular factor, in radians: the entry in Angles, or 2 pi level/Size.
 func (f Factor) Angle(level int) float64 {
 	if f.Angles != nil {
 		return f.Angles[level]
@@ -81,8 +81,8 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
-// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. From one
-// level to another leads a transformation.
+// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. A
+// transformation leads from one level to another.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
 
 // IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, to 1e-4 in the products of its rows.
@@ -102,8 +102,9 @@ func IsRotation(g *[9]float64) bool {
 	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
-// Scaled returns the value of a level, mapped linearly to [0, 1] by the least and the largest value of the factor;
-// the angle in turns for a circular factor and level/(Size-1) for a categorical one; 0 if all values are equal.
+// Scaled returns the value of a level, mapped linearly to [0, 1] by the least and the largest value of the factor. For
+// a circular factor it is the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are
+// equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
 	case f.Size < 2 && f.Angles == nil:

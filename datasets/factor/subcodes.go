@@ -20,7 +20,8 @@ type Block struct {
 // SubCodes maps names of factors to the code columns of their sub-codes, in a config: `{shape: [0, 1], x: [2]}`.
 type SubCodes map[string][]int
 
-// Validate checks that every sub-code has columns, distinct and from 0 on; errors name the key.
+// Validate checks that every sub-code has columns, and that all columns are distinct and not negative. Errors name the
+// key.
 func (s SubCodes) Validate() error {
 	for _, name := range s.names() {
 		columns := s[name]
@@ -71,7 +72,7 @@ func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, erro
 	return blocks, nil
 }
 
-// names lists the factors of s in alphabetical order, so that the first error is always the same.
+// names lists the factors of s in alphabetical order, which makes the first error always the same.
 func (s SubCodes) names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // EvenBlocks assigns width code columns to factors in order, width/len(factors) to each. Errors: no factors, and

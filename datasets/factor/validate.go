@@ -8,9 +8,8 @@ import (
 // MaxSize is the largest number of levels of a factor.
 const MaxSize = 1 << 30
 
-// Validate returns an error for an empty or repeated name, a Size out of range, an unknown Kind, and Values, Angles or
-// Rotations whose number is not that of the levels, that are not finite or no rotations, or that do not go with the
-// Kind.
+// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. It also checks
+// that Values, Angles and Rotations have one entry for each level, are finite, are rotations, and suit the Kind.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {
