@@ -12,11 +12,11 @@ type Camera struct {
 	Target [3]float64 // point in the centre of the picture
 	Up     [3]float64 // direction that is up in the picture; zero: y
 	Angle  float64    // of view of a perspective camera across the picture's shorter side, radians; 0: 2 asin(0.35)
-	Half   float64    // makes the camera orthographic if not 0: half of what it sees across the shorter side, units of the world
+	Half   float64    // half of the view across the shorter side, in units of the world; not 0: the camera is orthographic
 	Near   float64    // distance along the axis before which nothing is drawn; 0: 0.01
 }
 
-// Check reports a camera that looks nowhere or whose numbers are out of range.
+// Check reports a camera without a direction, or with numbers out of range.
 func (c *Camera) Check() error {
 	switch {
 	case !finite(c.Eye) || !finite(c.Target) || !finite(c.Up):
@@ -33,8 +33,8 @@ func (c *Camera) Check() error {
 	return nil
 }
 
-// Orbit returns the position of a camera that looks at the origin from a distance. Azimuth 0 and elevation 0 are on
-// +z; azimuth turns towards +x, elevation towards +y (radians).
+// Orbit returns the position of a camera that looks at the origin from a distance. Azimuth 0 and elevation 0 are on +z;
+// azimuth turns towards +x, elevation towards +y (radians).
 func Orbit(distance, azimuth, elevation float64) [3]float64 {
 	sa, ca := Sincos(azimuth)
 	se, ce := Sincos(elevation)
@@ -66,7 +66,7 @@ func (c *Camera) axes() [9]float64 {
 	return [9]float64{right.x, right.y, right.z, up.x, up.y, up.z, back.x, back.y, back.z}
 }
 
-// lens is a camera made ready for a picture.
+// lens is a camera prepared for a picture.
 type lens struct {
 	axes  [9]float64
 	eye   vec
@@ -75,7 +75,7 @@ type lens struct {
 	near  float64
 }
 
-// lens returns the camera for a picture whose shorter side has so many samples.
+// lens returns the camera for a picture with so many samples along its shorter side.
 func (c *Camera) lens(side int) lens {
 	l := lens{axes: c.axes(), eye: vector(c.eye()), ortho: c.Half > 0, near: c.Near}
 	if l.near == 0 {
@@ -94,7 +94,8 @@ func (c *Camera) lens(side int) lens {
 	return l
 }
 
-// ray returns the line of sight through a place of the picture in camera axes, in subsamples from the centre, y down.
+// ray returns the line of sight through a point of the picture, in camera axes. The point is in subsamples from the
+// centre, y down.
 func (l *lens) ray(x, y float64) (origin, direction vec) {
 	x, y = x/l.focus, -y/l.focus
 	if l.ortho {

@@ -1,11 +1,11 @@
 package render
 
-// clip draws the part of a triangle that is behind the near plane and not too far outside of the picture.
+// clip draws the part of a triangle behind the near plane and not too far outside of the picture.
 func (r *Renderer) clip(id int32, a, b, c *vertex) {
 	if a.x == nowhere || b.x == nowhere || c.x == nowhere {
 		return
 	}
-	// Each of the five planes adds a corner at the most.
+	// Each of the five planes adds at most one corner.
 	var store [2][8]vec
 	from, to := store[0][:0], store[1][:0]
 	from = append(from, a.at, b.at, c.at)
@@ -20,7 +20,7 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 			switch {
 			case dp >= 0 && dq < 0:
 				to = append(to, between(p, q, dp, dq))
-			case dp < 0 && dq >= 0: // from the inside too, so that the neighbour finds the same point
+			case dp < 0 && dq >= 0: // from the inside too: the neighbour then finds the same point
 				to = append(to, between(q, p, dq, dp))
 			}
 		}
@@ -38,8 +38,8 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 	}
 }
 
-// inside is positive on the side of a clipping plane that is kept: the near plane, then right, left, top and bottom ones well outside
-// of the picture.
+// inside is positive on the visible side of a clipping plane: the near plane, then the right, left, top and bottom
+// planes well outside of the picture.
 func (l *lens) inside(plane int, p vec) float64 {
 	const far = guard / 2
 	if plane == 0 {
@@ -61,7 +61,7 @@ func (l *lens) inside(plane int, p vec) float64 {
 	}
 }
 
-// between returns where the way from p to q meets a plane, given the distances of the two.
+// between returns the point of the line from p to q on a plane, given the distances of p and q from the plane.
 func between(p, q vec, dp, dq float64) vec {
 	return p.plus(q.minus(p).times(dp / (dp - dq)))
 }

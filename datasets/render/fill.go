@@ -1,6 +1,6 @@
 package render
 
-// fill draws the samples of a triangle that are nearer than what has been drawn there.
+// fill draws the samples of a triangle that are nearer than the drawn ones.
 func (r *Renderer) fill(id int32, a, b, c *vertex) {
 	// Samples lie at column*subUnits - left, row*subUnits - top.
 	left, top := int32(r.cols-1)*(subUnits/2), int32(r.rows-1)*(subUnits/2)
@@ -11,7 +11,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 	if col0 > col1 || row0 > row1 {
 		return
 	}
-	// The same corners in another order shall have the same depths to the bit.
+	// The depths must be equal to the bit for any order of the corners.
 	if b.y < a.y || b.y == a.y && b.x < a.x {
 		a, b, c = b, c, a
 	}
@@ -50,7 +50,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 		at := int(row)*r.cols + int(col0)
 		depth, seen := r.depth[at+int(from):at+int(to)+1], r.seen[at+int(from):at+int(to)+1]
 		for i := range depth {
-			// Within the triangle by rounding errors only, which matter where it is seen from the side.
+			// The clamp only changes rounding errors, which matter for triangles seen from the side.
 			near := float32(min(max(z+float64(dzx*float64(int(from)+i)), lowest), highest))
 			if near > depth[i] {
 				depth[i], seen[i] = near, id
@@ -77,7 +77,7 @@ func newEdge(a, b *vertex, x, y int64) edge {
 	}
 }
 
-// span returns the samples of a row, of 0 .. last, that are on no edge's outside.
+// span returns the samples of a row, out of 0 .. last, that are outside no edge.
 func span(edges *[3]edge, last int64) (from, to int64) {
 	to = last
 	for i := range edges {

@@ -2,9 +2,9 @@ package render
 
 import "math"
 
-// Fit returns the mesh moved and scaled: the centre of its bounding box is the origin, and the vertex that is farthest from it is at a
-// distance of 1. That is the same for every rotation of the result, which the box of a turned mesh is not. Vertices without a triangle
-// do not count. A mesh that is one point stays of that size.
+// Fit returns the mesh, moved and scaled. The centre of its bounding box is the origin, and the farthest vertex has the
+// distance 1. That distance stays the same for every rotation of the result, unlike the bounding box. It ignores
+// vertices without a triangle. A mesh of a single point keeps its size.
 func (m *Mesh) Fit() *Mesh {
 	low, high := vec{math.Inf(1), math.Inf(1), math.Inf(1)}, vec{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	for _, t := range m.Triangles {
@@ -33,7 +33,8 @@ func (m *Mesh) Fit() *Mesh {
 	return out
 }
 
-// Raise returns the mesh turned so that its z axis becomes y, the one that is up here, and its -y axis z, the one towards the viewer.
+// Raise returns the mesh turned from z up to y up: its z axis becomes y, and its -y axis becomes z, which points to the
+// viewer.
 func (m *Mesh) Raise() *Mesh {
 	turn := func(list [][3]float64) [][3]float64 {
 		if list == nil {

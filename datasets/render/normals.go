@@ -2,12 +2,13 @@ package render
 
 import "math"
 
-// Smooth returns the mesh with normals: that of a corner is the mean, weighted by the angle at it, of the normals of all
-// triangles at its vertex that meet its own at no more than an angle (degrees). Beyond that there is a crease, and the vertex
-// appears once for each normal. 0 makes all triangles flat; from 90 on nothing is a crease.
+// Smooth returns the mesh with smooth normals. The normal of a corner is the mean of triangle normals at its vertex,
+// weighted by the triangles' angles there. It includes the triangles at an angle of at most degrees to the corner's
+// triangle. Beyond that angle there is a crease, and the vertex appears once for each normal. 0 makes all triangles
+// flat; from 90 on there are no creases.
 //
-// Vertices at the same place count as one, as formats that repeat corners have them, and the winding of triangles does not
-// matter. Triangles without an area are left out.
+// Vertices at the same place count as one, because some formats repeat corners. The winding of triangles does not
+// matter. Triangles without an area are dropped.
 func (m *Mesh) Smooth(degrees float64) *Mesh {
 	_, limit := Sincos(degrees * (math.Pi / 180))
 	s := smoothing{mesh: m, faces: make([]vec, len(m.Triangles)), place: m.places()}
@@ -53,7 +54,7 @@ type corner struct {
 	normal [3]float64
 }
 
-// smoothing is a mesh with what its normals are computed from.
+// smoothing is a mesh with the data for its normals.
 type smoothing struct {
 	mesh   *Mesh
 	faces  []vec     // unit normals of triangles; 0 where there is no area
@@ -61,7 +62,7 @@ type smoothing struct {
 	around [][]int32 // by place: triangles
 }
 
-// places returns the first vertex at the place of each.
+// places returns, for each vertex, the first vertex at the same place.
 func (m *Mesh) places() []int32 {
 	first := make(map[[3]float64]int32, len(m.Vertices))
 	places := make([]int32, len(m.Vertices))
@@ -76,7 +77,7 @@ func (m *Mesh) places() []int32 {
 	return places
 }
 
-// normal returns the normal that a triangle has at a place.
+// normal returns the normal of a triangle at a place.
 func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 	own := s.faces[triangle]
 	var sum vec
@@ -96,7 +97,7 @@ func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 	return sum
 }
 
-// angle returns an approximation of the angle of a triangle at a place that has the same bits everywhere: half its chord.
+// angle approximates the angle of a triangle at a place by half its chord, which has the same bits on every machine.
 func (s *smoothing) angle(triangle, place int32) float64 {
 	corners := s.mesh.Triangles[triangle]
 	k := 0

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// obj is an OBJ file that is read.
+// obj is an OBJ file during reading.
 type obj struct {
 	*text
 	vertices, normals [][3]float64
@@ -15,14 +15,14 @@ type obj struct {
 	ahead             []ahead
 }
 
-// ahead is a reference to a vertex or normal that the file has not had.
+// ahead is a reference to a vertex or normal later in the file.
 type ahead struct {
 	line int
 	what string
 	n    int // counted from 0
 }
 
-// readOBJ reads the vertices, normals and faces of a Wavefront OBJ file; indices count from 1, or backwards from -1.
+// readOBJ reads the vertices, normals and faces of a Wavefront OBJ file. Indices count from 1, or backwards from -1.
 func readOBJ(name string, data []byte) (*Mesh, error) {
 	o := &obj{text: newText(name, data)}
 	o.joined = true
@@ -123,7 +123,7 @@ func (o *obj) index(token []byte, what string, have int) (int32, error) {
 	return int32(n), nil
 }
 
-// mesh returns what has been read. With normals there is a vertex for each pair of vertex and normal.
+// mesh returns the mesh read. With normals it has a vertex for each pair of vertex and normal.
 func (o *obj) mesh() *Mesh {
 	m := &Mesh{Vertices: o.vertices, Triangles: make([][3]int32, len(o.corners)/3)}
 	if o.bare {

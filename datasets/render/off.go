@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// readOFF reads the Object File Format: a header, perhaps glued to the counts as in ModelNet40, the counts of vertices, faces and
-// edges, vertices, and faces as a number of corners and their indices. What follows on a line of a vertex or face, such as a
-// colour, is left out.
+// readOFF reads the Object File Format. A file has a header, which ModelNet40 sometimes glues to the counts, and the
+// counts of vertices, faces and edges. Then follow the vertices, and the faces as a number of corners and their
+// indices. Anything else on the line of a vertex or face, such as a colour, is ignored.
 func readOFF(name string, data []byte) (*Mesh, error) {
 	t := newText(name, data)
 	first, err := t.header()
@@ -73,7 +73,7 @@ func (t *text) header() ([]byte, error) {
 	return token, nil
 }
 
-// count reads a token as a number of things that take so many bytes each.
+// count reads a token as a number of items of so many bytes each.
 func (t *text) count(token []byte, what string, bytes int) (int, error) {
 	n, err := strconv.Atoi(string(token))
 	switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ply is a PLY file that is read.
+// ply is a PLY file during reading.
 type ply struct {
 	name     string
 	data     []byte
@@ -36,7 +36,7 @@ type plyProperty struct {
 	length plyType // type of a list's length
 }
 
-// plyType is a type of numbers: i, u or f, and how many bytes.
+// plyType is a number type: i, u or f, and the number of bytes.
 type plyType struct {
 	kind byte
 	size int
@@ -49,8 +49,8 @@ var plyTypes = map[string]plyType{
 	"float": {'f', 4}, "float32": {'f', 4}, "double": {'f', 8}, "float64": {'f', 8},
 }
 
-// readPLY reads vertices (x, y, z and, if all are there, nx, ny, nz) and faces (vertex_indices or vertex_index) of a PLY file. Other
-// elements and properties are skipped.
+// readPLY reads the vertices (x, y, z and, if all exist, nx, ny, nz) and faces (vertex_indices or vertex_index) of a
+// PLY file. Other elements and properties are skipped.
 func readPLY(name string, data []byte) (*Mesh, error) {
 	p := &ply{name: name, data: data}
 	if err := p.header(); err != nil {
@@ -128,7 +128,7 @@ func (p *ply) header() error {
 	}
 }
 
-// word returns the next token of the line as a string, empty at its end; unlike token it knows no comments.
+// word returns the next token of the line as a string, empty at its end. Unlike token it does not know comments.
 func (t *text) word() string {
 	line, _, _ := bytes.Cut(t.data[t.at:], []byte("\n"))
 	line = bytes.TrimLeft(line, " \t\r")
@@ -190,7 +190,7 @@ func (e *plyElement) find(name string) int {
 	return -1
 }
 
-// check compares the numbers of rows with the length of the file, and looks for what a mesh needs.
+// check compares the numbers of rows with the length of the file, and checks that the file has vertices and faces.
 func (p *ply) check(t *text) error {
 	left, seen := len(p.data)-p.body, map[string]bool{}
 	for _, e := range p.elements {

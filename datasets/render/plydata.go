@@ -84,7 +84,8 @@ func (p *ply) faces(e *plyElement, m *Mesh) error {
 	})
 }
 
-// rows reads the rows of an element: value is called for each number with the property, end after each row; both may be nil.
+// rows reads the rows of an element. It calls value for each number with the property, and end after each row; both may
+// be nil.
 func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end func() error) error {
 	if len(e.properties) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 // MaxFile bounds the bytes of a mesh file.
 const MaxFile = 1 << 30
 
-// maxCoordinate bounds coordinates, so that sums of their squares stay far from the limits of float64.
+// maxCoordinate bounds coordinates, which keeps sums of squares far from the limits of float64.
 const maxCoordinate = 1e30
 
 // Formats lists the extensions of mesh files that Decode reads.
@@ -35,12 +35,13 @@ func ReadFile(path string) (*Mesh, error) {
 	return Decode(path, data)
 }
 
-// Decode reads a mesh in the format that the extension of a file's name says: OFF, OBJ, STL (text or binary) or PLY (text or binary).
-// Polygons become fans of triangles around their first corner; colours, textures, groups and materials are left out. Normals are
-// those of the file, if each corner has one. STL repeats the corners of its triangles: vertices at the same place become one.
+// Decode reads a mesh in the format of the file name's extension: OFF, OBJ, STL (text or binary) or PLY (text or
+// binary). Polygons become fans of triangles around their first corner. Colours, textures, groups and materials are
+// ignored. Normals come from the file, if each corner has one. STL repeats the corners of its triangles: vertices at
+// the same place become one.
 //
-// The error names the file with the line or byte. Memory is bounded by a small multiple of the data's length, whatever numbers the
-// file claims.
+// The error names the file with the line or byte. Memory is bounded by a small multiple of the data's length, even if
+// the file claims large numbers.
 func Decode(name string, data []byte) (*Mesh, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%s: more than %d bytes; want a smaller mesh", name, MaxFile)
@@ -61,7 +62,7 @@ func Decode(name string, data []byte) (*Mesh, error) {
 	return m, nil
 }
 
-// text is a text file that is read token by token.
+// text is a text file read token by token.
 type text struct {
 	name string
 	data []byte
@@ -80,7 +81,7 @@ func (t *text) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", t.name, t.line, fmt.Errorf(format, args...))
 }
 
-// token returns the next token of the line; nil at its end.
+// token returns the next token of the line, or nil at its end.
 func (t *text) token() []byte {
 	for t.at < len(t.data) {
 		if n := t.joint(); n > 0 {
@@ -112,7 +113,7 @@ func (t *text) token() []byte {
 	return t.data[start:t.at]
 }
 
-// joint returns the bytes of a backslash and the line end after it, if they are next.
+// joint returns the length of a backslash and the line end after it, if they come next.
 func (t *text) joint() int {
 	rest := t.data[t.at:]
 	switch {
@@ -128,7 +129,7 @@ func (t *text) joint() int {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
 
-// endLine goes to the next line; false at the end of the file.
+// endLine goes to the next line, and returns false at the end of the file.
 func (t *text) endLine() bool {
 	i := bytes.IndexByte(t.data[t.at:], '\n')
 	if i < 0 {
@@ -140,7 +141,7 @@ func (t *text) endLine() bool {
 	return t.at < len(t.data)
 }
 
-// next returns the next token of this line or a later one; nil at the end of the file.
+// next returns the next token of this line or a later one, or nil at the end of the file.
 func (t *text) next() []byte {
 	for {
 		if token := t.token(); token != nil {
@@ -161,7 +162,7 @@ func (t *text) coordinate(token []byte) (float64, error) {
 	return v, nil
 }
 
-// shown cuts a token for an error.
+// shown shortens a token for an error.
 func shown(token []byte) []byte { return token[:min(len(token), 40)] }
 
 // fan adds the triangles of a polygon.

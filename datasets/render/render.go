@@ -1,25 +1,25 @@
-// Package render draws triangle meshes in software: a z-buffer, directional and ambient light, Lambert shading
-// of both sides of a surface, perspective and orthographic cameras, and anti-aliasing by supersampling.
+// Package render draws triangle meshes in software. It has a z-buffer, directional and ambient light, Lambert shading
+// on both sides of a surface, perspective and orthographic cameras, and anti-aliasing by supersampling.
 //
-// The world is right-handed with y up. The default camera stands on the z axis and looks at the origin, so
-// that x points right and z towards the viewer.
+// The world is right-handed with y up. The default camera stands on the z axis and looks at the origin: x points right
+// and z towards the viewer.
 //
-// A picture has the same bits on every machine: coverage is decided in integers, and no product is fused with a sum.
-// Whoever computes meshes or turns that should have this property too writes float64(x*y) + z and takes [Sincos] in
-// place of math.Sin, whose last bit depends on the machine.
+// A picture has the same bits on every machine: integers decide the coverage, and no product is fused with a sum.
+// Meshes and turns keep this property if their code writes float64(x*y) + z, and calls [Sincos] instead of math.Sin,
+// whose last bit depends on the machine.
 package render
 
 import "fmt"
 
-// Mesh is a surface of triangles. A Mesh may be drawn by several renderers at once.
+// Mesh is a surface of triangles. Several renderers may draw a Mesh at once.
 type Mesh struct {
 	Vertices  [][3]float64
 	Triangles [][3]int32   // indices of vertices, in either winding
 	Normals   [][3]float64 // by vertex, of any length but 0; nil: triangles are flat (see Smooth)
 }
 
-// Check reports the first vertex or normal that is not finite, the first triangle with an index out of range, and normals that
-// are not as many as the vertices.
+// Check reports the first NaN or infinite vertex or normal, the first triangle with an index out of range, and a number
+// of normals other than the number of vertices.
 func (m *Mesh) Check() error {
 	if m.Normals != nil && len(m.Normals) != len(m.Vertices) {
 		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none", len(m.Normals), len(m.Vertices))
@@ -53,14 +53,14 @@ type Part struct {
 	Scale  float64 // 0: 1
 }
 
-// Light is a light from far away.
+// Light is a distant light.
 type Light struct {
 	Direction [3]float64 // from the scene to the light, in the world, of any length but 0
-	Colour    [3]float64 // what a white surface that faces the light reflects
+	Colour    [3]float64 // reflection of a white surface that faces the light
 }
 
-// Scene is what a picture shows. A surface of colour C and normal n (on the viewer's side) reflects
-// C * (Ambient + sum of Light.Colour * max(0, n . Light.Direction)), at most 1, in each channel.
+// Scene is the content of a picture. A surface of colour C and normal n (on the viewer's side) reflects C * (Ambient +
+// sum of Light.Colour * max(0, n . Light.Direction)), at most 1, in each channel.
 type Scene struct {
 	Parts      []Part
 	Camera     Camera
@@ -69,8 +69,8 @@ type Scene struct {
 	Background [3]float64
 }
 
-// Check reports what of a scene is not finite, a part without a mesh or whose mesh fails its Check, a light or a camera
-// without a direction. It takes as long as a pass through all meshes.
+// Check reports NaN and infinite numbers, a part without a mesh or with a mesh that fails its Check, and a light or a
+// camera without a direction. It takes one pass through all meshes.
 func (s *Scene) Check() error {
 	if err := s.Camera.Check(); err != nil {
 		return err

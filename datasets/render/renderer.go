@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// Limits of a picture: its pixels along a side, its samples along a side of a pixel, and its samples in all (8 bytes each).
+// Limits of a picture: its pixels along a side, its samples along a side of a pixel, and all its samples (8 bytes
+// each).
 const (
 	MaxSide    = 4096
 	MaxSamples = 8
 	maxBuffer  = 1 << 27
 )
 
-// Renderer draws pictures of one size. It is for one goroutine at a time; several draw the same bits.
+// Renderer draws pictures of one size. One goroutine at a time may use it; several renderers draw the same bits.
 type Renderer struct {
 	h, w, samples int
 	rows, cols    int // of samples
 
-	depth []float32 // by sample: how near what is seen there is (1/depth, or -depth of an orthographic camera)
+	depth []float32 // by sample: nearness of the visible surface (1/depth, or -depth of an orthographic camera)
 	seen  []int32   // by sample: triangle, counted through all parts; -1: background
 
 	lens     lens
@@ -50,24 +51,25 @@ type vertex struct {
 	x, y int32   // subsamples right of and below the centre, or x is a flag
 }
 
-// subUnits is the number of subsamples along a side of a sample: corners of triangles are rounded to these.
+// subUnits is the number of subsamples along a side of a sample; corners of triangles are rounded to them.
 const subUnits = 1 << subBits
 const subBits = 8
 
-// guard bounds x and y of vertices; the products of edge functions then stay below 2^60.
+// guard bounds x and y of vertices, which keeps the products of edge functions below 2^60.
 const guard = 1 << 28
 
-// Flags in place of x.
+// Flags stored in x.
 const (
 	beyond  = math.MinInt32     // before the near plane, or further out than guard
 	nowhere = math.MinInt32 + 1 // not finite
 )
 
-// box is a range of samples, the ends not included.
+// box is a range of samples without its ends.
 type box struct{ top, bottom, left, right int }
 
-// NewRenderer returns a renderer of pictures of h x w pixels, each the mean of samples x samples places. It is an error if h or w is
-// not in 1 .. MaxSide or samples is not in 1 .. MaxSamples, or if the picture has too many samples (2^27).
+// NewRenderer returns a renderer of pictures of h x w pixels. Each pixel is the mean of samples x samples points. It is
+// an error if h or w is not in 1 .. MaxSide or samples is not in 1 .. MaxSamples, or if the picture has too many
+// samples (2^27).
 func NewRenderer(h, w, samples int) (*Renderer, error) {
 	if h < 1 || w < 1 || h > MaxSide || w > MaxSide {
 		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, MaxSide, MaxSide)
@@ -82,12 +84,11 @@ func NewRenderer(h, w, samples int) (*Renderer, error) {
 	return r, nil
 }
 
-// Draw draws a scene into dst: [h, w, 3] numbers from 0 to 255. It allocates nothing but scratch for the largest scene
-// so far. The scene must pass its Check: triangles with numbers that are not finite are left out, and indices that are out of
-// range panic.
+// Draw draws a scene into dst: [h, w, 3] numbers from 0 to 255. It allocates only buffers for the largest scene so far.
+// The scene must pass its Check: triangles with NaN or infinite numbers are skipped, and indices out of range panic.
 //
-// A sample belongs to the triangle that is nearest there, to the first of several at the same depth; on an edge to both sides of it,
-// so that triangles that share an edge leave no gap.
+// A sample belongs to the nearest triangle, and at equal depth to the first. A sample on an edge belongs to both sides:
+// triangles with a common edge leave no gap.
 func (r *Renderer) Draw(s *Scene, dst []uint8) {
 	_ = dst[:3*r.h*r.w]
 	r.clean()
@@ -120,7 +121,7 @@ func (r *Renderer) clean() {
 	r.dirty = box{r.rows, 0, r.cols, 0}
 }
 
-// place takes a scene's parts and lights to camera axes.
+// place transforms a scene's parts and lights into camera axes.
 func (r *Renderer) place(s *Scene) {
 	r.lens = s.Camera.lens(min(r.h, r.w) * r.samples)
 	r.lights = r.lights[:0]
@@ -157,14 +158,14 @@ func (r *Renderer) place(s *Scene) {
 	}
 }
 
-// project takes the vertices of a part to the picture.
+// project projects the vertices of a part into the picture.
 func (r *Renderer) project(p *placed) {
 	for i, v := range p.Mesh.Vertices {
 		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift), r.lens.near)
 	}
 }
 
-// project returns the place in the picture of a point in camera axes, unless it is nearer than near.
+// project returns the picture coordinates of a point in camera axes, unless the point is nearer than near.
 func (l *lens) project(at vec, near float64) vertex {
 	v := vertex{at: at, x: beyond}
 	depth := -at.z

@@ -2,7 +2,7 @@ package render
 
 import "math"
 
-// fragment is what a pixel shows of a triangle.
+// fragment is the part of a triangle that a pixel shows.
 type fragment struct {
 	id       int32
 	count    int32 // samples
@@ -88,7 +88,7 @@ func clamp(v float64) float64 {
 	return 0
 }
 
-// shade returns the colour of a triangle at the mean place of a fragment's samples.
+// shade returns the colour of a triangle at the mean position of a fragment's samples.
 func (r *Renderer) shade(f *fragment, ambient float64) vec {
 	p := r.part(f.id)
 	corners := &p.Mesh.Triangles[f.id-p.first]
@@ -118,7 +118,7 @@ func (r *Renderer) shade(f *fragment, ambient float64) vec {
 	return r.lit(vector(p.Colour), normal.unit(), ambient)
 }
 
-// lit returns what a surface reflects.
+// lit returns the light that a surface reflects.
 func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
 	sum := vec{ambient, ambient, ambient}
 	for i := range r.lights {
@@ -129,7 +129,7 @@ func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
 	return vec{clamp(colour.x * sum.x), clamp(colour.y * sum.y), clamp(colour.z * sum.z)}
 }
 
-// part returns the part that a triangle belongs to.
+// part returns the part of a triangle.
 func (r *Renderer) part(id int32) *placed {
 	low, high := 0, len(r.parts)
 	for high-low > 1 {
@@ -142,12 +142,12 @@ func (r *Renderer) part(id int32) *placed {
 	return &r.parts[low]
 }
 
-// weights returns what the corners of a triangle weigh at a place of the picture, times a positive number.
+// weights returns the weights of a triangle's corners at a point of the picture, times a positive number.
 func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec) (u, v, w float64) {
 	if a.x <= nowhere || b.x <= nowhere || c.x <= nowhere {
 		return meet(origin, direction, a.at, b.at, c.at)
 	}
-	// The corners are those that decided which samples are inside: there the weights have one sign.
+	// These corners also decided the coverage of samples: inside the triangle the weights have one sign.
 	ax, ay := float64(a.x)-x, float64(a.y)-y
 	bx, by := float64(b.x)-x, float64(b.y)-y
 	cx, cy := float64(c.x)-x, float64(c.y)-y
@@ -158,8 +158,8 @@ func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec)
 	return math.Abs(u), math.Abs(v), math.Abs(w)
 }
 
-// meet returns the weights of the corners of a triangle where a line of sight meets its plane, moved into the triangle
-// (Moeller and Trumbore 1997).
+// meet returns the weights of a triangle's corners at the point where a line of sight meets the triangle's plane. It
+// moves the point into the triangle (Moeller and Trumbore 1997).
 func meet(origin, direction, a, b, c vec) (u, v, w float64) {
 	ab, ac := b.minus(a), c.minus(a)
 	p := direction.cross(ac)

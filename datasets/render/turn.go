@@ -13,8 +13,8 @@ func Product(a, b [9]float64) [9]float64 {
 	return m
 }
 
-// Turn returns the matrix, by rows, of the rotation about an axis by an angle in radians, counter-clockwise for who looks
-// against the axis. An axis of length 0 gives the identity.
+// Turn returns the matrix, by rows, of the rotation about an axis by an angle in radians, counter-clockwise when
+// looking against the axis. An axis of length 0 gives the identity.
 func Turn(axis [3]float64, angle float64) [9]float64 {
 	u := vector(axis).unit()
 	if u == (vec{}) {
@@ -32,14 +32,14 @@ func Turn(axis [3]float64, angle float64) [9]float64 {
 
 var identity = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
 
-// Sincos returns the sine and the cosine of an angle in radians, with the same bits on every machine. The error is below 1e-15
-// for angles up to 1e6; multiples of pi/2, as float64 has them, give exactly 0, 1 or -1.
+// Sincos returns the sine and the cosine of an angle in radians, with the same bits on every machine. The error is
+// below 1e-15 for angles up to 1e6. Multiples of pi/2 in float64 give exactly 0, 1 or -1.
 func Sincos(angle float64) (sin, cos float64) {
 	if !(math.Abs(angle) <= 1e6) {
 		angle = math.Mod(angle, 2*math.Pi) // exact
 	}
 	quarter := math.RoundToEven(angle / (math.Pi / 2))
-	// pi/2 in three pieces, of which the first two have 33 bits: their multiples are exact.
+	// pi/2 in three pieces; the first two have 33 bits, which makes their multiples exact
 	r := angle - float64(quarter*halfPi1)
 	r -= float64(quarter * halfPi2)
 	r -= float64(quarter * halfPi3)

@@ -2,8 +2,8 @@ package render
 
 import "math"
 
-// vec is a vector that the compiler keeps in registers, unlike an array. Products are converted to float64 before they are
-// added: that keeps it from fusing the two.
+// vec is a vector that the compiler keeps in registers, unlike an array. Products are converted to float64 before a
+// sum, which keeps the compiler from fusing the two.
 type vec struct{ x, y, z float64 }
 
 func vector(a [3]float64) vec   { return vec{a[0], a[1], a[2]} }
