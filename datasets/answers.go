@@ -11,12 +11,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Answers gives pairs of images from a file that says of each pair whether the two have the same level of a factor or
-// different ones (see [similarity.Read] and [similarity.Unite]). Rows are indices of images or, of pictures in
-// a folder, their files. A factor that the data set has not is a new one, whose levels nobody knows.
+// Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair the file says
+// whether the two images have equal or different levels of a factor. Rows are indices of images or, for pictures in a
+// folder, file names. A factor that the data set lacks becomes a new factor with unknown levels.
 //
-// With Union, images that chains of answers join are one class, and all of its images in a batch are one group. Without, each pair stands
-// alone, which suits wrong answers that nothing contradicts.
+// With Union, chains of answers join images into one class, and all images of a class in a batch are one group. Without
+// Union, each pair stands alone, which suits answers with errors that nothing contradicts.
 type Answers struct {
 	File      string               `yaml:"file" doc:"a table of text: in each line row, row, factor, and same or different; rows are numbers from 0 on or files of pictures"`
 	Share     float64              `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -66,7 +66,8 @@ func (a *Answers) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// LabelsOf returns what answers say of the images of a data set. With union they are classes; see [Answers].
+// LabelsOf returns the labels that answers give to the images of a data set. With union the labels are classes; see
+// [Answers].
 func LabelsOf(d Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
@@ -113,7 +114,7 @@ func countClasses(classes [][]int32, k int) int {
 	return int(slices.Max(classes[k])) + 1
 }
 
-// notesOf says what has become of answers.
+// notesOf counts the answers that were dropped or overruled, and the images without a class.
 func notesOf(c *similarity.Classes, count int) []string {
 	var notes []string
 	add := func(n int, format string, args ...any) {
@@ -127,15 +128,15 @@ func notesOf(c *similarity.Classes, count int) []string {
 	return notes
 }
 
-// FileNamed is implemented by data sets whose images are files.
+// FileNamed is implemented by data sets made of image files.
 type FileNamed interface {
-	// FileName returns the name of an image's file, a path below the folder of the data set; "": it has none.
+	// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
 	FileName(i int) string
-	// FindFile returns the image of a file; false if there is none.
+	// FindFile returns the image of a file, or false if no image has it.
 	FindFile(name string) (i int, ok bool)
 }
 
-// RowsOf returns the rows that answers about a data set may speak of: numbers of its images, and names of their files.
+// RowsOf returns the rows that answers about a data set may name: indices of its images, and names of their files.
 func RowsOf(d Dataset) similarity.Rows {
 	rows := similarity.Rows{Count: d.Len()}
 	if named, ok := d.(FileNamed); ok && named.FileName(0) != "" {

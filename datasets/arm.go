@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/render/objects"
 )
 
-// Arm is a twin of MPI3D (Gondal et al. 2019), drawn by our own code: a robot arm on a table that holds an object at its tip, Size x Size
-// pixels in three channels. Its factors are, the last one fastest,
+// Arm is a twin of MPI3D (Gondal et al. 2019), drawn by our own code. A robot arm on a table holds an object at its
+// tip, in Size x Size pixels and three channels. Its factors are, the last one fastest,
 //
 //   - object_color: white, green, red, blue, brown, olive (categorical)
 //   - object_shape: cone, cube, cylinder, hexagonal prism, pyramid, ball (categorical)
@@ -20,7 +20,8 @@ import (
 //     the camera (ordinal)
 //   - vertical_axis: the elevation of the arm, evenly spread from -8 to 70 degrees (ordinal)
 //
-// The default is the 1,036,800 combinations of MPI3D, 64 x 64 pixels; a single size is large, and a single angle the middle.
+// The default is the 1,036,800 combinations of MPI3D with 64 x 64 pixels. A single size is large, and a single angle is
+// the middle of its range.
 type Arm struct {
 	Size        int `yaml:"size" doc:"height and width of the images, pixels"`
 	Colours     int `yaml:"colours" doc:"number of colours of the object"`
@@ -32,7 +33,7 @@ type Arm struct {
 	Vertical    int `yaml:"vertical" doc:"number of elevations of the arm"`
 }
 
-// Colours of arms, from 0 to 255.
+// Colours from 0 to 255.
 var (
 	armObjects     = [...][3]int{{245, 245, 240}, {60, 175, 70}, {215, 45, 40}, {50, 90, 215}, {135, 85, 45}, {150, 150, 45}}
 	armBackgrounds = [...][3]int{{120, 75, 150}, {70, 155, 130}, {240, 140, 120}}
@@ -47,8 +48,8 @@ func (a *Arm) Validate() error {
 		{"heights", a.Heights, 16}, {"backgrounds", a.Backgrounds, len(armBackgrounds)}, {"horizontal", a.Horizontal, 256}, {"vertical", a.Vertical, 256}})
 }
 
-// Build makes the arm. Its images are drawn when they are asked for, in two steps: a drawing of each position without the two colours, which
-// is kept, and the colours.
+// Build makes the arm. Build draws images on request in two steps. It first draws each position without the two colours
+// and keeps the drawing, then adds the colours.
 func (a *Arm) Build(uint64) (Dataset, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (a *Arm) Build(uint64) (Dataset, error) {
 	return d, nil
 }
 
-// arm is the data set. A drawing's channels are what arm, object and background contribute to a pixel.
+// arm is the data set. The channels of a drawing are the contributions of arm, object and background to a pixel.
 type arm struct {
 	gridSet
 	tables   [][]uint8                    // drawings without an arm, by camera height
@@ -121,7 +122,7 @@ func (d *arm) Image(i int, dst []float32) {
 	}
 }
 
-// blend writes pixels of a drawing in colours.
+// blend colours the pixels of a drawing.
 func blend(dst []float32, from []uint8, object, background *[3]int) {
 	for p := 0; p < len(from); p += 3 {
 		a, o, b := 255*int(from[p])+127, int(from[p+1]), int(from[p+2])
@@ -132,7 +133,7 @@ func blend(dst []float32, from []uint8, object, background *[3]int) {
 	}
 }
 
-// keep keeps what differs from the table in the picture of a position, while there is room.
+// keep stores the part of a position's picture that differs from the table, if space remains.
 func (d *arm) keep(at int, picture, table []uint8) {
 	side := d.shape[1]
 	top, left, bottom, right := side, side, 0, 0
@@ -189,13 +190,13 @@ func (m *armModel) painter(size int, positions factor.Grid) painter {
 	}
 }
 
-// armTool is an object at the tip of an arm at two angles.
+// armTool is an object at the tip of an arm, for two angles.
 type armTool struct {
 	*model
 	size, horizontal, vertical float64
 }
 
-// draw draws the table, and the arm with a tool unless that is nil, from a camera at an elevation (degrees).
+// draw draws the table from a camera at an elevation (degrees), and adds the arm with a tool unless tool is nil.
 func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8) {
 	s.begin(&m.light, [3]float64{0, 0, 1})
 	c := &s.scene

@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// openImages opens an array of a file that must hold 8-bit images: N x H x W x C, H and W as given unless they are 0.
+// openImages opens an array of a file and checks that it holds 8-bit images, N x H x W x C. H and W must be the given
+// ones unless these are 0.
 func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) {
 	a, err := f.Open(name)
 	if err != nil {
@@ -24,7 +25,7 @@ func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) 
 	return a, nil
 }
 
-// copyImages writes all rows of an array of 8-bit images to a cached set, which has begun.
+// copyImages writes all rows of an array of 8-bit images to a cached set that has begun.
 func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Writer) error {
 	rows, err := a.Rows(axes)
 	if err != nil {
@@ -48,7 +49,7 @@ func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Write
 	return nil
 }
 
-// writeImages writes images of a size from a row on, with all processors.
+// writeImages writes images of a size, starting at a row, with all processors.
 func writeImages(w *cache.Writer, from int, pixels []byte, size int) error {
 	const most = 1 << 20 // bytes of a call
 	per := max(1, most/size)

@@ -8,13 +8,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Arrow is a coloured arrow on black that rotates and changes its hue (the Arrow set
-// of Tonnaer et al. 2022; their drawing is not public, this one is our own). Image
-// (i, j) has hue i/Hues and is rotated counter-clockwise by j/Rotations of a full
-// turn from pointing right. Both factors are circular.
+// Arrow is a coloured arrow on black that rotates and changes its hue (the Arrow set of Tonnaer et al. 2022; their
+// drawing is not public, and this drawing is ours). Image (i, j) has hue i/Hues and is rotated counter-clockwise by
+// j/Rotations of a full turn from pointing right. Both factors are circular.
 //
-// The arrow is drawn afresh at every rotation and averaged over a sub-pixel grid,
-// so there is no resampling. Changing the hue keeps saturation and value.
+// The arrow is drawn again at every rotation and averaged over a sub-pixel grid, without resampling. Changing the hue
+// keeps saturation and value.
 type Arrow struct {
 	Size      int `yaml:"size" doc:"height and width of the images, pixels"`
 	Hues      int `yaml:"hues" doc:"number of hues around the colour circle"`
@@ -75,9 +74,8 @@ type arrow struct {
 	drawings [][]shade    // by rotation, one shade per pixel
 }
 
-// shade is a colour without its hue: with saturation s and value v, the colour is
-// white + colour*(pure hue), white = v(1-s), colour = v s. Both are linear in the
-// colour, so they can be averaged over a pixel before the hue is known.
+// shade is a colour without its hue. At saturation s and value v the colour is white + colour*(pure hue), with white =
+// v(1-s) and colour = v s. Both are linear in the colour, and can be averaged over a pixel before the hue is chosen.
 type shade struct{ white, colour float32 }
 
 func (a *arrow) Image(i int, dst []float32) {
@@ -95,7 +93,7 @@ func (a *arrow) Image(i int, dst []float32) {
 // pureHue is the colour of a hue in [0, 1) at saturation and value 1.
 func pureHue(h float64) [3]float32 {
 	channel := func(n float64) float32 {
-		k := math.Mod(n+float64(6*h), 6) // not fused, whose bits would depend on the machine
+		k := math.Mod(n+float64(6*h), 6) // not fused: the bits of a fused operation depend on the machine
 		return float32(1 - max(0, min(k, 4-k, 1)))
 	}
 	return [3]float32{channel(5), channel(3), channel(1)}
@@ -131,8 +129,8 @@ func drawArrow(size int, angle float64) []shade {
 	return drawing
 }
 
-// The arrow that points right: tip at x = arrowRadius, tail at -arrowRadius, so
-// that it stays inside the image at every rotation.
+// The arrow points right, with its tip at x = arrowRadius and its tail at -arrowRadius. It stays inside the image at
+// every rotation.
 const (
 	arrowRadius = 0.86
 	headBase    = 0.06 // x where the head begins
@@ -141,8 +139,8 @@ const (
 	notch       = 0.16 // depth of the notch in the tail
 )
 
-// arrowColour is the saturation and value at a point of the arrow that points right; the
-// value is 0 outside. The shaft brightens from its tail to the head.
+// arrowColour is the saturation and value at a point of the arrow that points right. Outside the arrow the value is 0.
+// The shaft brightens from its tail to the head.
 func arrowColour(x, y float64) (saturation, value float64) {
 	y = math.Abs(y)
 	switch {

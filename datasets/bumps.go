@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Bumps is a small set on which disentanglement can be learned in seconds. Each factor puts a Gaussian bump of width 1 over as
-// many numbers as it has levels, with its centre at the level:
+// Bumps is a small set on which disentanglement can be learned in seconds. Each factor puts a Gaussian bump of width 1
+// over a vector with one number for each level, centred at the image's level:
 //
 //	b_f(j) = exp(-(j - level_f)^2 / 2),  j = 0, ..., Levels-1,
 //
@@ -64,8 +64,8 @@ func (b *Bumps) Build(uint64) (Dataset, error) {
 	return d, nil
 }
 
-// orthogonal draws an orthogonal matrix by the Gram-Schmidt process, with the same bits on every processor: products are
-// converted before sums.
+// orthogonal draws an orthogonal matrix by the Gram-Schmidt process. It converts products before it adds them, which
+// gives the same bits on every processor.
 func orthogonal(n int, s *rng.Stream) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -100,7 +100,7 @@ func rowProduct(a, b []float64) (sum float64) {
 type bumps struct {
 	gridSet
 	levels int
-	mixed  []float32 // by factor and level: what the bump adds to an image
+	mixed  []float32 // by factor and level: the bump's contribution to an image
 }
 
 // Image implements Dataset.

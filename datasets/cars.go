@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Cars is a twin of Cars3D (Reed et al. 2015), drawn by our own code: a car of [objects.Car] seen from around it, Size x Size
-// pixels in three channels. Its factors are, the last one fastest,
+// Cars is a twin of Cars3D (Reed et al. 2015), drawn by our own code: a car of [objects.Car] seen from all sides, in
+// Size x Size pixels and three channels. Its factors are, the last one fastest,
 //
 //   - elevation: of the camera above the road, evenly spread from 5 to 41 degrees (ordinal)
 //   - azimuth: of the camera around the car, level/Azimuths of a full turn from its front, in degrees (circular)
@@ -28,12 +28,12 @@ type Cars struct {
 	Order      CarOrder `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that take the number of a level for its value, such as projected ones"`
 }
 
-// CarOrder says which car comes first.
+// CarOrder is the order of the cars.
 type CarOrder string
 
-// The orders.
+// The orders of the cars.
 const (
-	CarsUnordered CarOrder = ""          // as they are drawn by lot
+	CarsUnordered CarOrder = ""          // in the order of the random draw
 	CarsByLight   CarOrder = "luminance" // by the luminance of their surface, the darkest first
 )
 
@@ -54,7 +54,7 @@ func (c *Cars) Validate() error {
 	return levelsWithin([]levelCount{{"elevations", c.Elevations, maxViews}, {"azimuths", c.Azimuths, maxViews}, {"objects", c.Objects, maxObjects}})
 }
 
-// levelCount is an option that counts levels, and its limit.
+// levelCount is an option for a number of levels, with its limit.
 type levelCount struct {
 	option      string
 	count, most int
@@ -70,7 +70,7 @@ func levelsWithin(counts []levelCount) error {
 	return nil
 }
 
-// Build makes the cars; their images are drawn when they are asked for.
+// Build makes the cars, and draws an image on its first use.
 func (c *Cars) Build(uint64) (Dataset, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -108,13 +108,13 @@ func wholeTurn(n int) []float64 {
 	return list
 }
 
-// luminance returns the mean over the surface of an object, of the colours' luminances by Rec. 709.
+// luminance returns the mean luminance of an object's colours over its surface, by Rec. 709.
 func (m *model) luminance() float64 {
 	sum, surface := 0.0, 0.0
 	for i, p := range m.parts {
 		y := float64(0.2126*p.Colour[0]) + float64(0.7152*p.Colour[1]) + float64(0.0722*p.Colour[2])
 		for _, t := range m.planes[i] {
-			area := math.Sqrt(inner(t.normal, t.normal)) // twice that of the triangle
+			area := math.Sqrt(inner(t.normal, t.normal)) // twice the area of the triangle
 			sum += float64(area * y)
 			surface += area
 		}

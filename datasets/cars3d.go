@@ -24,8 +24,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
-// Cars3D is Cars3D (Reed et al. 2015) as published: 183 car models, seen from 24 directions and 4 heights, 17,568 images in
-// three channels. Its factors are those of [Cars], in the same order; cars are numbered as the file list.txt of the archive lists them.
+// Cars3D is Cars3D (Reed et al. 2015) as published: 183 car models, seen from 24 directions and 4 heights, 17,568
+// images in three channels. Its factors are the factors of [Cars], in the same order. The archive's file list.txt
+// numbers the cars.
 type Cars3D struct {
 	Size   int    `yaml:"size" doc:"height and width of the images: 64, or 128 as published"`
 	Filter string `yaml:"filter" doc:"filter that shrinks images to 64: lanczos, as disentanglement_lib has it, or bilinear"`
@@ -40,7 +41,7 @@ const (
 	maxCars3D    = 1 << 12
 )
 
-// Origin says where Cars3D comes from.
+// Origin names the source and the files of Cars3D.
 func (*Cars3D) Origin() Origin {
 	return Origin{
 		Files:    []fetch.File{{Name: cars3DFile, URL: "http://www.scottreed.info/files/" + cars3DFile, MD5: "4e866a7919c1beedf53964e6f7a23686"}},
@@ -50,7 +51,7 @@ func (*Cars3D) Origin() Origin {
 	}
 }
 
-// withDefaults returns the settings with those that Go code may leave out.
+// withDefaults fills in settings that Go code may leave empty.
 func (c Cars3D) withDefaults() Cars3D {
 	if c.Size == 0 {
 		c.Size = 64
@@ -93,7 +94,7 @@ func (c *Cars3D) build(ctx context.Context) (Dataset, error) {
 	return buildPublic(ctx, "cars3d", options, c.Origin(), d.convert)
 }
 
-// convert passes through the archive twice: for the list of the cars, and for their images.
+// convert reads the archive twice: first the list of the cars, then their images.
 func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	file := filepath.Join(dir, cars3DFile)
 	list, err := readCarList(file)
@@ -129,7 +130,7 @@ func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error
 	return nil
 }
 
-// readCarList returns the names of the cars in their order.
+// readCarList returns the names of the cars in the order of the file.
 func readCarList(file string) ([]string, error) {
 	var list []string
 	err := archive.WalkTar(file, archive.Limits{}, func(name string, size int64, r io.Reader) error {
@@ -160,7 +161,7 @@ func readCarList(file string) ([]string, error) {
 	return list, err
 }
 
-// carImages converts the images of one car after the other.
+// carImages converts the images of the cars, one car at a time.
 type carImages struct {
 	size, cars int
 	filter     resample.Filter

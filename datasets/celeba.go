@@ -18,8 +18,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// CelebA is CelebA (Liu et al. 2015), 202,599 aligned photographs of faces, 218 x 178 pixels, in the order of their numbers. Its factors are the 40
-// attributes, level 1 where a face has it. It is no grid: most combinations have no image, and some have several.
+// CelebA is CelebA (Liu et al. 2015), 202,599 aligned photographs of faces, 218 x 178 pixels, in the order of their
+// numbers. Its factors are the 40 attributes, at level 1 if a face has the attribute. It is not a grid: most
+// combinations have no image, and some have several.
 type CelebA struct {
 	Split  string      `yaml:"split" doc:"all, train, valid or test, as list_eval_partition.txt divides the images"`
 	Crop   int         `yaml:"crop" doc:"side of the square that is cut from the centre before resizing: 148 and 140 are usual; 0: none, faces become broader"`
@@ -38,7 +39,7 @@ const (
 
 var celebaSplits = []string{"train", "valid", "test"}
 
-// Origin says where CelebA comes from: a page from which people download it.
+// Origin names the source of CelebA: a web page for a manual download.
 func (c *CelebA) Origin() Origin {
 	h, w := celebaHeight, celebaWidth
 	if c.Crop > 0 {
@@ -94,7 +95,7 @@ func (c *CelebA) build(ctx context.Context) (Dataset, error) {
 	return selected(set, []string{"partition"}, func(levels []int32) bool { return split < 0 || int(levels[0]) == split })
 }
 
-// convert decodes the pictures of the archive. What is cached has the partition as its first factor.
+// convert decodes the pictures of the archive. The cached set has the partition as its first factor.
 func (c *CelebA) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	attributes, err := readCelebAttributes(filepath.Join(dir, celebaAttributes))
 	if err != nil {
@@ -170,7 +171,8 @@ func celebLines(file string, line func(n int, words []string) error) error {
 	return nil
 }
 
-// readCelebAttributes reads a count, a line of names, and rows of an image's name and -1 or 1 for each.
+// readCelebAttributes reads a count, a line of attribute names, and for each image a row with its name and -1 or 1 for
+// each attribute.
 func readCelebAttributes(file string) (*celebTable, error) {
 	t := &celebTable{}
 	count := -1
@@ -215,7 +217,7 @@ func readCelebAttributes(file string) (*celebTable, error) {
 	return t, err
 }
 
-// readCelebPartition reads the part of each image: 0 (train), 1 (valid) or 2 (test).
+// readCelebPartition reads the partition of each image: 0 (train), 1 (valid) or 2 (test).
 func readCelebPartition(file string, images []string) ([]int32, error) {
 	parts := make(map[string]int32, len(images))
 	err := celebLines(file, func(_ int, words []string) error {

@@ -30,7 +30,7 @@ const (
 	attempts = 4096 // first images that are drawn
 )
 
-// prepare indexes the images, and reports data in which pairs are hard to find.
+// prepare indexes the images, and reports a data set with few possible pairs.
 func (c *changer) prepare() error {
 	if Missing(c.set) != nil {
 		if c.known = known(c.set); len(c.known) == 0 {
@@ -59,10 +59,10 @@ func (c *changer) prepare() error {
 	return c.check()
 }
 
-// trials are drawn to see whether a data set that is no full grid has pairs.
+// trials is the number of test draws that show whether an incomplete grid has enough pairs.
 const trials = 200
 
-// check reports data in which few images have a second one, or most only themselves.
+// check reports a data set where few images have a partner, or where most pairs repeat one image.
 func (c *changer) check() error {
 	s, found, same := rng.New(0, "check"), 0, 0
 	pair := make([]int, 2)
@@ -87,7 +87,7 @@ func (c *changer) check() error {
 	return nil
 }
 
-// images returns the number of images that pairs are drawn from.
+// images returns the number of images available for pairs.
 func (c *changer) images() int {
 	if c.known != nil {
 		return len(c.known)
@@ -105,7 +105,7 @@ func (c *changer) draw(s *rng.Stream, pair []int) {
 	pair[1] = pair[0] // check has found pairs much sooner
 }
 
-// try draws a first image and looks for a second; false: there is none.
+// try draws a first image and a second one. It returns false if no image can be second.
 func (c *changer) try(s *rng.Stream, pair []int) bool {
 	first := s.IntN(c.images())
 	if c.known != nil {
@@ -141,7 +141,8 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns an image that differs from some levels in the chosen factors and in nuisance, uniformly among all.
+// redrawn returns an image that differs from some levels in the chosen factors and in nuisance, uniformly among all
+// such images.
 func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
 	for n := 0; c.index != nil && n < lookups; n++ {
 		copy(target, levels)
@@ -167,7 +168,7 @@ func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, boo
 	return c.postings().draw(s, levels, free, chosen)
 }
 
-// nearby returns an image whose factors have moved after the law laplace.
+// nearby returns an image with levels moved by the law laplace.
 func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
 	copy(target, levels)
 	changed := false
@@ -188,7 +189,7 @@ func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
 	return c.postings().draw(s, target, nil, nil)
 }
 
-// stepFrom draws the level of a factor from the law laplace around another one, which may stay or not.
+// stepFrom draws the level of a factor by the law laplace around a level. If stay is false, the level must change.
 func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
 	weights, sum := c.near[k], 0.0
 	weight := func(v int) float64 {

@@ -11,18 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Changes draws pairs of images that differ in few factors, anew for every epoch (Locatello et al. 2020, section 3). Nothing but
-// the pairs is known: neither levels nor which factors differ. In a pair
+// Changes draws pairs of images that differ in few factors, anew for every epoch (Locatello et al. 2020, section 3). A
+// model learns only the pairs: neither levels nor the names of the changed factors. In a pair
 //
-//   - of the law redraw, k factors get a new value, or with HalfSingle as often one factor;
+//   - of the law redraw, k factors get a new value, or with HalfSingle one factor in half of the pairs;
 //   - of the law uniform (UNI in Klindt et al. 2021), k factors get a different value;
-//   - of the law laplace (LAP there), every factor that is not categorical gets the value v with a probability in proportion
-//     to exp(-|v-u| rate/log(size)), where u is the old one, and at least one factor changes;
-//   - of the law independent, the images are consecutive ones of a shuffled pass, no image twice.
+//   - of the law laplace (LAP there), every ordinal or circular factor changes from its old value u to the value v with a
+//     probability proportional to exp(-|v-u| rate/log(size)), and at least one factor changes;
+//   - of the law independent, the images are consecutive images of a shuffled pass, without repetition.
 //
-// The first image is uniform. A random k is uniform on 1..F-1 for F factors that may change. Where the data set lacks
-// combinations of levels, the second image is uniform among those that agree with the first in all other factors; images of unknown
-// levels are in no pair.
+// The first image is uniform. A random k is uniform on 1..F-1 for F factors that may change. Where combinations of
+// levels are missing, the second image is uniform among the images that agree with the first in all other factors.
+// Images of unknown levels are in no pair.
 type Changes struct {
 	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different one; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
 	K          ChangedCount `yaml:"k" doc:"factors that change, or random: 1 to one less than all"`
@@ -36,7 +36,7 @@ type Changes struct {
 	Unlabelled bool         `yaml:"unlabelled" doc:"train also on single images"`
 }
 
-// NewChanges returns the default settings, those of disentanglement_lib.
+// NewChanges returns the default settings of disentanglement_lib.
 func NewChanges() *Changes {
 	return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1}
 }
@@ -145,7 +145,7 @@ func (p *Changes) drawn(d Dataset) (*Drawn, error) {
 	return &Drawn{M: 2, Count: count, Draw: func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }}, nil
 }
 
-// passed sets the number of pairs of an epoch that deals them all, or as many as are wanted.
+// passed sets the number of pairs in an epoch to Count or, if Count is 0, to all pairs.
 func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
 	switch {
 	case pairs == 0:
@@ -159,7 +159,7 @@ func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
 	return g, nil
 }
 
-// changer prepares the laws of factors.
+// changer prepares the law by which factors change.
 func (p *Changes) changer(d Dataset) (*changer, error) {
 	c := &changer{set: d, factors: d.Factors(), law: *p, different: p.Law == "uniform" || p.Redraw == "different"}
 	role := make([]string, len(c.factors))
@@ -196,5 +196,5 @@ func (p *Changes) changer(d Dataset) (*changer, error) {
 	return c, c.prepare()
 }
 
-// errNoneKnown is the error of a data set that does not know where its images are.
+// errNoneKnown is returned if no image has known levels of all factors.
 var errNoneKnown = errors.New("no image has known levels of all factors; want some, or law: independent")

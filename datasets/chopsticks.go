@@ -11,29 +11,27 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Chopsticks are the time series of Ross and Doshi-Velez 2021, section 4.2 and appendix
-// A.2, in place of images 1 x 1 x 64. A first stick is a line over all times t = 0..63.
-// With probability 1 - 2^-r, where r is the number of sticks that may still follow, its
-// right half is broken off and goes on as another stick, which may break likewise.
+// Chopsticks are the time series of Ross and Doshi-Velez 2021, section 4.2 and appendix A.2, stored as images of 1 x 1
+// x 64. The first stick is a line over all times t = 0..63. Let r be the number of sticks that may still follow. With
+// probability 1 - 2^-r the right half of a stick breaks off and becomes another stick, which may break in the same way.
 // Stick l = 0, 1, ... begins at s_l = 64 (1 - 2^-l), rounded down, and adds
 //
 //	inter_l + slope_l (t - s_l)   for t >= s_l,
 //
-// with inter_l uniform on [-0.2, 0.2] and slope_l on [-0.01, 0.01]. By variant, a stick
-// has one of them, both, or either one, chosen with equal probability.
+// with inter_l uniform on [-0.2, 0.2] and slope_l on [-0.01, 0.01]. By variant, a stick has inter, slope, both, or one
+// of the two with equal probability.
 //
-// The hierarchy has for each stick a dimension group: its numbers (inter before slope)
-// and a categorical dimension that says how it goes on: not at all (an empty option) or
-// with a further stick, in variant either with its intercept or its slope, in this order. In
-// variant either the root is a categorical dimension, inter or slope.
+// Each stick has a dimension group in the hierarchy: its numbers (inter before slope) and a categorical dimension for
+// the next stick. The options of this dimension are an empty one (no further stick) and a further stick. In variant
+// either the further stick has two options, with its intercept or with its slope, in this order. In variant either the
+// root is a categorical dimension, inter or slope.
 //
-// The alternatives of appendix A.2: MinOffset keeps inter and slope away from 0, with
-// random signs and sizes uniform from MinOffset times their bound to the bound. Noise
-// adds independent normal numbers. Overwrite lets a stick's slope replace the slope that
-// the line had before it, or its intercept the line's height at s_l, in place of
-// adding to it.
+// Appendix A.2 defines the alternatives. MinOffset keeps inter and slope away from 0: their signs are random, and their
+// sizes are uniform from MinOffset times the bound to the bound. Noise adds independent normal numbers. With Overwrite,
+// a stick's slope replaces the slope that the line had before it, or its intercept replaces the line's height at s_l.
+// Otherwise the stick adds to the line.
 //
-// The numbers are not in [0, 1] as pixels are.
+// Unlike pixels, the numbers can lie outside [0, 1].
 type Chopsticks struct {
 	Variant   string  `yaml:"variant" doc:"dimensions of a stick: slope, inter (intercept), both, or either one of them"`
 	Depth     int     `yaml:"depth" doc:"most sticks in a row"`
@@ -134,7 +132,7 @@ type stick struct {
 	next   []*stick
 }
 
-// kindsOf lists the sticks of a variant, each with its numbers.
+// kindsOf lists the sticks of a variant, each with the kinds of its numbers.
 func kindsOf(variant string) [][]kind {
 	switch variant {
 	case "slope":
@@ -147,8 +145,8 @@ func kindsOf(variant string) [][]kind {
 	return [][]kind{{inter}, {slope}}
 }
 
-// follow adds the sticks that may follow one, and returns their groups. In variant either, path lists the sticks
-// before, which makes the dimensions' names distinct.
+// follow adds the sticks that may follow a stick, and returns their groups. In variant either, path lists the previous
+// sticks, which makes the dimensions' names distinct.
 func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []hierarchy.Hierarchy) {
 	for _, mine := range kindsOf(c.Variant) {
 		next := &stick{level: after.level + 1, kinds: mine, first: len(d.low), choice: -1}
@@ -207,7 +205,7 @@ func (c *Chopsticks) fill(at *stick, choice []int8, values []float64, l *line, s
 	}
 }
 
-// line is a row without noise: the sticks so far.
+// line is a row without noise, drawn up to the present stick.
 type line struct {
 	times  [chopstickTimes]float64
 	start  int // of the last stick
@@ -215,7 +213,7 @@ type line struct {
 	slope  float64 // a time
 }
 
-// add lets a stick follow.
+// add adds a stick to the line.
 func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
 	start := chopstickTimes - chopstickTimes>>at.level
 	l.height += float64(l.slope * float64(start-l.start)) // not fused on arm64

@@ -18,8 +18,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 
-// COIL100 is COIL-100 (Nene, Nayar and Murase 1996), 7,200 photographs of 100 objects on a turntable, one for every 5 degrees. Its factors are object, in the
-// order of their numbers, and angle, the circular one and fastest.
+// COIL100 is COIL-100 (Nene, Nayar and Murase 1996): 7,200 photographs of 100 objects on a turntable, one for every 5
+// degrees. Its factors are object, in the order of the objects' numbers, and angle, which is circular and varies
+// fastest.
 type COIL100 struct {
 	Size PictureSize `yaml:"size" doc:"side to which the images of 128 x 128 pixels are resized, by Pillow's Lanczos filter; 0: not at all"`
 }
@@ -30,7 +31,7 @@ const (
 	coilAngles = 72
 )
 
-// Origin says where COIL-100 comes from.
+// Origin names the source and the files of COIL-100.
 func (c *COIL100) Origin() Origin {
 	side := int64(coilSide)
 	if len(c.Size) == 2 {
@@ -95,7 +96,8 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 
 var coilName = regexp.MustCompile(`^obj([0-9]{1,6})__([0-9]{1,6})\.png$`)
 
-// coilMembers returns the members of an archive by object and angle, the numbers of the objects, and the angles in steps of 5 degrees.
+// coilMembers returns the members of an archive in the order of object and angle. It also returns the numbers of the
+// objects, and the angles in steps of 5 degrees.
 func coilMembers(names []string) (members, objects, angles []int, err error) {
 	type place struct{ object, angle int }
 	at := map[place]int{}
@@ -135,7 +137,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 	return members, objects, angles, nil
 }
 
-// coilAngle is the factor of angles, which is evenly spaced where none is left out.
+// coilAngle returns the factor of angles, which is evenly spaced if no angle is missing.
 func coilAngle(angles []int) factor.Factor {
 	f := factor.Factor{Name: "angle", Size: len(angles), Kind: factor.Circular}
 	for _, a := range angles {

@@ -11,8 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a full turn), categorical
-// or continuous. In a config they are a list, in the order of the columns, or a mapping by their names.
+// ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a
+// full turn), categorical or continuous. In a config they are a list in the order of the columns, or a mapping from
+// column names.
 type ColumnKinds struct {
 	List  []string
 	Named map[string]string
@@ -38,7 +39,7 @@ func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// kindList reads a list of kinds. YAML takes circular:360 in brackets for a mapping.
+// kindList reads a list of kinds. YAML reads circular:360 inside brackets as a mapping.
 func kindList(n *config.Node) ([]string, error) {
 	var list []string
 	if !n.IsList() {
@@ -58,7 +59,7 @@ func kindList(n *config.Node) ([]string, error) {
 	return list, nil
 }
 
-// EncodeConfig writes what DecodeConfig reads.
+// EncodeConfig writes the form that DecodeConfig reads.
 func (k ColumnKinds) EncodeConfig() (any, error) {
 	if k.Named != nil {
 		return k.Named, nil
@@ -71,7 +72,7 @@ func (ColumnKinds) ConfigType() string {
 	return "list, or mapping by column, of ordinal, circular, circular:PERIOD, categorical, continuous"
 }
 
-// of returns the kind of each column; "" where none is given.
+// of returns the kind of each column, or "" without one.
 func (k ColumnKinds) of(names []string) ([]string, error) {
 	kinds := make([]string, len(names))
 	if len(k.List) > 0 {
@@ -90,7 +91,7 @@ func (k ColumnKinds) of(names []string) ([]string, error) {
 	return kinds, nil
 }
 
-// kindsOf returns the parsed kind of each column; nil where none is given.
+// kindsOf returns the parsed kind of each column, or nil without one.
 func (k ColumnKinds) kindsOf(names []string) ([]*factor.ColumnKind, error) {
 	texts, err := k.of(names)
 	if err != nil {
@@ -110,21 +111,22 @@ func (k ColumnKinds) kindsOf(names []string) ([]*factor.ColumnKind, error) {
 	return kinds, nil
 }
 
-// noteOf remarks on a factor of numbers that may be degrees, where no kind is given; key leads to the setting of kinds.
+// noteOf remarks on a factor without a given kind if its numbers may be degrees. key is the setting of kinds.
 func noteOf(f factor.Factor, key string) (note string, ok bool) {
 	const manyLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
 		f.Kind == factor.Ordinal && f.Size > manyLevels
 }
 
-// maxWholeLevels is the number of levels of whole numbers whose kind is not given; more of them are binned.
+// maxWholeLevels is the largest number of whole-number levels without a given kind; a column with more levels is
+// binned.
 const maxWholeLevels = 256
 
-// defaultBins is the number of bins of a continuous factor where no setting gives one.
+// defaultBins is the number of bins of a continuous factor without a setting.
 const defaultBins = 20
 
-// factorOf turns numbers into a factor and a level for each, [Unknown] where one is NaN. A kind that is not given is ordinal, and
-// continuous if there are too many levels.
+// factorOf turns numbers into a factor and a level for each number, and NaN into [Unknown]. Without a given kind the
+// factor is ordinal, or continuous if it has too many levels.
 func factorOf(name string, numbers []float64, given *factor.ColumnKind, bins int) (f factor.Factor, levels []int32, err error) {
 	kind := factor.ColumnKind{Kind: factor.Ordinal}
 	if given != nil {
@@ -155,7 +157,7 @@ func factorOf(name string, numbers []float64, given *factor.ColumnKind, bins int
 	return f, levels, nil
 }
 
-// identity reports values that are 0, 1, 2, ...
+// identity reports whether values are 0, 1, 2, ...
 func identity(values []float64) bool {
 	for l, v := range values {
 		if v != float64(l) {
@@ -165,8 +167,8 @@ func identity(values []float64) bool {
 	return true
 }
 
-// binned divides the range of the numbers into n bins of equal width, and returns the centres of those that are used and the level of each
-// number, [Unknown] of NaN.
+// binned divides the range of the numbers into n bins of equal width. It returns the centres of the used bins and the
+// level of each number, [Unknown] for NaN.
 func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
 	low, high := sorted[0], sorted[len(sorted)-1]
 	bin := func(v float64) int {

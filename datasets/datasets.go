@@ -1,16 +1,14 @@
 // Package datasets holds the image sets that models are trained and measured on,
 // together with the factors of variation that generated them.
 //
-// A data set is a list of images; every image has one level of every factor
-// (row 12, column 40). Most sets are full grids: they hold every combination of
-// levels exactly once, in row-major order with the last factor fastest. Others (a folder
-// of arrays, see [GridFolder]) hold any combinations, which FactorsAt tells. Sets
-// whose images lack some of the factors are [Hierarchical]; sets that do not know all levels are [Incomplete].
+// A data set is a list of images; every image has one level of every factor (row 12, column 40). Most sets are full
+// grids: they hold every combination of levels exactly once, in row-major order with the last factor fastest. Others,
+// such as a [GridFolder], hold arbitrary combinations, which FactorsAt reports. Sets with factors that only some images
+// have are [Hierarchical]; sets with unknown levels are [Incomplete].
 //
-// A config chooses a data set by name from [Registry], and a form of supervision by
-// name from [SupervisionRegistry]; a [Sampler] turns the two into batches, and a
-// [Loader] renders them. Programs make data sets of their own with [FromImages] and [FromPixels], or by
-// implementing [Dataset], and add them to the registry with [Register].
+// A config chooses a data set by name from [Registry], and supervision by name from [SupervisionRegistry]. A [Sampler]
+// makes batches from the two, and a [Loader] renders the images. Programs make their own data sets with [FromImages]
+// and [FromPixels], or by implementing [Dataset], and add them to the registry with [Register].
 package datasets
 
 import (
@@ -28,8 +26,8 @@ type Dataset interface {
 	Factors() []factor.Factor  // not to be changed
 	Len() int
 
-	// Image writes image i: h*w*c pixels, row by row, channels last. They are in
-	// [0, 1], unless the set is [RealValued]. It keeps nothing of dst and allocates nothing.
+	// Image writes image i: h*w*c pixels, row by row, channels last. They are in [0, 1], unless the set is
+	// [RealValued]. It does not keep dst and allocates nothing.
 	Image(i int, dst []float32)
 
 	// FactorsAt writes the level of every factor of image i.
@@ -42,7 +40,7 @@ type Builder interface {
 	Build(seed uint64) (Dataset, error)
 }
 
-// Levels returns the levels of all images, image by image: Len() x K integers, [Unknown] where they are not known.
+// Levels returns the levels of all images, image by image: Len() x K integers, with [Unknown] for unknown levels.
 func Levels(d Dataset) []int {
 	k := len(d.Factors())
 	levels := make([]int, d.Len()*k)
@@ -59,11 +57,11 @@ type Index struct {
 	few   map[int]int32 // by grid position, where most positions have no image
 }
 
-// sparseIndex is the number of grid positions for each image from which an Index is a map.
+// sparseIndex is the least number of grid positions for each image at which an Index is a map.
 const sparseIndex = 16
 
-// NewIndex lists the images of a data set by their levels; those of unknown levels are in no place. It is an error
-// when two images have the same levels.
+// NewIndex lists the images of a data set by their levels. It skips images of unknown levels. It returns an error if
+// two images have the same levels.
 func NewIndex(d Dataset) (*Index, error) {
 	grid := factor.Grid(d.Factors())
 	if err := countable(grid); err != nil {
@@ -97,7 +95,7 @@ func NewIndex(d Dataset) (*Index, error) {
 	return x, nil
 }
 
-// at returns the image at a grid position, and whether there is one.
+// at returns the image at a grid position, and whether the position has an image.
 func (x *Index) at(position int) (int, bool) {
 	if x.few != nil {
 		i, ok := x.few[position]
@@ -107,7 +105,7 @@ func (x *Index) at(position int) (int, bool) {
 	return int(i), i >= 0
 }
 
-// Find returns the image with the given levels, and whether there is one.
+// Find returns the image with the given levels, and whether such an image exists.
 func (x *Index) Find(levels []int) (int, bool) {
 	at, ok := x.grid.Find(levels)
 	if !ok {

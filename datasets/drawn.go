@@ -7,34 +7,37 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Drawn are groups that are drawn anew for every epoch. Either Draw draws them one by one, or they are consecutive images of
-// a shuffled pass over Pass, so that no image is in two groups of an epoch, or they are some or all of Groups in random order. Everything random comes from the stream of the
-// epoch: a resumed epoch has the same groups.
+// Drawn describes groups that are drawn again for every epoch, in one of three ways. Draw draws one group at a time. Or
+// the groups are consecutive images of a shuffled pass over Pass, which puts each image into at most one group of an
+// epoch. Or they are some or all of Groups in random order. All randomness comes from the epoch's stream: a resumed
+// epoch has the same groups.
 type Drawn struct {
 	M     int // images in a group
 	Count int // groups in an epoch
 
-	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions), which are -1 where it writes
-	// none. It keeps nothing between calls.
+	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). Actions that it does
+	// not write stay -1. It keeps nothing between calls.
 	Draw   func(s *rng.Stream, images []int, actions []int32)
 	Pass   []int // images of the pass, at least M*Count
 	Groups []int // images of groups, M each, at least M*Count
 
-	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil: they are not known. [MovesOf]
-	// returns those of the levels.
+	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil if they are
+	// unknown. [MovesOf] computes them from the levels.
 	Moves func(images []int, moves []float32)
 	K     int // columns of Moves
 }
 
-// Action changes an image into another: a factor by Step levels, a multiple of the rotation to a near one of a factor of poses.
+// Action changes an image into another. It moves a factor by Step levels, or a factor of poses by Step times the
+// rotation to a near pose.
 type Action struct {
 	Name   string
 	Factor int // of the data set's factors
 	Step   int
 }
 
-// MovesOf returns the function Drawn.Moves that computes the transformations within a group from the levels of the factors
-// that turn, and their number of columns. An unknown level is as the group's first.
+// MovesOf returns a function for Drawn.Moves, and its number of columns. The function computes the transformations
+// within a group from the levels of the circular factors and the poses. An unknown level counts as the level of the
+// group's first image.
 func MovesOf(d Dataset) (moves func(images []int, moves []float32), columns int) {
 	factors := d.Factors()
 	turns := newTurns(factors)
@@ -49,7 +52,7 @@ func MovesOf(d Dataset) (moves func(images []int, moves []float32), columns int)
 	}, columns
 }
 
-// sampled is the number of groups that are drawn to check them.
+// sampled is the number of test groups that validate draws.
 const sampled = 16
 
 // validate reports groups that no epoch can have, and images that the data set lacks.
@@ -91,7 +94,7 @@ func (g *Drawn) validate(d Dataset, actions int) error {
 	return nil
 }
 
-// checkActions reports the actions of group g if they are not those of m images.
+// checkActions reports actions of group g that do not fit its m images.
 func checkActions(g int, taken []int32, m, actions int) error {
 	if len(taken) != m {
 		return fmt.Errorf("group %d of %d images has %d actions; want one for each", g, m, len(taken))

@@ -10,18 +10,18 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 )
 
-// DSprites is dSprites (Matthey et al. 2017), 737,280 images of a white shape on black, 64 x 64 pixels, as published. Its factors are
-// those of [Sprites], in the same order. Orientations are evenly spread from 0 to 2 pi with both ends: the last angle is the first
-// one again.
+// DSprites is dSprites (Matthey et al. 2017), 737,280 images of a white shape on black, 64 x 64 pixels, as published.
+// Its factors are the factors of [Sprites], in the same order. Orientations are evenly spread from 0 to 2 pi including
+// both ends: the last angle equals the first.
 //
-// Variants follow Locatello et al. 2019, with three channels. What is random differs by image and by the seed of the experiment, and is the same
-// whenever the image is seen:
+// Variants follow Locatello et al. 2019, with three channels. The random parts depend on the image and the seed of the
+// experiment, and stay the same every time:
 //
 //   - color: the image times one random number from 0.5 to 1 for each channel
 //   - noise: a random number from 0 to 1 is added to each pixel and channel, and sums above 1 become 1
 //   - scream: the background is a random part of a picture, averaged with a random colour; the shape inverts it
 //
-// Files of smaller grids of the same factors are read, too.
+// Files with smaller grids of the same factors are accepted too.
 type DSprites struct {
 	Variant  string `yaml:"variant" doc:"plain, color (a random colour), noise (random pixels) or scream (parts of a picture as background)"`
 	Scream   string `yaml:"scream" doc:"picture file of the variant scream; empty: the one that is fetched, The Scream by Edvard Munch"`
@@ -45,7 +45,8 @@ const (
 
 var spriteVariants = []string{plainSprites, colourSprites, noisySprites, screamSprites}
 
-// Origin says where dSprites comes from. The picture of the variant scream is one of its files only if it is needed.
+// Origin names the source and the files of dSprites. It lists the picture of the variant scream only if the variant
+// needs it.
 func (d *DSprites) Origin() Origin {
 	return Origin{
 		Files: []fetch.File{
@@ -63,7 +64,7 @@ func (d *DSprites) Origin() Origin {
 	}
 }
 
-// screamSource is the picture of the variant scream.
+// screamSource is the download of the variant scream's picture.
 func (d *DSprites) screamSource() fetch.File {
 	return fetch.File{
 		Name: screamFile, URL: "https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",
@@ -71,7 +72,7 @@ func (d *DSprites) screamSource() fetch.File {
 	}
 }
 
-// variant returns the variant; empty, in Go code that says nothing, is plain.
+// variant returns the variant; an empty one, the zero value in Go code, is plain.
 func (d *DSprites) variant() string {
 	if d.Variant == "" {
 		return plainSprites
@@ -97,7 +98,7 @@ func (d *DSprites) Prepare(ctx context.Context, progress Progress) error {
 	return prepare(ctx, progress, func(ctx context.Context) (Dataset, error) { return d.build(ctx, 0) })
 }
 
-// Build opens the converted set. The seed is that of the variants.
+// Build opens the converted set. The seed is the seed of the variant's random parts.
 func (d *DSprites) Build(seed uint64) (Dataset, error) { return d.build(context.Background(), seed) }
 
 func (d *DSprites) build(ctx context.Context, seed uint64) (Dataset, error) {

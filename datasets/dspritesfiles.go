@@ -22,7 +22,7 @@ var dspritesSizes = []int{1, 3, 6, 40, 32, 32}
 
 const dspritesImages = 737280
 
-// convertDSprites reads the file that is there.
+// convertDSprites reads the file that exists, NPZ or HDF5.
 func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	name, convert := dspritesNPZ, convertDSpritesNPZ
 	if _, err := os.Stat(filepath.Join(dir, dspritesNPZ)); errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	return ofFile(name, convert(filepath.Join(dir, name), w))
 }
 
-// convertDSpritesNPZ reads the arrays imgs, latents_classes and, if it is there, latents_values.
+// convertDSpritesNPZ reads the arrays imgs, latents_classes and, if present, latents_values.
 func convertDSpritesNPZ(path string, w *cache.Writer) error {
 	z, err := npy.OpenNPZ(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func convertDSpritesNPZ(path string, w *cache.Writer) error {
 	return writeSprites(w, n, side, factors, 256, func(_ int, pixels []uint8) error { return npy.Read(r, pixels) })
 }
 
-// convertDSpritesHDF5 reads the array imgs, and of grids that are not the published one latents/classes.
+// convertDSpritesHDF5 reads the array imgs, and for grids other than the published one latents/classes.
 func convertDSpritesHDF5(path string, w *cache.Writer) error {
 	f, err := hdf5.Open(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func checkSpriteImages(shape []int, dtype string) error {
 	return nil
 }
 
-// writeSprites writes n images, of 0 and 1, block by block.
+// writeSprites writes n images with pixels 0 and 1, block by block.
 func writeSprites(w *cache.Writer, n, side int, factors []factor.Factor, block int, read func(row int, pixels []uint8) error) error {
 	if err := w.Begin(n, side, side, 1, factors); err != nil {
 		return err
@@ -146,7 +146,7 @@ func writeSprites(w *cache.Writer, n, side int, factors []factor.Factor, block i
 	return nil
 }
 
-// readLatents reads an array of a row of six numbers for each of n images.
+// readLatents reads an array with a row of six numbers for each of n images.
 func readLatents[T npy.Element](z *npy.NPZ, name string, n int) ([]T, error) {
 	r, err := z.Open(name)
 	if err != nil {
@@ -171,7 +171,7 @@ func gridOf(sizes []int) factor.Grid {
 	return grid
 }
 
-// gridOfClasses returns the full grid that rows of six classes are, in its order.
+// gridOfClasses returns the full grid that the rows of six classes form, in its order.
 func gridOfClasses(classes []int32) (factor.Grid, error) {
 	n, sizes := len(classes)/6, make([]int, 6)
 	for i, c := range classes {
@@ -197,8 +197,8 @@ func gridOfClasses(classes []int32) (factor.Grid, error) {
 	return grid, nil
 }
 
-// namedDSprites names the factors of a grid of colour, shape, scale, orientation, x and y; the colour, which has one level, is left out.
-// Without values they are evenly spread, as published.
+// namedDSprites names the factors of a grid of colour, shape, scale, orientation, x and y. It drops the colour, which
+// has one level. Without values, the levels are evenly spread, as published.
 func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) {
 	of := [][]float64{nil, nil, spread(grid[2].Size, 0.5, 1), spread(grid[3].Size, 0, 2*math.Pi), spread(grid[4].Size, 0, 1), spread(grid[5].Size, 0, 1)}
 	if values != nil {
@@ -227,7 +227,7 @@ func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) 
 	return factors, nil
 }
 
-// spread returns n evenly spread numbers with both ends; of one it is the first.
+// spread returns n evenly spread numbers including both ends; a single number is the first end.
 func spread(n int, from, to float64) []float64 {
 	list := make([]float64, n)
 	for i := range list {

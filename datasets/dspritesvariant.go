@@ -34,7 +34,7 @@ type background struct {
 // ImageShape returns the size of the images.
 func (v *spriteVariant) ImageShape() (h, w, c int) { return v.shape[0], v.shape[1], 3 }
 
-// Image draws an image of the variant. All that is random follows from the seed and the image's number.
+// Image draws an image of the variant. All randomness follows from the seed and the image's number.
 func (v *spriteVariant) Image(i int, dst []float32) {
 	size := v.shape[0] * v.shape[1]
 	shape, dst := v.bytes[i*size:(i+1)*size], dst[:3*size]
@@ -78,7 +78,7 @@ func (v *spriteVariant) scream(shape []uint8, dst []float32, p *rand.PCG) {
 	}
 }
 
-// fraction returns the upper 24 bits of a number as one in [0, 1).
+// fraction returns the upper 24 bits of a number as a fraction in [0, 1).
 func fraction(bits uint64) float32 { return float32(bits>>40) / (1 << 24) }
 
 func unit(p *rand.PCG) float32 { return fraction(p.Uint64()) }
@@ -86,7 +86,7 @@ func unit(p *rand.PCG) float32 { return fraction(p.Uint64()) }
 // below returns a random number from 0 to n-1, for small n.
 func below(p *rand.PCG, n int) int { return int(p.Uint64() >> 32 * uint64(n) >> 32) }
 
-// The picture of the variant scream is shrunk to fit these sides, as public code does.
+// The picture of the variant scream is shrunk to fit these sides, as in public code.
 const (
 	screamHeight = 274
 	screamWidth  = 350

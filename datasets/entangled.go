@@ -10,21 +10,19 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Entangled is the synthetic set of Zhang and Sugiyama 2024, appendix F.1: three
-// ordinal factors with the values 0, 1/(Levels-1), ..., 1, and as the "image" of a
-// combination y the d numbers m(y) of one of the paper's [AnalyticEncoders], 1 x 1 x d. The
-// default, the generator g of equation 160, entangles the factors by two rotations
-// and two exponentials; it is injective, but neither linear nor a product.
+// Entangled is the synthetic set of Zhang and Sugiyama 2024, appendix F.1. Its three ordinal factors have the values 0,
+// 1/(Levels-1), ..., 1. The "image" of a combination y is the vector m(y) of an [AnalyticEncoder] of the paper, as 1 x
+// 1 x d numbers. The default is the generator g of equation 160, which entangles the factors by two rotations and two
+// exponentials. It is injective, but neither linear nor a product.
 //
-// These numbers are not all in [0, 1] as pixels are: rotation and redundancy have
-// negative ones. Models take them as they are; figures clip them.
+// Unlike pixels, some numbers lie outside [0, 1]: rotation and redundancy have negative ones. Models use the numbers
+// unchanged; figures clip them.
 type Entangled struct {
 	Encoder string `yaml:"encoder" doc:"entanglement (the paper's generator), rotation, duplicate, complement, misalignment, redundancy, contraction, nonlinear, constant or random"`
 	Levels  int    `yaml:"levels" doc:"levels of each of the three factors"`
 }
 
-// AnalyticEncoder is one of the maps m from factors y to codes z of Zhang and Sugiyama
-// 2024, appendix F.1 and table 2.
+// AnalyticEncoder is a map m from factors y to codes z (Zhang and Sugiyama 2024, appendix F.1 and table 2).
 type AnalyticEncoder struct {
 	Name     string
 	Doc      string
@@ -77,17 +75,17 @@ func AnalyticEncoders() []AnalyticEncoder {
 	}
 }
 
-// paperRotation is the matrix R behind table 2 of Zhang and Sugiyama 2024, which does not
-// print it: SciPy 1.10's Rotation.random(random_state=2023), the one seed found that
-// gives all ten printed modularity values of the rows entanglement and rotation.
+// paperRotation is the matrix R behind table 2 of Zhang and Sugiyama 2024, which the paper does not print. It is SciPy
+// 1.10's Rotation.random(random_state=2023). Only this seed was found to give all ten printed modularity values of the
+// rows entanglement and rotation.
 var paperRotation = [3][3]float64{
 	{-0.32712987083188766, 0.006899156269426776, -0.944954204843961},
 	{-0.5595787687346934, -0.807213382125789, 0.18782480480066935},
 	{-0.7614838469664849, 0.5902194145907225, 0.2679242307991347},
 }
 
-// rotate is R y, rounded as NumPy does it: codes lie on the edges of bins, where the
-// last bit counts. It is also the same on every processor.
+// rotate is R y, rounded as NumPy rounds it: codes lie on the edges of bins, where the last bit counts. The result is
+// the same on every processor.
 func rotate(y [3]float64) (z [3]float64) {
 	for i, row := range paperRotation {
 		z[i] = math.FMA(row[2], y[2], math.FMA(row[1], y[1], row[0]*y[0]))
@@ -95,7 +93,7 @@ func rotate(y [3]float64) (z [3]float64) {
 	return z
 }
 
-// entangle is g before its columns are scaled.
+// entangle is g before the scaling of its columns.
 func entangle(y [3]float64, z []float64) {
 	for range 2 {
 		y = rotate(y)
@@ -133,8 +131,8 @@ func encoderNamed(name string) (AnalyticEncoder, bool) {
 	return all[at], true
 }
 
-// Codes returns m(y) for every combination of levels, the last factor fastest:
-// Levels^3 x d numbers. The seed only matters to the encoder random.
+// Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the
+// encoder random uses the seed.
 func (e *Entangled) Codes(seed uint64) (codes []float64, d int, err error) {
 	if err := e.Validate(); err != nil {
 		return nil, 0, err

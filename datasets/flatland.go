@@ -11,12 +11,12 @@ import (
 //
 //	c_i = Radius + 2 + i (Size - 1 - 2 Radius)/Period,
 //
-// in pixels whose centres have whole coordinates. The disc never meets an edge. Both factors are circular: a step beyond the
-// last position leads to the first, by a jump that no pixel foretells.
+// in pixels, with whole coordinates at the centres of pixels. The disc never meets an edge. Both factors are circular:
+// a step beyond the last position leads to the first, by a jump that no pixel predicts.
 //
-// The public environments differ. That of 2019 is a canvas of 84 x 84 x 3 cropped to 64 x 64, with steps of 5 pixels and a
-// teleport from the walls, whose positions drift and so are not one cycle; that of 2020 has this grid of positions, on a grey
-// canvas of 84 x 84 without the crop. Both have hard edges.
+// The public environments differ. The environment of 2019 crops a canvas of 84 x 84 x 3 to 64 x 64. Its disc moves in
+// steps of 5 pixels, and the walls teleport it. Its positions drift and therefore form no single cycle. The environment
+// of 2020 has this grid of positions, on a grey canvas of 84 x 84 without the crop. Both have hard edges.
 type Flatland struct {
 	Period  int `yaml:"period" doc:"positions along each axis"`
 	Radius  int `yaml:"radius" doc:"radius of the disc, pixels"`
@@ -24,7 +24,7 @@ type Flatland struct {
 	Samples int `yaml:"samples" doc:"samples along each side of a pixel; 1: pixels are black or white"`
 }
 
-// NewFlatland returns the default settings, of the papers.
+// NewFlatland returns the default settings of the papers.
 func NewFlatland() *Flatland { return &Flatland{Period: 10, Radius: 15, Size: 64, Samples: 4} }
 
 // Validate checks the settings.
@@ -63,7 +63,7 @@ func (f *Flatland) Build(uint64) (Dataset, error) {
 	}, nil
 }
 
-// unit is a pixel in the whole numbers that decide which samples are inside the disc.
+// unit is the side of a pixel in the integer coordinates that decide whether the disc covers a sample.
 func (f *Flatland) unit() int { return 2 * f.Samples * f.Period }
 
 // centre returns a position along an axis, in units.
@@ -90,7 +90,7 @@ func (f *flatland) Image(i int, dst []float32) {
 	}
 }
 
-// inside counts the samples of a pixel in the disc around a centre.
+// inside counts the samples of a pixel inside the disc around a centre.
 func (f *flatland) inside(row, column, y, x int) (n int) {
 	step, radius := 2*f.Period, f.Radius*f.unit()
 	y, x = row*f.unit()-y-(f.Samples-1)*f.Period, column*f.unit()-x-(f.Samples-1)*f.Period

@@ -16,12 +16,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder, upright as their EXIF data say, brought to
-// one size and kept in the cache. Hidden files are left out, and links that lead out of the folder.
+// Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder. They are turned
+// upright by their EXIF data, resized to one size and cached. Hidden files and links out of the folder are skipped.
 //
-// Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images are
-// in the order of the table, otherwise in that of their paths. Its columns become factors: numbers are levels in their order, or bins of equal width if they are not whole and there are more than
-// Bins, or more than 256; words are the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown levels, see [Incomplete].
+// Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images follow
+// the order of the table, or the order of their paths without one. Its columns become factors. Numbers become levels in
+// ascending order; they become bins of equal width if they are not whole and more than Bins, or more than 256. Words
+// become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown
+// levels, see [Incomplete].
 type Folder struct {
 	Path       string      `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
 	Labels     string      `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`
@@ -37,7 +39,7 @@ type Folder struct {
 	Unlabelled string      `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
 }
 
-// Values of Labels that name no file.
+// Values of Labels that are not the name of a file.
 const (
 	labelsOfFolders = "folders"
 	withoutLabels   = "none"
@@ -74,7 +76,8 @@ func (f *Folder) Prepare(ctx context.Context, progress Progress) error {
 	return prepare(ctx, progress, f.build)
 }
 
-// Build reads the labels and opens the cached pictures. Its errors name files and lines, what is in them and what would be right.
+// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value found and the
+// value wanted.
 func (f *Folder) Build(uint64) (Dataset, error) { return f.build(context.Background()) }
 
 func (f *Folder) build(ctx context.Context) (Dataset, error) {
@@ -100,7 +103,7 @@ func (f *Folder) build(ctx context.Context) (Dataset, error) {
 	return d, nil
 }
 
-// assemble puts labels and pixels together.
+// assemble combines labels and pixels.
 func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set) (*stored, error) {
 	d := fromCache(set)
 	if whole, err := filepath.Abs(list.path); err == nil { // "." has no name
@@ -136,7 +139,7 @@ func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set)
 	return d, nil
 }
 
-// labelsHash is the hash of what the labels of cached pictures come to.
+// labelsHash is the hash of the factors, levels and rows that the labels give to cached pictures.
 func labelsHash(d *stored) string {
 	sum := sha256.New()
 	for _, f := range d.factors {
@@ -149,7 +152,7 @@ func labelsHash(d *stored) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// setFactors makes factors of the columns, of the rows that are kept.
+// setFactors makes factors from the columns, for the kept rows.
 func (f *Folder) setFactors(d *stored, labels *labelTable) error {
 	if len(labels.columns) == 0 {
 		return d.setFactors(nil, nil)
@@ -186,7 +189,8 @@ func (f *Folder) setFactors(d *stored, labels *labelTable) error {
 	return nil
 }
 
-// factor turns a column into a factor and a level for each row. words are the values of the levels, if they are not numbers.
+// factor turns a column into a factor and a level for each row. words lists the values of the levels if they are not
+// numbers.
 func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
 	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
@@ -208,7 +212,7 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 	return of, levels, c.Words, err
 }
 
-// numberedWords lists the levels of a factor of words.
+// numberedWords lists the levels of a categorical factor with their words.
 func numberedWords(words []string) string {
 	list := make([]string, len(words))
 	for l, w := range words {

@@ -14,24 +14,25 @@ import (
 	"github.com/unravel-ml/unravel/internal/picture"
 )
 
-// The cached pictures of a folder have one factor: can the picture be read?
+// The cached pictures of a folder have one factor: whether the picture is readable.
 const (
 	readable   = 0
 	unreadable = 1
 )
 
-// folderVersion is that of the conversion of pictures.
+// folderVersion is the version of the conversion of pictures.
 const folderVersion = 1
 
-// decodeMemory bounds the memory of pictures that are decoded at the same time, in bytes; a larger picture is decoded alone.
+// decodeMemory bounds the memory, in bytes, of pictures decoded at the same time. A larger picture is decoded alone.
 const decodeMemory = 1 << 30
 
-// settings is the canonical text of what shapes the pixels, besides the files.
+// settings is the canonical text of the settings that shape the pixels.
 func (f *Folder) settings() string {
 	return fmt.Sprintf("size=%v channels=%d fit=%s filter=%s", []int(f.Size), f.Channels, f.Fit, f.Filter)
 }
 
-// cached opens the decoded pictures of a folder, or decodes them. Sets of other states of the same folder are then removed.
+// cached opens the decoded pictures of a folder, or decodes them. It then removes cached sets of earlier states of the
+// same folder.
 func (f *Folder) cached(ctx context.Context, list *pictureList) (*cache.Set, error) {
 	whole, err := filepath.Abs(list.path)
 	if err != nil {
@@ -54,7 +55,7 @@ func (f *Folder) cached(ctx context.Context, list *pictureList) (*cache.Set, err
 	return set, err
 }
 
-// removeOutdated removes what was made of the folder before it changed. What cannot be removed, as a program uses it, stays.
+// removeOutdated removes cached sets made before the folder changed. A set that a program still uses may stay.
 func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key) {
 	sets, err := cache.List()
 	if err != nil {
@@ -70,7 +71,7 @@ func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key
 	}
 }
 
-// convert decodes the pictures on all cores. Those that cannot be read stay black, and have the level unreadable.
+// convert decodes the pictures on all cores. Unreadable pictures stay black, with the level unreadable.
 func (f *Folder) convert(ctx context.Context, list *pictureList, w *cache.Writer) error {
 	root, err := os.OpenRoot(list.path)
 	if err != nil {
@@ -108,7 +109,7 @@ func (f *Folder) convert(ctx context.Context, list *pictureList, w *cache.Writer
 	return w.SetLevels(levels)
 }
 
-// size returns the size of the images: that of the settings, else the most frequent one of the pictures.
+// size returns the size of the images: the size in the settings, or the most frequent size of the pictures.
 func (f *Folder) size(ctx context.Context, root *os.Root, list *pictureList, w *cache.Writer) (int, int, error) {
 	if len(f.Size) == 2 {
 		return f.Size[0], f.Size[1], nil
@@ -136,7 +137,7 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictureList, w *
 			times[s]++
 		}
 	}
-	for _, s := range sizes { // in the order of the list, so that ties are decided alike
+	for _, s := range sizes { // in the order of the list, which decides ties
 		if times[s] > times[best] {
 			best = s
 		}
@@ -150,7 +151,7 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictureList, w *
 	return best[0], best[1], nil
 }
 
-// pictureDecoder decodes the pictures of a folder in one size. It is not for several goroutines at once.
+// pictureDecoder decodes the pictures of a folder in one size. One goroutine at a time may use it.
 type pictureDecoder struct {
 	root    *os.Root
 	exact   bool // other sizes are an error
@@ -196,7 +197,8 @@ func (d *pictureDecoder) decode(dst []uint8, file *pictureFile) (err error) {
 	return nil
 }
 
-// checkBroken returns the pictures that cannot be read. Unless they are to be skipped, they are an error, with the reasons of the first few.
+// checkBroken returns the unreadable pictures. Unless unreadable pictures are to be skipped, it returns an error with
+// the reasons of the first few.
 func (f *Folder) checkBroken(list *pictureList, set *cache.Set) ([]int, error) {
 	var broken []int
 	for i, l := range set.Levels {

@@ -16,14 +16,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// labelTable is labels of pictures as text.
+// labelTable is the labels of pictures as text.
 type labelTable struct {
 	source   string // in errors
 	names    []string
 	columns  [][]string // by column and row
 	pictures []int      // of the rows, in the list of the folder
 	lines    []int      // of the file, by row, 0 for a picture without one; nil: there is no file
-	kept     []int      // rows whose picture can be read
+	kept     []int      // rows with a readable picture
 	comma    bool       // numbers may have a decimal comma
 	notes    []string
 }
@@ -67,7 +67,8 @@ func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
 	return t, f.match(t, text, file, list)
 }
 
-// labelsPath returns the table of labels: as it is named, else in the folder of the pictures.
+// labelsPath returns the path of the table of labels. If the given file is missing, it is the same path inside the
+// folder of the pictures.
 func (f *Folder) labelsPath() string {
 	inside := filepath.Join(f.Path, f.Labels)
 	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {
@@ -98,7 +99,7 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	return 0, nil
 }
 
-// chooseColumns takes the columns that are factors.
+// chooseColumns selects the columns that become factors.
 func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
 	if len(f.Factors) == 0 {
 		for i, name := range text.Names {
@@ -119,7 +120,7 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 	return nil
 }
 
-// text returns the rows that are kept as a table of text.
+// text returns the kept rows as a table of text.
 func (t *labelTable) text() *table.Text {
 	rows, lines := make([][]string, len(t.kept)), make([]int, len(t.kept))
 	for i, row := range t.kept {
@@ -133,7 +134,7 @@ func (t *labelTable) text() *table.Text {
 	return table.NewText(t.source, t.names, rows, lines, t.comma)
 }
 
-// match finds the picture of each row, and pictures and rows that have none.
+// match finds the picture of each row, and lists pictures and rows without a partner.
 func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureList) error {
 	find := newPictureIndex(list)
 	if at, ok := find.whole[text.Names[file]]; ok {
@@ -185,7 +186,7 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureL
 	return nil
 }
 
-// report refuses or notes rows without a picture and pictures without a row.
+// report returns an error or adds a note about rows without a picture and pictures without a row.
 func (f *Folder) report(t *labelTable, list *pictureList, lost, bare []string) error {
 	var parts []string
 	if len(lost) > 0 {
@@ -210,7 +211,7 @@ func (f *Folder) report(t *labelTable, list *pictureList, lost, bare []string) e
 	return nil
 }
 
-// folderLabels takes the names of folders for labels: a column for each level.
+// folderLabels makes labels from the names of folders, with a column for each folder level.
 func (f *Folder) folderLabels(list *pictureList) (*labelTable, error) {
 	t := &labelTable{source: list.path}
 	depth := 0
@@ -240,7 +241,7 @@ func (f *Folder) folderLabels(list *pictureList) (*labelTable, error) {
 	return t, nil
 }
 
-// pictureIndex finds pictures by what tables call them.
+// pictureIndex finds pictures by the names that tables use.
 type pictureIndex struct {
 	list    *pictureList
 	whole   map[string]int // by path
@@ -265,8 +266,8 @@ func newPictureIndex(list *pictureList) *pictureIndex {
 	return x
 }
 
-// find returns the picture of a name, -1 if there is none: a path below the folder, which may begin with the folder's own name, or the name
-// of one picture alone; either may lack its ending.
+// find returns the picture with a name, or -1 without one. The name is a path below the folder, which may begin with
+// the folder's name, or the base name of a single picture. Its ending may be missing.
 func (x *pictureIndex) find(text string) (int, error) {
 	name := norm.NFC.String(strings.ReplaceAll(text, `\`, "/"))
 	switch {

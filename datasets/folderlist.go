@@ -26,14 +26,15 @@ type pictureFile struct {
 	sum  content.Sum // of its content; zero if it cannot be read
 }
 
-// pictureList is the pictures below a folder.
+// pictureList is the list of pictures below a folder.
 type pictureList struct {
 	path  string // of the folder
 	files []pictureFile
 	notes []string
 }
 
-// pictureEndings are those of files that count as pictures. Those of the last line cannot be read; they are named rather than left out silently.
+// pictureEndings lists the endings of picture files. Pictures with the endings of the last line are unreadable; errors
+// name them instead of ignoring them silently.
 var pictureEndings = []string{
 	".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff",
 	".heic", ".heif", ".avif", ".jp2", ".jxl",
@@ -48,7 +49,7 @@ func listPictures(path string) (*pictureList, error) {
 	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
 }
 
-// listFiles lists the files of a kind below a folder in the order of their paths; what and endings are for errors.
+// listFiles lists the files of a kind below a folder in the order of their paths. Error messages use what and endings.
 func listFiles(path, what string, endings []string, wanted func(name string) bool) (*pictureList, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -103,7 +104,8 @@ func listFiles(path, what string, endings []string, wanted func(name string) boo
 	return l, nil
 }
 
-// hash returns the hash of names and contents of the files. It reads those that have changed since the data folder remembers their hashes.
+// hash returns the hash of the names and contents of the files. It reads only files that have changed since the data
+// folder stored their hashes.
 func (l *pictureList) hash(ctx context.Context) (string, error) {
 	root, err := os.OpenRoot(l.path)
 	if err != nil {
@@ -167,7 +169,7 @@ var errChanging = errors.New("the file changes while it is read")
 // maxPictureFile bounds the file of a picture, in bytes.
 const maxPictureFile = 1 << 30
 
-// readPicture reads a file into memory that is used again.
+// readPicture reads a file into a buffer that is reused.
 func readPicture(root *os.Root, name string, buf []byte) ([]byte, error) {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -190,7 +192,7 @@ func readPicture(root *os.Root, name string, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// hasPictures reports whether a folder has a picture, for errors of other data sets.
+// hasPictures reports whether a folder has a picture, for the errors of other data sets.
 func hasPictures(path string) bool {
 	found := false
 	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // only a hint is lost

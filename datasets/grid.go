@@ -16,21 +16,23 @@ import (
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// GridFolder is a data set of your own, of arrays in a file of NumPy (.npz), HDF5 (.h5, .hdf5) or MATLAB (.mat, version 5 to 7.3), or in a
-// folder of .npy files. An .npy file alone holds images without factors.
+// GridFolder is a data set of your own, made of arrays. The arrays are in a file of NumPy (.npz), HDF5 (.h5, .hdf5) or
+// MATLAB (.mat, version 5 to 7.3). They can also be in a folder of .npy files. A single .npy file holds images without
+// factors.
 //
 //   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
 //     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
-//   - factors: N x K numbers, the levels of every image. Without sizes, any values
-//     will do: level l is the l-th smallest that occurs; NaN is an unknown level, see [Incomplete]. Values of circular
-//     factors with a period are angles. May be left out when the
-//     images are the full grid of sizes, the last factor fastest; otherwise images without factors have one of one level, "unknown".
-//   - sizes (optional): K numbers of levels, for factors of which not all levels
-//     occur, or that have values 0 .. size-1 to be kept as levels.
+//   - factors: N x K numbers, the levels of every image. Without sizes, values are arbitrary: level l is the l-th
+//     smallest value. NaN is an unknown level, see [Incomplete]. Values of circular factors with a period are angles.
+//     The factors may be missing if the images are the full grid of sizes, with the last factor fastest. Other images
+//     without factors have one factor of one level, "unknown".
+//   - sizes (optional): K numbers of levels. They are for factors with missing levels, and for factors with values
+//     0 .. size-1 that stay levels.
 //
-// Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit ones (1/65535) or floats in [0, 1]; Scale is the number that is white in arrays of other
-// integers and of other floats. With Real they are any finite floats. 8-bit images stay 8-bit, with Round others become so. Large sets of
-// 8-bit images stay in a plain .npy file, or are converted once into the cache, and need no memory; others have to fit in it.
+// Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit integers (1/65535) or floats in [0, 1]. For other integers
+// and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images stay 8-bit;
+// with Round other images become 8-bit. Large sets of 8-bit images stay in a plain .npy file, or are converted once
+// into the cache, and use no memory. Other sets must fit into memory.
 //
 // The images need not be a full grid.
 type GridFolder struct {
@@ -45,7 +47,7 @@ type GridFolder struct {
 	Real     bool        `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
 }
 
-// GridArrays names the arrays of a [GridFolder]; those that are empty have the names of their keys.
+// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
 	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
@@ -87,7 +89,7 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
-// Prepare converts images that go to the cache. Others are left to Build.
+// Prepare converts images for the cache. Build reads all other images.
 func (g *GridFolder) Prepare(ctx context.Context, progress Progress) error {
 	s, d, err := g.describe()
 	if err != nil {
@@ -100,8 +102,7 @@ func (g *GridFolder) Prepare(ctx context.Context, progress Progress) error {
 	return s.readImages(cache.WithProgress(ctx, cache.Progress(progress)), d, maxInMemory)
 }
 
-// Build reads the arrays. Its errors name the file, what is in it and what would be
-// right.
+// Build reads the arrays. Its errors name the file, its content and the content wanted.
 func (g *GridFolder) Build(uint64) (Dataset, error) { return g.build(context.Background()) }
 
 func (g *GridFolder) build(ctx context.Context) (Dataset, error) {
@@ -112,7 +113,7 @@ func (g *GridFolder) build(ctx context.Context) (Dataset, error) {
 	return d, nil
 }
 
-// read is Build with a bound of the bytes of 8-bit images that are read into memory.
+// read is Build with a bound on the bytes of 8-bit images read into memory.
 func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored, error) {
 	s, d, err := g.describe()
 	if err != nil {
@@ -195,7 +196,7 @@ func (g *GridFolder) nameFactors(d *stored, k int) ([]factor.ColumnKind, error) 
 	return kinds, nil
 }
 
-// gridSource is the file of a [GridFolder] while it is read.
+// gridSource is the file of a [GridFolder] during reading.
 type gridSource struct {
 	*GridFolder
 	file   arrays.File
@@ -205,7 +206,7 @@ type gridSource struct {
 	rule   pixelRule
 }
 
-// openImages opens the images and finds out their axes and what is white.
+// openImages opens the images and determines their axes and the number for white.
 func (s *gridSource) openImages(d *stored) (err error) {
 	if s.images, err = s.file.Open(s.names.Images); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
@@ -224,7 +225,7 @@ func (s *gridSource) openImages(d *stored) (err error) {
 	return err
 }
 
-// likelyImages returns the first array that could be images; "" if there is none.
+// likelyImages returns the first array that could hold images, or "" without one.
 func (s *gridSource) likelyImages() string {
 	for _, name := range s.file.Names() {
 		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 2 {
@@ -234,7 +235,8 @@ func (s *gridSource) likelyImages() string {
 	return ""
 }
 
-// openFactors opens the factors; nil if the images have none. The error is about an array that is not there or is none.
+// openFactors opens the array of factors, or returns nil if the images have none. It returns an error if the named
+// array is missing or is no array.
 func (s *gridSource) openFactors() (*arrays.Array, error) {
 	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
 		return nil, nil
@@ -246,7 +248,8 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be one column. One row is the factors of one image, otherwise a column.
+// column returns the shape of a table, which may be a single column. For a single image, one row is the image's
+// factors.
 func (s *gridSource) column(shape []int) []int {
 	switch {
 	case len(shape) == 1:
@@ -257,13 +260,14 @@ func (s *gridSource) column(shape []int) []int {
 	return shape
 }
 
-// colourChannels is the number of channels of a colour with opacity; manyChannels more than images have that are no colours.
+// An image has at most colourChannels channels for a colour with opacity; an axis of manyChannels or more cannot hold
+// channels.
 const (
 	colourChannels = 4
 	manyChannels   = 17
 )
 
-// channelAxis says where an array of four axes, the first of which counts images, has its channels.
+// channelAxis says where an array of four axes, with images along the first, has its channels.
 type channelAxis int
 
 const (
@@ -272,8 +276,8 @@ const (
 	channelsAnywhere // the shape does not say
 )
 
-// axisOfChannels reads a shape. Few channels are those of a colour, many are more than images have that are no colours. One row of few
-// channels is a sequence; a square of one colour has its channels last.
+// axisOfChannels reads a shape. An axis with at most four entries may hold the channels of a colour, and an axis with
+// 17 or more cannot hold channels. One row of few channels is a sequence; a square of one colour has its channels last.
 func axisOfChannels(s []int) channelAxis {
 	first, height, width, last := s[1], s[1], s[2], s[3]
 	switch {
@@ -291,7 +295,7 @@ func axisOfChannels(s []int) channelAxis {
 	return channelsAnywhere
 }
 
-// findAxes sets the shape of the images, and the axes of the array that it comes from.
+// findAxes sets the shape of the images and the order of the array's axes.
 func (s *gridSource) findAxes(d *stored, factorRows int) error {
 	shape := s.images.Shape
 	rank := len(shape)
@@ -346,7 +350,7 @@ func (s *gridSource) rowsAxis(factorRows int) (int, error) {
 		}
 	case !matlab:
 		return 0, nil
-	case last == 3: // one of the other axes has to be that of colours
+	case last == 3: // one of the other axes must hold colours
 		firstFits, lastFits = min(shape[1], shape[3]) <= colourChannels, min(shape[0], shape[2]) <= colourChannels
 	default:
 		firstFits, lastFits = shape[1] == shape[2], shape[0] == shape[1]

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// readFactors reads factors and levels of the images.
+// readFactors reads the factors and levels of the images.
 func (s *gridSource) readFactors(d *stored) error {
 	sizes, err := s.readSizes()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *gridSource) readFactors(d *stored) error {
 	return s.readTable(d, a, sizes)
 }
 
-// otherFactors is an error if there are no factors, and an array of another name that could be.
+// otherFactors returns an error if the factors are missing and another array could hold them.
 func (s *gridSource) otherFactors(d *stored) error {
 	for _, name := range s.file.Names() {
 		if name == s.names.Images || name == s.names.Sizes {
@@ -100,7 +100,8 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 	return nil
 }
 
-// setLevels turns a column of values into levels, NaN into unknown ones; size 0 means that sizes do not say.
+// setLevels turns a column of values into levels, and NaN into unknown levels. A size of 0 means that the file has no
+// sizes.
 func (d *stored) setLevels(j int, column []float64, kind factor.ColumnKind, size int) error {
 	k := len(d.factors)
 	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)

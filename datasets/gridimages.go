@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 
-// maxInMemory is how many bytes of 8-bit images are read into memory; more stay on the disk.
+// maxInMemory bounds the bytes of 8-bit images read into memory; larger sets stay on disk.
 const maxInMemory = 256 << 20
 
 // readImages reads the images, or maps them.
@@ -49,7 +49,8 @@ func (s *gridSource) onDisk(d *stored, inMemory int) bool {
 	return s.rule.eight && memory.Product(d.n, d.shape[0], d.shape[1], d.shape[2]) > float64(inMemory)
 }
 
-// each reads the images slab by slab, and calls a function with each. If pixels are read as they are wanted, into has room for all of them.
+// each reads the images slab by slab, and calls visit with each slab. If into has room for all images, each reads them
+// into it.
 func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(from int, raw []byte) error) error {
 	rows, err := s.images.Rows(s.axes)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(fr
 	return nil
 }
 
-// readFloats reads images that are not 8-bit into memory.
+// readFloats reads images into memory as float32, unless they are 8-bit.
 func (s *gridSource) readFloats(ctx context.Context, d *stored, size int) error {
 	if err := memory.Check(s.images.String(), memory.Product(d.n, size, 4)); err != nil {
 		if s.Real {
@@ -100,7 +101,7 @@ func (s *gridSource) readFloats(ctx context.Context, d *stored, size int) error 
 	return s.rule.check()
 }
 
-// mapFile maps an .npy file whose bytes are pixels in the order of images; false if it is none.
+// mapFile maps an .npy file if its bytes are the pixels in the order of images. It returns false otherwise.
 func (s *gridSource) mapFile(d *stored, size int) (bool, error) {
 	start, ok := arrays.Plain(s.images, s.axes)
 	if !ok || !s.rule.identity() {
@@ -128,7 +129,7 @@ func (s *gridSource) mapFile(d *stored, size int) (bool, error) {
 	return true, s.rule.check()
 }
 
-// cached converts the images into the cache, once for the same file and options.
+// cached converts the images into the cache, once for each file and options.
 func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 	path := s.Path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -144,7 +145,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 		if err := w.Begin(d.n, d.shape[0], d.shape[1], d.shape[2], nil); err != nil {
 			return err
 		}
-		// The factors are read with each Build: other options of theirs need no other images.
+		// Build reads the factors each time: their options do not change the images.
 		if err := w.SetLevels(make([]int32, d.n)); err != nil {
 			return err
 		}

@@ -9,9 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Groups reads labelled groups and the transformations within them from files, for
-// data whose transformations are not rotations of circular factors, such as objects
-// rotated in space.
+// Groups reads labelled groups and the transformations within them from files. It serves data with transformations
+// other than rotations of circular factors, such as objects rotated in space.
 type Groups struct {
 	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
 	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: angle of each factor from the group's first image to this one, in radians; empty: computed from the levels of the circular factors"`
@@ -27,9 +26,9 @@ func (g *Groups) Validate() error {
 	return nil
 }
 
-// Split reads the files. A split with rotations has Rotations set, and their
-// columns follow those of the factors in Transformations. For a data set with factors of rotations the file has one for
-// each, in their order.
+// Split reads the files. A split with rotations has Rotations set. In Transformations, the columns of rotations follow
+// the columns of the factors. If the data set has factors of rotations, the file has one rotation for each, in their
+// order.
 func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -127,7 +126,7 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	return list, nil
 }
 
-// joinColumns joins the first k columns of an array of m rows with the last l of another one.
+// joinColumns joins the first k columns of one array of m rows with the last l columns of another.
 func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
 	joined := make([]float32, 0, m*(k+l))
 	for i := range m {

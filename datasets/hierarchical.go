@@ -12,32 +12,30 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Hierarchical is a data set whose images are described by a hierarchy of dimensions
-// (Ross and Doshi-Velez 2021, section 3): the options that it chooses for categorical
-// dimensions decide which further dimensions it has. Categorical and continuous dimensions are numbered in pre-order.
+// Hierarchical is a data set with a hierarchy of dimensions (Ross and Doshi-Velez 2021, section 3). The options that an
+// image chooses for its categorical dimensions decide which further dimensions it has. Categorical and continuous
+// dimensions are numbered in pre-order.
 //
-// Its Factors are the categorical dimensions and then the continuous ones. A
-// categorical factor has level 0 where the image lacks it, and level 1+o for option
-// o; a continuous one has [ContinuousLevels] levels, which are bins of equal widths of its
-// range, and its exact value is in Values. Images are drawn at random: several may
-// have the same levels, and most combinations of levels do not occur.
+// Its Factors are the categorical dimensions followed by the continuous ones. A categorical factor has level 0 if the
+// image lacks it, and level 1+o for option o. A continuous factor has [ContinuousLevels] levels, which are bins of
+// equal width over its range. Values returns its exact value. Images are drawn at random: several may have the same
+// levels, and most combinations of levels do not occur.
 type Hierarchical interface {
 	Dataset
 	Hierarchy() hierarchy.Hierarchy // the true one; not to be changed
 
-	// Choices writes the option of every categorical dimension of image i, -1 where the
-	// image lacks it.
+	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that the image lacks.
 	Choices(i int, dst []int)
 
-	// Values writes the continuous dimensions of image i, 0 where the image lacks them.
+	// Values writes the continuous dimensions of image i, and 0 for a dimension that the image lacks.
 	Values(i int, dst []float64)
 }
 
 // ContinuousLevels is the number of levels of a continuous factor.
 const ContinuousLevels = 20
 
-// HoldOut draws the fraction part of n images as a test set, ascending; nil if that rounds to no image. (Ross and
-// Doshi-Velez 2021, section 7, hold out a tenth.)
+// HoldOut draws the fraction part of n images as a test set, in ascending order. It returns nil if the fraction rounds
+// to no image. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
 func HoldOut(n int, part float64, seed uint64) []int {
 	count := int(math.Round(part * float64(n)))
 	if count == 0 {
@@ -48,9 +46,8 @@ func HoldOut(n int, part float64, seed uint64) []int {
 	return held
 }
 
-// Dimensions returns the dimensions of images as one row of numbers each, [len(images),
-// len(d.Factors())]: of a categorical dimension 1 + its option, of a continuous one its
-// value, and 0 where the image lacks it.
+// Dimensions returns the dimensions of images, one row for each image: [len(images), len(d.Factors())]. A categorical
+// dimension is 1 + its option, a continuous dimension is its value, and a missing dimension is 0.
 func Dimensions(d Hierarchical, images []int) []float64 {
 	k := len(d.Factors())
 	c := k - d.Hierarchy().Continuous()
@@ -67,7 +64,7 @@ func Dimensions(d Hierarchical, images []int) []float64 {
 	return rows
 }
 
-// Exact returns the exact values of images for each continuous factor, and nil for each categorical one.
+// Exact returns, for each continuous factor, its exact values for the images, and nil for each categorical factor.
 func Exact(d Hierarchical, images []int) [][]float64 {
 	k, n := len(d.Factors()), d.Hierarchy().Continuous()
 	columns := make([][]float64, k)
@@ -84,8 +81,8 @@ func Exact(d Hierarchical, images []int) [][]float64 {
 	return columns
 }
 
-// PathsOf numbers the paths through the hierarchy that images take, the distinct rows of their choices in
-// ascending order. Images on one path have the same dimensions. choices lists the choices of each path.
+// PathsOf numbers the images' paths through the hierarchy, which are the distinct rows of their choices in ascending
+// order. Images on one path have the same dimensions. choices lists the choices of each path.
 func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	choice := make([]int, len(d.Hierarchy().Categoricals()))
 	known := map[string]int{}
@@ -122,7 +119,7 @@ func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 // rowsPerPiece is the number of images drawn from one random stream.
 const rowsPerPiece = 500
 
-// dimensions implements Hierarchical, but for the images.
+// dimensions implements Hierarchical except for the images.
 type dimensions struct {
 	name    string
 	n       int
@@ -187,8 +184,8 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
 
-// draw draws the n images in pieces with a random stream each, so that they do not depend on
-// the number of threads. It sets all choices to -1 before.
+// draw draws the n images in pieces. Each piece has its own random stream, which makes the images independent of the
+// number of threads. It first sets all choices to -1.
 func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) {
 	d.n = n
 	d.choices = slices.Repeat([]int8{-1}, n*(len(d.factors)-len(d.low)))
@@ -201,8 +198,8 @@ func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) 
 	})
 }
 
-// PathName names a row of choices by its continuous dimensions, without those whose names
-// begin the name of another one.
+// PathName names a row of choices by its continuous dimensions. It drops a dimension if the name of another begins with
+// it.
 func PathName(d Hierarchical, choice []int) string {
 	mask := make([]bool, d.Hierarchy().Continuous())
 	d.Hierarchy().Masks(choice, mask)

@@ -7,20 +7,21 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Unknown is the level of a factor that is not known, [factor.Unknown].
+// Unknown is the level of a factor with an unknown value, [factor.Unknown].
 const Unknown = factor.Unknown
 
-// Incomplete is a data set that lacks levels: FactorsAt writes [Unknown] for the factors of an image that are not
-// known. An unknown level is the same as no other, known or unknown, and is no label; metrics leave out the
-// images without the levels that they need. Sets that are not Incomplete know all levels.
+// Incomplete is a data set with unknown levels: FactorsAt writes [Unknown] for them. An unknown level equals no other
+// level, known or unknown, and is no label. Metrics skip images that lack a level they need. Other data sets know all
+// levels.
 type Incomplete interface {
 	Dataset
 
-	// Missing returns the number of images whose level is unknown, by factor; nil: none. It is not to be changed.
+	// Missing returns the number of images with an unknown level, by factor; nil if all levels are known. Callers must
+	// not change the slice.
 	Missing() []int
 }
 
-// Missing returns the number of images whose level is unknown, by factor; nil if a data set knows all levels.
+// Missing returns the number of images with an unknown level, by factor, or nil if the data set knows all levels.
 func Missing(d Dataset) []int {
 	if i, ok := d.(Incomplete); ok {
 		for _, n := range i.Missing() {
@@ -32,7 +33,7 @@ func Missing(d Dataset) []int {
 	return nil
 }
 
-// checkMissing reports numbers of images with unknown levels that cannot be.
+// checkMissing reports impossible numbers of images with unknown levels.
 func checkMissing(d Dataset) error {
 	missing := Missing(d)
 	if missing == nil {
@@ -50,7 +51,7 @@ func checkMissing(d Dataset) error {
 	return nil
 }
 
-// countMissing counts the unknown levels of images by factor; nil if there are none.
+// countMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
 func countMissing[T int | int32](levels []T, k int) []int {
 	var missing []int
 	for at, l := range levels {
@@ -64,7 +65,7 @@ func countMissing[T int | int32](levels []T, k int) []int {
 	return missing
 }
 
-// known lists the images all of whose levels are known.
+// known lists the images with known levels of all factors.
 func known(d Dataset) []int {
 	list := make([]int, d.Len())
 	for i := range list {
@@ -76,7 +77,7 @@ func known(d Dataset) []int {
 	return list
 }
 
-// unknownOf returns a function that reports whether a level of an image is unknown, of the factors that are chosen.
+// unknownOf returns a function that reports whether an image has an unknown level of a chosen factor.
 func unknownOf(d Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
 	var factors []int
 	for k, f := range d.Factors() {
@@ -91,7 +92,7 @@ func unknownOf(d Dataset, chosen func(k int, f factor.Factor) bool) func(image i
 	}
 }
 
-// ofKnown says, for an error, that only n images of a data set have the levels that are needed.
+// ofKnown says, for an error, that only n images of a data set have the needed levels.
 func ofKnown(d Dataset, n int) string {
 	if n == d.Len() {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// FileReader is implemented by settings that read files of the user's, such as a [GridFolder].
+// FileReader is implemented by settings that read the user's files, such as a [GridFolder].
 type FileReader interface {
 	// Reads lists the files, by the keys of the settings.
 	Reads() []Read
 }
 
-// Read is a file that settings name, or a folder.
+// Read is a file or folder that settings name.
 type Read struct {
 	Key  string // of the setting
 	Path string
@@ -37,7 +37,7 @@ const (
 	meshFolder
 )
 
-// Input is a file that a run has read, or a folder.
+// Input is a file or folder that a run has read.
 type Input struct {
 	Key    string `json:"key"` // of the config, such as dataset.grid.path
 	Name   string `json:"name"`
@@ -46,7 +46,7 @@ type Input struct {
 	inSet bool // see [Read]
 }
 
-// Hasher hashes the files of many runs, each file once. Its zero value is ready. It is for one goroutine.
+// Hasher hashes the files of many runs, each file once. Its zero value is ready. One goroutine at a time may use it.
 type Hasher struct{ known map[Read]string }
 
 // Input returns the input of a key. The data folder remembers the hashes of files between processes.
@@ -87,7 +87,7 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	return l.hash(ctx)
 }
 
-// ChangedInputs says of each input that a run has read whether it is another one now. Inputs of other keys count for nothing.
+// ChangedInputs lists the inputs of a run that have changed since. It compares only inputs of equal keys.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
 		for _, in := range now {
@@ -99,7 +99,7 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// named returns the file of a key; nothing without a path.
+// named returns the file of a key, or nothing without a path.
 func named(key, path string) []Read {
 	if path == "" {
 		return nil

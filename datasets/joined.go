@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// JoinLabels merges labels from several sources. Factors of the same name are one factor, those of the first
-// labels come first; it is an error if two sources give an image different levels of a factor.
+// JoinLabels merges labels from several sources. Factors of equal name become one factor, in the order of the first
+// labels. Two sources that give an image different levels of a factor are an error.
 func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {
@@ -39,7 +39,7 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 	return l, l.agree()
 }
 
-// placeFactors appends the new factors of other labels and returns the columns of all of theirs.
+// placeFactors appends the new factors of other labels, and returns the columns of all factors of these labels.
 func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	place := make([]int, len(other.Factors))
 	for k, f := range other.Factors {
@@ -69,7 +69,7 @@ func (l *Labels) place(part int) []int {
 	return place
 }
 
-// agree reports an image to which two parts give different levels of a factor.
+// agree returns an error if two parts give an image different levels of a factor.
 func (l *Labels) agree() error {
 	scratch := l.newScratch()
 	both, own := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
@@ -138,7 +138,8 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	return joined, nil
 }
 
-// joinActions takes over the actions of splits, and the groups that one of them draws.
+// joinActions takes over the actions and the drawn groups of splits. Different lists of actions, and two splits with
+// drawn groups, are an error.
 func joinActions(joined *Split, splits []*Split) error {
 	for _, s := range splits {
 		if s.Actions != nil {
@@ -157,7 +158,7 @@ func joinActions(joined *Split, splits []*Split) error {
 	return nil
 }
 
-// actionsOfGroups returns GroupActions, or for groups without actions as many that are not known.
+// actionsOfGroups returns GroupActions. For groups without actions it returns -1 for each image.
 func (s *Split) actionsOfGroups() [][]int32 {
 	if s.GroupActions != nil {
 		return s.GroupActions
@@ -169,8 +170,9 @@ func (s *Split) actionsOfGroups() [][]int32 {
 	return list
 }
 
-// joinUnlabelled lists the images in no group to train on: the unlabelled images of splits with groups, and the
-// images with labels; without groups, the unlabelled images of all splits.
+// joinUnlabelled lists the ungrouped images to train with: the unlabelled images of splits with groups, and the images
+// with labels. Without groups, it lists the unlabelled images of all splits. Without groups, it lists the unlabelled
+// images of all splits.
 func joinUnlabelled(d Dataset, joined *Split, splits []*Split) []int {
 	trained, grouped := make([]bool, d.Len()), make([]bool, d.Len())
 	for _, g := range joined.Groups {

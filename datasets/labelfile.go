@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// readFile reads labels from the file into a table, and returns its columns.
+// readFile reads labels from the file into a table, and returns the table's columns.
 func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]factor.Factor, error) {
 	t, err := f.readTable(d)
 	if err != nil {
@@ -108,8 +108,8 @@ type labelColumn struct {
 	turn   int // levels of the data set's own circular factor of the name; 0: it has none
 }
 
-// levels returns the factor of the labels, and their levels. Whole numbers are levels by themselves, where the kind is no measure: negative
-// ones are not known.
+// levels returns the factor of the labels, and their levels. Unless the kind is continuous or has a period, whole
+// numbers are the levels, and negative numbers are unknown.
 func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	measured := x.kind.Continuous || x.kind.Period > 0
 	numbers, least, most := make([]float64, x.table.Rows), math.Inf(1), math.Inf(-1)
@@ -159,7 +159,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	return of, levels, nil
 }
 
-// negative reports a number below -1, which is no unknown label.
+// negative reports whether a column has a number below -1, which cannot mean an unknown label.
 func (x *labelColumn) negative() bool {
 	for i := x.column; i < len(x.table.Data); i += x.table.Cols {
 		if v := x.table.Data[i]; v < 0 && v != -1 {

@@ -11,32 +11,34 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Labels holds what supervision knows about the factors of images: the levels of some images, or pairs of
-// images that share an unknown level of one factor. [JoinLabels] merges the two kinds.
+// Labels holds the supervision's knowledge about factors: the levels of some images, or pairs of images that share an
+// unknown level of one factor. [JoinLabels] merges the two kinds.
 type Labels struct {
 	Factors []factor.Factor // the factors of the columns
 	Images  []int           // images with a label or in a pair, ascending
 	Pairs   []SimilarPair   // of similarity supervision
 
-	// Share is the fraction of every batch that a [Sampler] draws from Images (or from
-	// Pairs), in reshuffled passes; 0: labelled images come only as the epoch's order deals them.
+	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes.
+	// With 0, labelled images come only in the epoch's order.
 	Share float64
 
-	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil: none does.
+	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil if no factor
+	// does.
 	Assigned []int
 
-	// Classes holds, by factor and image, the number of a class of images that are known to agree in the factor, from 0 on;
-	// -1: the image is in none. nil, of one factor or of all: there are none, and each of Pairs stands alone.
+	// Classes holds, by factor and image, the number of the image's class, from 0 on, or -1 without a class. The images
+	// of a class agree in the factor. nil, for one factor or for all, means no classes: each of Pairs then stands
+	// alone.
 	Classes [][]int32
 
-	Notes []string // remarks about what they were made of, such as answers that were left out
+	Notes []string // remarks about the origin of the labels, such as dropped answers
 
 	set    Dataset // source of the levels; nil: table is
 	column []int   // by factor: its place among the set's factors, or its column in the table
 	table  []int32 // width labels for each image, image by image
 	width  int
 
-	parts  []*Labels // the merged labels; nil: they are of one source
+	parts  []*Labels // the merged labels; nil for a single source
 	places [][]int   // by part: the columns of its factors among Factors
 }
 
@@ -53,7 +55,7 @@ func (l *Labels) TellsApart() bool {
 	return slices.ContainsFunc(l.Pairs, func(p SimilarPair) bool { return p.Different })
 }
 
-// checkClasses reports classes that are not those of n images.
+// checkClasses reports classes that do not fit n images.
 func (l *Labels) checkClasses(n int) error {
 	if l.Classes == nil {
 		return nil
@@ -76,7 +78,7 @@ func (l *Labels) checkClasses(n int) error {
 	return nil
 }
 
-// KnowsLevels reports whether the levels of some images are known, not only similarities.
+// KnowsLevels reports whether the labels include levels of some images, and not only similarities.
 func (l *Labels) KnowsLevels() bool {
 	if l.parts == nil {
 		return l.Pairs == nil
@@ -92,7 +94,7 @@ func (l *Labels) sources() []*Labels {
 	return l.parts
 }
 
-// Without removes the labels and pairs of the images that are marked.
+// Without removes the labels and pairs of marked images.
 func (l *Labels) Without(images []bool) {
 	for _, part := range l.parts {
 		part.Without(images)
@@ -101,11 +103,11 @@ func (l *Labels) Without(images []bool) {
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
 }
 
-// maxLabel bounds levels: float32, which graphs hold them in, represents integers below it exactly.
+// maxLabel bounds levels: graphs hold them as float32, which represents smaller integers exactly.
 const maxLabel = 1 << 24
 
-// At writes the level of each of Factors of image i, or -1 where it is unknown. It returns false if no level is
-// known; similar pairs give none.
+// At writes the level of each of Factors of image i, and -1 for an unknown level. It returns false if no level is
+// known; similar pairs give no levels.
 func (l *Labels) At(i int, dst []int32) bool {
 	return l.at(i, dst, l.newScratch())
 }
@@ -149,7 +151,7 @@ func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
 	return any
 }
 
-// one writes the levels of an image from one source; false if it has none.
+// one writes the levels of an image from one source, and returns false if the source has none.
 func (l *Labels) one(i int, dst []int32, scratch []int) bool {
 	if l.Pairs != nil {
 		return false
@@ -176,13 +178,12 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 	}
 }
 
-// FactorLabels gives the factor levels of a random fraction of the images
-// (Zhang and Sugiyama 2024, appendix F.2). There are no groups: all images are in
-// Split.Unlabelled.
+// FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
+// makes no groups: all images are in Split.Unlabelled.
 //
-// With a file, its numbers or words are the labels in place of the factors' levels: the least ordinal label is 0 in [factor.Factor.Scaled], and
-// the largest 1. With the same seed, the
-// labelled images of a smaller fraction are a subset of those of a larger one.
+// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
+// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
+// a larger fraction's labelled images.
 type FactorLabels struct {
 	Fraction float64     `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
 	Share    float64     `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
@@ -256,7 +257,7 @@ func (f *FactorLabels) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// choose selects the factors by their names; none: all.
+// choose selects the factors by their names, or all factors without names.
 func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	var all []string
 	for _, f := range columns {
@@ -319,8 +320,8 @@ func knowing(d Dataset, known *Labels) (*Split, error) {
 	return split, nil
 }
 
-// TableLabels returns the labels in a table, image by image: a row for each image and a column for each
-// factor, negative where a label is unknown.
+// TableLabels returns the labels of a table with a row for each image and a column for each factor. A negative number
+// is an unknown label.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	l := &Labels{Factors: factors, table: table, width: len(factors)}
 	for c := range factors {

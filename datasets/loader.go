@@ -20,10 +20,11 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	fills.Put(f)
 }
 
-// expecter is a data set whose images are on a disk. expect reads count images from the first on ahead, in the background.
+// expecter is a data set with its images on disk. expect reads count images ahead, starting at the first, in the
+// background.
 type expecter interface{ expect(first, count int) }
 
-// expect reads images ahead, neighbours together, where a data set is on a disk.
+// expect reads images ahead if the data set is on disk, neighbours together.
 func expect(d Dataset, indices []int) {
 	on, ok := d.(expecter)
 	if !ok {
@@ -54,12 +55,12 @@ var fills = sync.Pool{New: func() any {
 	return f
 }}
 
-// Loader deals the batches of a Sampler with their images, and renders the next
-// batch in the background while the caller works on this one. The Sampler alone decides
-// the images and their order. A Loader is used by one goroutine, and Close ends it.
+// Loader deals the batches of a Sampler with their images. It renders the next batch in the background while the caller
+// works on the current one. The Sampler alone decides the images and their order. One goroutine uses a Loader, and
+// Close ends it.
 //
-// A loader of views also augments the images, in the background too. The random numbers of a view depend on the seed,
-// the epoch, the batch's position in it, the view and the image's row, so that a resumed run sees the same views.
+// A loader of views also augments the images in the background. The random numbers of a view depend on the seed, the
+// epoch, the batch's position, the view and the image's row. A resumed run therefore sees the same views.
 type Loader struct {
 	set     Dataset
 	sampler *Sampler
@@ -69,13 +70,13 @@ type Loader struct {
 
 	buffers [2]rendered          // the batch dealt last, and the next one
 	ahead   int                  // position of the batch in buffers[1]; -1: none
-	asked   int                  // position up to which images of the epoch are read ahead
+	asked   int                  // position up to which the epoch's images are read ahead
 	beside  *parallel.Background // renders into buffers[1]
 	render  func()               // the batch at position ahead
 	now     Batch                // rendered by draw on all processors
 	draw    func(_, n int)
 
-	next     Batch // rendered by drawNext beside training
+	next     Batch // drawNext renders it during training
 	drawNext func(_, n int)
 }
 
@@ -89,7 +90,7 @@ type rendered struct {
 // NewLoader starts a loader of images.
 func NewLoader(d Dataset, s *Sampler) *Loader { return newLoader(d, s, nil, 0) }
 
-// NewViewLoader starts a loader of images and of views of them.
+// NewViewLoader starts a loader of images and their views.
 func NewViewLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loader, error) {
 	if err := v.Suits(d.ImageShape()); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
@@ -116,10 +117,10 @@ func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	return l
 }
 
-// readAhead is the number of images of coming batches that are read from a disk while one is rendered.
+// readAhead is the number of images of later batches that are read from disk while one batch is rendered.
 const readAhead = 512
 
-// expect reads the images of the batch at a position ahead, and those of the batches after it.
+// expect reads ahead the images of the batch at a position and of the batches after it.
 func (l *Loader) expect(position int) {
 	l.asked = max(l.asked, position)
 	for images := 0; images < readAhead; {
@@ -136,7 +137,7 @@ func (l *Loader) expect(position int) {
 	}
 }
 
-// renderBatch renders the batch at a position, on half of the threads: the others train.
+// renderBatch renders the batch at a position on half of the threads, while training uses the other threads.
 func (l *Loader) renderBatch(position int) {
 	l.expect(position)
 	l.next, _ = l.sampler.batch(position)
@@ -190,8 +191,7 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 // has none. They are valid until the next call of Next.
 func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 
-// wait waits for the batch being rendered and returns its position; -1
-// when there is none.
+// wait waits for the batch being rendered and returns its position, or -1 without one.
 func (l *Loader) wait() (position int) {
 	position, failed := l.settle()
 	if failed != nil {
@@ -200,7 +200,7 @@ func (l *Loader) wait() (position int) {
 	return position
 }
 
-// settle is wait without a panic, which is that of the background.
+// settle is wait, but returns a panic of the background instead of raising it.
 func (l *Loader) settle() (position int, failed *parallel.Panic) {
 	failed = l.beside.Wait()
 	position, l.ahead = l.ahead, -1

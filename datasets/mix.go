@@ -19,7 +19,7 @@ type mix struct {
 type units struct {
 	known *Labels
 	part  int    // index of known among the sources
-	place []int  // columns of its factors among those of the split's labels
+	place []int  // column of each of its factors in the split's labels
 	label string // prefix of the names of its random streams
 	width int    // images in a unit
 
@@ -54,7 +54,7 @@ func (s *Sampler) prepareLabels() error {
 	return s.numberSources()
 }
 
-// newMix plans batches of an epoch over n images; nil if no labels have a share.
+// newMix plans the batches of an epoch over n images. It returns nil if no labels have a share.
 func newMix(known *Labels, n, batch int) (*mix, error) {
 	m := &mix{plain: batch}
 	for p, source := range known.sources() {
@@ -92,7 +92,7 @@ func widthOf(known *Labels) int {
 	return 1
 }
 
-// newUnits plans the units of a batch with room for so many images of them; nil if not one unit fits.
+// newUnits plans the units of a batch with room for so many images of them. It returns nil if not even one unit fits.
 func newUnits(known *Labels, batch, room int) *units {
 	u := &units{known: known, width: widthOf(known)}
 	if room < u.width {
@@ -117,15 +117,15 @@ func (m *mix) images() int {
 	return n
 }
 
-// deal lays out an epoch: dealt begins with all images in the epoch's order, which deal spreads over the batches
-// before it adds the units.
+// deal lays out an epoch. dealt begins with all images in the epoch's order; deal spreads them over the batches and
+// then adds the units.
 func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	full := m.plain
 	for _, u := range m.units {
 		u.draw(epoch, seed)
 		full += u.full * u.width
 	}
-	for b := m.batches - 1; b >= 0; b-- { // from the back, so that no image is overwritten before it is copied
+	for b := m.batches - 1; b >= 0; b-- { // from the back: no image is overwritten before its copy
 		plain := m.plainIn(b)
 		rows := dealt[b*full:]
 		copy(rows[:plain], dealt[b*m.plain:])

@@ -16,9 +16,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 
-// ModelNet40 is meshes of a class of ModelNet40 (Wu et al. 2015) that turn about their vertical axis: with the 626 airplanes of the
-// training part and 64 views, the set ModelNet40 of Tonnaer et al. 2022. Their pictures are by Blender, with a camera and light that are not stated; these are by our own
-// renderer, as those of [Turntable], whose factors they have: object, in the order of the files' numbers, and rotation.
+// ModelNet40 renders meshes of a class of ModelNet40 (Wu et al. 2015) that turn about their vertical axis. With the 626
+// airplanes of the training part and 64 views it is the set ModelNet40 of Tonnaer et al. 2022. The paper's pictures
+// come from Blender, with an unstated camera and light; these come from our own renderer, as in [Turntable]. The
+// factors are the factors of Turntable: object, in the order of the files' numbers, and rotation.
 type ModelNet40 struct {
 	Class     string    `yaml:"class" doc:"class of the objects, such as airplane or night_stand"`
 	Part      string    `yaml:"part" doc:"part of the published split: train, test or all"`
@@ -33,7 +34,7 @@ type ModelNet40 struct {
 
 const modelnetFile = "ModelNet40.zip"
 
-// Origin says where ModelNet40 comes from.
+// Origin names the source and the files of ModelNet40.
 func (m *ModelNet40) Origin() Origin {
 	return Origin{
 		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
@@ -103,7 +104,7 @@ func (m *ModelNet40) convert(ctx context.Context, dir string, w *cache.Writer) e
 	})
 }
 
-// members returns the numbers of the archive's members that are wanted, in the order of the numbers in their names.
+// members returns the numbers of the wanted members of the archive, in the order of the numbers in their names.
 func (m *ModelNet40) members(names []string) ([]int, error) {
 	type mesh struct{ member, number int }
 	var found []mesh

@@ -28,9 +28,10 @@ func newTurns(factors []factor.Factor) turns {
 	return t
 }
 
-// between writes the transformation from some levels to others: angles of all factors, then axis and angle of each factor of
-// rotations in space, 0 where a level is unknown. It returns the first factor that turns whose level is unknown; -1: there is none. The pose of image m is
-// g_m R_1 for the pose R_1 of the first one: g_m = R_m R_1^-1 is in axes of the world, in which camera and light are fixed.
+// between writes the transformation from some levels to others. It has an angle for each factor, then an axis and an
+// angle for each factor of rotations in space. It writes 0 for an unknown level. It returns the first circular or
+// rotation factor with an unknown level, or -1 if all are known. With the pose R_1 of the first image, the pose of
+// image m is g_m R_1. The rotation g_m = R_m R_1^-1 is in axes of the world, where camera and light are fixed.
 func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 	unknown = -1
 	clear(row)
@@ -91,12 +92,12 @@ func transformations(d Dataset, g int, group []int) ([]float32, error) {
 	return moves, nil
 }
 
-// poseDirections is the number of nearest rotations between which a step of a path chooses, if no more are as near: up and
-// down in three dimensions.
+// poseDirections is the number of nearest rotations to choose from for a step of a path, more if several are equally
+// near. Six stand for up and down in three dimensions.
 const poseDirections = 6
 
-// stepOf draws a step of some levels along a factor that turns: up or down on a circle; for a pose, the rotation from it to
-// one of its nearest, as many times.
+// stepOf draws a step of some levels along a circular factor or a pose. On a circle it steps up or down. For a pose it
+// repeats the rotation from this pose to one of its nearest poses.
 func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 	if f.Rotations == nil {
 		if s.IntN(2) == 1 {
@@ -116,8 +117,8 @@ func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 	return rotation.Nearest(f.Rotations, &pose)
 }
 
-// longestStep returns the largest number of levels by which a step changes a factor that turns: less than a full turn. It is 0
-// where all levels are the same.
+// longestStep returns the largest number of levels for a step along a circular factor or a pose: less than a full turn.
+// It is 0 if all levels are equal.
 func longestStep(f factor.Factor) int {
 	if f.Rotations == nil {
 		return f.Size - 1

@@ -14,12 +14,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// MPI3D is MPI3D (Gondal et al. 2019), 1,036,800 images of an object that a robot arm moves, 64 x 64 pixels in three channels, drawn simply
-// (toy), drawn realistically, or photographed (real). Its factors are object_color, object_shape and object_size (categorical, categorical,
-// ordinal), camera_height (ordinal), background_color (categorical), horizontal_axis and vertical_axis (ordinal), the last one fastest.
+// MPI3D is MPI3D (Gondal et al. 2019): 1,036,800 images of an object that a robot arm moves, with 64 x 64 pixels in
+// three channels. They are drawn simply (toy), drawn realistically, or photographed (real). Its factors are
+// object_color, object_shape and object_size (categorical, categorical, ordinal), camera_height (ordinal),
+// background_color (categorical), and horizontal_axis and vertical_axis (ordinal). The last varies fastest.
 //
-// Sizes follow from the number of images: 6 colours, 6 shapes, 2, 3, 3, 40 and 40, or, in the files of the challenge with 460,800 images, 4
-// colours and 4 shapes.
+// The number of images determines the sizes: 6 colours, 6 shapes, 2, 3, 3, 40 and 40. The challenge's files with
+// 460,800 images have 4 colours and 4 shapes.
 type MPI3D struct {
 	Variant string `yaml:"variant" doc:"toy, realistic or real"`
 	Sizes   []int  `yaml:"sizes" doc:"numbers of levels of the seven factors; empty: those of the published files, by the number of images"`
@@ -30,10 +31,10 @@ var mpi3DMD5 = map[string]string{
 	"toy": "55889cb7c7dfc655d6e0277beee88868", "realistic": "59a6225b88b635365f70c91b3e52f70f", "real": "0f33f609918fb5c97996692f91129802",
 }
 
-// mpi3DSizes are the sizes of the published files: of the final ones, and of those of the challenge.
+// mpi3DSizes are the sizes of the published files: the final files, and the files of the challenge.
 var mpi3DSizes = [][]int{{6, 6, 2, 3, 3, 40, 40}, {4, 4, 2, 3, 3, 40, 40}}
 
-// variant returns the variant; the one of Go code that says nothing is toy.
+// variant returns the variant; an empty one, the zero value in Go code, is toy.
 func (m *MPI3D) variant() string {
 	if m.Variant == "" {
 		return "toy"
@@ -43,7 +44,7 @@ func (m *MPI3D) variant() string {
 
 func (m *MPI3D) file() string { return "mpi3d_" + m.variant() + ".npz" }
 
-// Origin says where the variant of MPI3D comes from.
+// Origin names the source and the file of the variant.
 func (m *MPI3D) Origin() Origin {
 	return Origin{
 		Files: []fetch.File{{

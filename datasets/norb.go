@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Norb is a twin of SmallNORB (LeCun et al. 2004), drawn by our own code: a grey toy of [objects.Figure] on a table, Size x Size
-// pixels in one channel. Its factors are, the last one fastest,
+// Norb is a twin of SmallNORB (LeCun et al. 2004), drawn by our own code: a grey toy of [objects.Figure] on a table, in
+// Size x Size pixels and one channel. Its factors are, the last one fastest,
 //
 //   - category: animal, human, plane, truck, car (categorical)
 //   - instance: ten toys of each category (categorical); only with Instance
@@ -36,7 +36,7 @@ func (n *Norb) Validate() error {
 		{"azimuths", n.Azimuths, maxViews}, {"lightings", n.Lightings, len(norbLights)}})
 }
 
-// Build makes the toys; their images are drawn when they are asked for.
+// Build makes the toys, and draws an image on its first use.
 func (n *Norb) Build(uint64) (Dataset, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (n *Norb) Build(uint64) (Dataset, error) {
 	return &without{renderedSet: d, factors: append(factor.Grid{set.grid[0]}, set.grid[2:]...)}, nil
 }
 
-// without is a norb that does not tell the instance.
+// without is a norb without the factor instance.
 type without struct {
 	*renderedSet
 	factors factor.Grid

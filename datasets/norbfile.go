@@ -15,8 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// norbFile is an open file in the binary format of SmallNORB: a magic number, the number of dimensions, at least three dimensions, and the
-// elements row by row, all in little-endian order; usually compressed by gzip.
+// norbFile is an open file in the binary format of SmallNORB. The file holds a magic number, the number of dimensions,
+// at least three dimensions, and the elements row by row. Numbers are little-endian. The file is usually compressed by
+// gzip.
 type norbFile struct {
 	name   string
 	file   *os.File // nil: a reader from elsewhere
@@ -37,7 +38,7 @@ const (
 	maxNORBDims = 8
 )
 
-// openNORB opens a file whose elements have a type, and checks its header against its length.
+// openNORB opens a file with elements of a type, and checks the header against the file's length.
 func openNORB(path string, magic uint32) (*norbFile, error) {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -116,7 +117,7 @@ func (n *norbFile) ints(count int) ([]int32, error) {
 	return list, nil
 }
 
-// read reads bytes; that the file ends early is an error.
+// read reads bytes; an early end of the file is an error.
 func (n *norbFile) read(dst []byte) error {
 	if _, err := io.ReadFull(n.r, dst); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -127,7 +128,7 @@ func (n *norbFile) read(dst []byte) error {
 	return nil
 }
 
-// end checks that nothing follows, and with it the checksum.
+// end checks that nothing follows, and verifies the checksum.
 func (n *norbFile) end() error {
 	more, err := io.Copy(io.Discard, io.LimitReader(n.r, 1<<20))
 	if err != nil {
@@ -145,7 +146,7 @@ func (n *norbFile) close() {
 	}
 }
 
-// readNORBInts reads a whole file of integers in blocks, so that memory grows no faster than what is there.
+// readNORBInts reads a whole file of integers in blocks, because memory must not grow faster than the data read.
 func readNORBInts(path string) (dims []int, values []int32, err error) {
 	n, err := openNORB(path, norbInts)
 	if err != nil {
@@ -173,7 +174,8 @@ func (n *norbFile) all() ([]int32, error) {
 	return values, n.end()
 }
 
-// norbLabels reads the category and the info of every pair: instance, elevation, azimuth and lighting, rows of five levels.
+// norbLabels reads the category and the info of every pair. Each row has five levels: category, instance, elevation,
+// azimuth and lighting.
 func norbLabels(cat, info string) ([]int32, error) {
 	dims, categories, err := readNORBInts(cat)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
-// PictureSize is the size to which pictures are brought: [height, width], in a config also one number for both; empty or 0: they stay as
-// they are.
+// PictureSize is the target size of pictures, [height, width]. In a config one number means both. Empty or 0 means no
+// resizing.
 type PictureSize []int
 
 // DecodeConfig reads a number or [height, width].
@@ -39,7 +39,7 @@ func (s *PictureSize) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes one number for equal sides, 0 for none.
+// EncodeConfig writes one number for equal sides, and 0 for no size.
 func (s PictureSize) EncodeConfig() (any, error) {
 	switch {
 	case len(s) == 0:
@@ -60,7 +60,7 @@ func (s PictureSize) valid() bool {
 	return len(s) == 0 || len(s) == 2 && min(s[0], s[1]) >= 1 && max(s[0], s[1]) <= maxSide
 }
 
-// fitter brings pictures to one size. It is not for several goroutines at once.
+// fitter resizes pictures to one size. One goroutine at a time may use it.
 type fitter struct {
 	h, w, c int
 	fit     string
@@ -110,7 +110,7 @@ func (f *fitter) into(dst, src []uint8, h, w int) {
 	}
 }
 
-// crop copies a box of a picture of h x w pixels into memory that is used again.
+// crop copies a box of a picture of h x w pixels into a buffer that is reused.
 func crop(dst, src []uint8, h, w, c, top, left, height, width int) []uint8 {
 	dst = slices.Grow(dst[:0], height*width*c)
 	for y := range height {
@@ -127,14 +127,14 @@ func checkFilter(name string) error {
 	return nil
 }
 
-// filterOf returns the filter of a name that was checked.
+// filterOf returns the filter with a valid name.
 func filterOf(name string) resample.Filter {
 	f, _ := resample.Parse(name)
 	return f
 }
 
-// forEach calls work for 0 to n-1 on all cores, in any order; each goroutine has a function of its own, which worker makes. It ends with the
-// first error, or that of the context.
+// forEach calls work for 0 to n-1 on all cores, in any order. worker makes a work function for each goroutine. forEach
+// ends with the first error, or the error of the context.
 func forEach(ctx context.Context, n int, worker func() func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -159,7 +159,7 @@ func forEach(ctx context.Context, n int, worker func() func(i int) error) error 
 	return context.Cause(ctx)
 }
 
-// budget bounds the memory of pictures that are decoded at the same time.
+// budget bounds the memory of pictures decoded at the same time.
 type budget struct {
 	lock  sync.Mutex
 	freed *sync.Cond
@@ -173,7 +173,7 @@ func newBudget(limit int64) *budget {
 	return b
 }
 
-// take waits until there is room; what is larger than the limit waits until it is alone.
+// take waits for room. A request above the limit waits until it is alone.
 func (b *budget) take(n int64) {
 	b.lock.Lock()
 	defer b.lock.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// pixelRule turns the numbers of an array into pixels: number/white, from 0 to 1, or real numbers as they are.
+// pixelRule turns the numbers of an array into pixels: number/white, from 0 to 1, or unchanged real numbers.
 type pixelRule struct {
 	a       *arrays.Array
 	white   float64
@@ -44,10 +44,10 @@ func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 	return r, nil
 }
 
-// identity reports whether the bytes of the array are pixels as they are.
+// identity reports whether the bytes of the array already are pixels.
 func (r *pixelRule) identity() bool { return r.a.Type == dtype.Uint8 && r.white == math.MaxUint8 }
 
-// see remembers the largest of 8-bit pixels.
+// see remembers the largest 8-bit pixel.
 func (r *pixelRule) see(pixels []byte) {
 	if len(pixels) > 0 {
 		r.remember(uint64(slices.Max(pixels)))
@@ -63,7 +63,7 @@ func (r *pixelRule) remember(v uint64) {
 	}
 }
 
-// check refuses images that would be almost black because another number than the usual one is white.
+// check refuses images that would be almost black because their number for white is not the usual one.
 func (r *pixelRule) check() error {
 	if !r.usual || r.a.Type.Kind != 'u' {
 		return nil
@@ -78,7 +78,7 @@ func (r *pixelRule) check() error {
 	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v", r.a, largest, likely, r.white)
 }
 
-// outside is the error about a number that is no pixel.
+// outside returns the error about a number that is no pixel.
 func (r *pixelRule) outside(image int, v float64) error {
 	if r.real {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
@@ -90,10 +90,11 @@ func (r *pixelRule) outside(image int, v float64) error {
 	return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want %s", r.a.Label, r.a.Shape, r.a.Type, image, v, want)
 }
 
-// block is how many numbers are converted at once.
+// block is the number of values converted at once.
 const block = 1 << 14
 
-// pixel returns the pixel of a number; false if it is none. Floats that rounding left just outside become black or white.
+// pixel returns the pixel of a number, or false for an invalid number. A float that rounding left just outside becomes
+// black or white.
 func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	const rounding = 2e-5
 	p = v / r.white
@@ -103,7 +104,7 @@ func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	return p, p >= 0 && p <= 1
 }
 
-// blocks calls convert for parts of n numbers, on all processors, and reports the first number that it finds wrong.
+// blocks calls convert for blocks of n numbers, on all processors, and reports the first invalid number.
 func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
 	count := (n + block - 1) / block
 	wrong, values := make([]int, count), make([]float64, count)
@@ -118,7 +119,7 @@ func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad i
 	return nil
 }
 
-// to8 converts the raw numbers of images from the first on, each of a size, to 8-bit pixels; dst may be raw.
+// to8 converts the raw numbers of images, starting at the first, each of a size, to 8-bit pixels. dst may be raw.
 func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Size > 1 || t.Kind == 'i' {
@@ -155,14 +156,15 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	})
 }
 
-// rememberAll remembers the largest of integers.
+// rememberAll remembers the largest integer.
 func (r *pixelRule) rememberAll(values []float64) {
 	if r.usual && r.a.Type.Kind == 'u' && len(values) > 0 {
 		r.remember(uint64(slices.Max(values)))
 	}
 }
 
-// toFloats converts the raw numbers of images from the first on, each of a size, to pixels from 0 to 1, or to real numbers.
+// toFloats converts the raw numbers of images, starting at the first, each of a size. It gives pixels from 0 to 1, or
+// real numbers.
 func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Kind != 'f' || r.white != 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/render/objects"
 )
 
-// poseObjects are the objects that need no file.
+// poseObjects lists the built-in objects, which need no file.
 var poseObjects = map[string]func() []render.Part{
 	"cone": objects.Cone, "vase": objects.Vase, "bottle": objects.Bottle,
 	"airplane": func() []render.Part { return objects.Airplane(planeSeed) },
@@ -44,8 +44,8 @@ func (p *Poses) parts() ([]render.Part, error) {
 	return parts, nil
 }
 
-// normaliseParts puts parts in place, with the mean of their bounding box at the origin and the farthest vertex at the
-// distance 1, and paints them grey by their brightness, the brightest white.
+// normaliseParts moves and scales parts until the mean of their bounding box is the origin and the farthest vertex has
+// the distance 1. It paints them grey by their brightness, with the brightest part white.
 func normaliseParts(parts []render.Part) error {
 	low, high := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	for i := range parts {
@@ -88,7 +88,7 @@ func normaliseParts(parts []render.Part) error {
 	return nil
 }
 
-// bake replaces a part's mesh by a copy that is turned, scaled and shifted, and its colour by a grey of its brightness.
+// bake replaces a part's mesh by a turned, scaled and shifted copy, and its colour by a grey of equal brightness.
 func bake(p *render.Part) error {
 	if p.Mesh == nil || len(p.Mesh.Triangles) == 0 {
 		return errors.New("the mesh has no triangles; want at least one")

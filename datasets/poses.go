@@ -12,18 +12,18 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Poses is an object on black in many poses and hues, drawn by package render. The factor pose is categorical and has the
-// rotation R of each level: image x(R) shows the vertices R v. The rotation g takes x(R) to x(g R), because camera and light
-// are fixed in the world: the camera on the z axis looks at the origin, y is up, and the light is a direction in the world. The
-// factor hue is circular, with saturation 1; one hue gives grey images of one channel, without that factor. Images
-// are ordered by pose, then hue.
+// Poses is an object on black in many poses and hues, drawn by package render. The factor pose is categorical and has
+// the rotation R of each level: image x(R) shows the vertices R v. The rotation g takes x(R) to x(g R), because camera
+// and light are fixed in the world. The camera on the z axis looks at the origin, y is up, and the light is a direction
+// in the world. The factor hue is circular, with saturation 1. A single hue gives grey images of one channel without
+// this factor. Images are ordered by pose, then hue.
 //
-// The cone, the vase and the bottle are symmetric about an axis: they look the same turned about it, and the sphere of
-// its directions is a complete code of their poses. The airplane looks different in all poses.
+// The cone, the vase and the bottle are symmetric about an axis and look the same when turned about it. The sphere of
+// axis directions is therefore a complete code of their poses. The airplane looks different in all poses.
 //
-// Objects are centred at the mean of their bounding box and scaled so that the vertex farthest from there has the distance
-// 1: their size says nothing about the pose. Surfaces are matt, with the brightness
-// 0.3 + 0.7 max(0, n.l) on both sides, for the normal n and the direction of the light l.
+// Objects are centred at the mean of their bounding box, and scaled to put the farthest vertex at the distance 1. Their
+// size therefore reveals nothing about the pose. Surfaces are matt, with the brightness 0.3 + 0.7 max(0, n.l) on both
+// sides, for the normal n and the direction of the light l.
 type Poses struct {
 	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
 	Mesh      string     `yaml:"mesh" doc:"file of a mesh in place of the object: OFF, OBJ, STL or PLY"`
@@ -88,7 +88,7 @@ func (p *Poses) validCount() error {
 	return nil
 }
 
-// hopfLevel is the level of the Hopf grid of Count rotations, -1 if there is none.
+// hopfLevel returns the level of the Hopf grid with Count rotations, or -1 if no level has this count.
 func (p *Poses) hopfLevel() int {
 	for level := range 4 {
 		if p.Count == rotation.HopfSize(level) || p.Count == 0 && level == 1 {
@@ -114,7 +114,7 @@ func (p *Poses) table(seed uint64) [][9]float64 {
 	return rotation.Random(rng.New(seed, "poses"), p.Count)
 }
 
-// Build reads or makes the object. Images are drawn when they are first asked for.
+// Build reads or makes the object. An image is drawn on its first use.
 func (p *Poses) Build(seed uint64) (Dataset, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

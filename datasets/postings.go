@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// postings lists the images of known levels by the levels of each factor: 8 bytes for each image and factor.
+// postings lists the images of known levels by the levels of each factor, in 8 bytes for each image and factor.
 type postings struct {
 	levels []int32 // image by image
 	width  int     // factors
@@ -53,8 +53,8 @@ func newPostings(d Dataset) *postings {
 	return p
 }
 
-// draw returns an image that has the given levels of all factors but the free ones, and others of those in differ, uniformly
-// among all; false: there is none.
+// draw returns an image with the given levels of all factors except the free ones, uniformly among all such images. In
+// the factors of differ the image has other levels. It returns false without such an image.
 func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 	var kept []int
 	for k := range p.width {

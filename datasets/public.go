@@ -14,42 +14,43 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 
-// Public is a data set whose files are published: `unravel data fetch` brings them, and they are converted once.
+// Public is a data set with published files: `unravel data fetch` downloads them, and they are converted once.
 type Public interface {
 	Builder
 	Preparer
 	Origin() Origin
 }
 
-// Origin says where a public data set comes from.
+// Origin describes the source of a public data set.
 type Origin struct {
 	Files    []fetch.File
 	Licence  string
 	Citation string // of who uses the set
-	Terms    string // of use, besides the licence; empty: none are known
+	Terms    string // of use, besides the licence; empty: no known terms
 	Bytes    int64  // of the converted set
 	Version  int    // of the conversion: a cached set that another one made is made again
 }
 
-// Preparer is a data set that may take long to build for the first time, because it converts its files. Prepare does that, reports its
-// progress and ends with the context; Build is quick afterwards, and converts silently without it.
+// Preparer is a data set that may take long to build for the first time, because it converts its files. Prepare
+// converts the files, reports its progress and ends with the context. Build is then quick; without Prepare it converts
+// silently.
 type Preparer interface {
 	Prepare(ctx context.Context, progress Progress) error
 }
 
-// Noted is a data set with something to say to who uses it, such as files that were left out. Commands print it.
+// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
 type Noted interface {
 	Dataset
 	Notes() []string
 }
 
-// Progress receives what is under way and how far it is. total is 0 if it is not known.
+// Progress receives the present activity and its progress. total is 0 if it is unknown.
 type Progress func(what string, done, total int64)
 
-// ErrNotFetched is matched by the error about a public data set whose files are not on this machine.
+// ErrNotFetched is matched by the error of a public data set without its files on this machine.
 var ErrNotFetched = errors.New("its files are not on this machine")
 
-// NotFetchedError says which files of a public data set to bring, from where and to which folder.
+// NotFetchedError names the missing files of a public data set, their source and their folder.
 type NotFetchedError struct {
 	Set   string
 	Files []fetch.File
@@ -72,8 +73,8 @@ func (e *NotFetchedError) Error() string {
 // Is reports whether a target is [ErrNotFetched].
 func (e *NotFetchedError) Is(target error) bool { return target == ErrNotFetched }
 
-// Sources returns the source files of a set that are on this machine, one for each that is needed, with those that are optional and
-// there. The error is a [NotFetchedError], or about a file that is not the wanted one.
+// Sources returns the source files of a set on this machine: every needed file, and the optional files that exist. The
+// error is a [NotFetchedError], or names a file with the wrong content.
 func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error) {
 	dir := cache.Downloads(set)
 	found := map[string]bool{} // by the name of the file that is needed
@@ -101,7 +102,7 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 	return sources, nil
 }
 
-// Needed returns the files that the set cannot do without; others may take their place.
+// Needed returns the files that the set requires; other files may replace them.
 func (o *Origin) Needed() []fetch.File {
 	var list []fetch.File
 	for _, f := range o.Files {
@@ -112,8 +113,9 @@ func (o *Origin) Needed() []fetch.File {
 	return list
 }
 
-// buildPublic opens the cached form of a public data set; options are the canonical text of the settings that shape what is cached. If
-// it is not there, convert makes it from the source files in a folder. The context may report progress, see [cache.WithProgress].
+// buildPublic opens the cached form of a public data set. options is the canonical text of the settings that shape the
+// cached set. If the cache lacks the set, convert makes it from the source files in a folder. The context may report
+// progress, see [cache.WithProgress].
 func buildPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (Dataset, error) {
 	s, err := cachedPublic(ctx, name, options, origin, convert)
 	if err != nil {
@@ -122,7 +124,7 @@ func buildPublic(ctx context.Context, name, options string, origin Origin, conve
 	return fromCache(s), nil
 }
 
-// cachedPublic is buildPublic without the data set on top.
+// cachedPublic is buildPublic, but returns the cached set itself.
 func cachedPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
 	key := cache.Key{Name: name, Options: options, Version: origin.Version}
 	return cache.EnsureValid(ctx, key, madeOf(name), func(ctx context.Context, w *cache.Writer) error {
@@ -138,7 +140,8 @@ func cachedPublic(ctx context.Context, name, options string, origin Origin, conv
 	})
 }
 
-// madeOf returns a function that compares the source files that a cached set was made of with those that are there now; files may be gone.
+// madeOf returns a function that compares the source files of a cached set with the files on disk. A deleted file is no
+// error.
 func madeOf(name string) func(*cache.Set) error {
 	return func(s *cache.Set) error {
 		dir := cache.Downloads(name)
@@ -155,13 +158,13 @@ func madeOf(name string) func(*cache.Set) error {
 	}
 }
 
-// prepare calls a function that builds in a context that reports progress.
+// prepare calls build in a context that reports progress.
 func prepare(ctx context.Context, progress Progress, build func(context.Context) (Dataset, error)) error {
 	_, err := build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err
 }
 
-// ofFile adds the name of a file to an error that does not have it.
+// ofFile adds the name of a file to an error that lacks it.
 func ofFile(name string, err error) error {
 	if err == nil || strings.Contains(err.Error(), name) {
 		return err
@@ -172,7 +175,7 @@ func ofFile(name string, err error) error {
 // Files says which files a data set was made from, for the records of runs.
 type Files struct {
 	Name    string         `json:"name"`
-	Options string         `json:"options,omitempty"` // those that shape what is cached
+	Options string         `json:"options,omitempty"` // settings that shape the cached set
 	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: the set is not cached
 	Sources []cache.Source `json:"sources,omitempty"`
 	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors where these are not cached; empty: not known
@@ -180,7 +183,7 @@ type Files struct {
 	Inputs []Input `json:"inputs,omitempty"` // files of the user's that the run has read, and not only the data set
 }
 
-// FilesOf returns the files of a data set that is in the cache; nil for others.
+// FilesOf returns the files of a cached data set, and nil for other data sets.
 func FilesOf(d Dataset) *Files {
 	if c, ok := d.(interface{ cached() *Files }); ok {
 		return c.cached()
@@ -188,7 +191,7 @@ func FilesOf(d Dataset) *Files {
 	return nil
 }
 
-// Changed says what differs from the files that a run began with; empty: nothing that matters.
+// Changed describes the difference from the files that a run began with; empty if no difference matters.
 func (f *Files) Changed(began *Files) string {
 	if began == nil || f == nil {
 		return ""
@@ -197,12 +200,12 @@ func (f *Files) Changed(began *Files) string {
 	if change := f.changedSet(began); change != "" {
 		list = append(list, change)
 	}
-	// The hashes of a set say more precisely what matters of its files.
+	// The hashes of a set are more precise than the hash of its files.
 	others := slices.DeleteFunc(slices.Clone(f.Inputs), func(in Input) bool { return in.inSet && f.Hash != "" })
 	return strings.Join(append(list, ChangedInputs(began.Inputs, others)...), "; ")
 }
 
-// changedSet says what differs from the cached set that a run began with.
+// changedSet describes the difference from the cached set that a run began with.
 func (f *Files) changedSet(began *Files) string {
 	switch {
 	case f.Hash == "" || began.Hash == "":
@@ -224,7 +227,7 @@ func (f *Files) changedSet(began *Files) string {
 	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, began.Hash, f.Hash)
 }
 
-// fromCache returns the data set of a cached set, whose pixels and levels stay in its files.
+// fromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
 func fromCache(s *cache.Set) *stored {
 	pages.Random(s.Images)
 	return &stored{mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing,

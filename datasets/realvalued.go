@@ -1,8 +1,7 @@
 package datasets
 
-// RealValued reports whether the images of a data set hold arbitrary real numbers instead of
-// pixels in [0, 1]: the decoders of models of such images end without a sigmoid. A data set says so by a method
-// RealValued() bool.
+// RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
+// of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
 func RealValued(d Dataset) bool {
 	r, ok := d.(interface{ RealValued() bool })
 	return ok && r.RealValued()

@@ -2,9 +2,9 @@ package datasets
 
 import "sync"
 
-// reduce writes the image of a drawing whose upper left corner lies at a fine row and column. A
-// pixel of the image sees eight fine pixels along each side, from two before its own four to two
-// after them, with the weights 1, 3, 5, 7, 7, 5, 3 and 1; those outside the picture are left out.
+// reduce writes the image of a drawing with its upper left corner at a fine row and column. A pixel of the image sees
+// eight fine pixels along each side, from two before its own four to two after them. Their weights are 1, 3, 5, 7, 7,
+// 5, 3 and 1. Fine pixels outside the picture are left out.
 func (d *drawing) reduce(row, column int, image []uint8) {
 	const pad = 2
 	clear(image)
@@ -44,13 +44,13 @@ func (d *drawing) reduce(row, column int, image []uint8) {
 	}
 }
 
-// reached returns the range of pixels that a drawing contributes to.
+// reached returns the range of pixels that a drawing changes.
 func reached(corner, side, size int) (first, last int) {
 	return max((corner-5)/spaceRatio, 0), min((corner+side+1)/spaceRatio, size-1)
 }
 
-// weighted divides a sum by its weights and rounds it, halves up. The first and the last pixel, at the edges,
-// have lost the weights 1 and 3.
+// weighted divides a sum by its weights and rounds it, halves up. The first and the last pixel, at the edges, have lost
+// the weights 1 and 3.
 func weighted(sum int, edge bool) uint8 {
 	if edge {
 		return uint8((sum + 14) / 28)
@@ -58,5 +58,5 @@ func weighted(sum int, edge bool) uint8 {
 	return uint8((sum + 16) / 32)
 }
 
-// reductions are scratch of reduce: a fine line, and all fine rows with the columns of the image.
+// reductions holds buffers of reduce: a fine line, and all fine rows at the columns of the image.
 var reductions = sync.Pool{New: func() any { return new([]uint8) }}

@@ -191,7 +191,7 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Prepare converts the files of a data set that is a [Preparer]; it does nothing for others.
+// Prepare converts the files of a data set that is a [Preparer], and does nothing for other sets.
 func (c Choice) Prepare(ctx context.Context, progress Progress) error {
 	if p, ok := c.Value.(Preparer); ok {
 		return p.Prepare(ctx, progress)
@@ -199,8 +199,8 @@ func (c Choice) Prepare(ctx context.Context, progress Progress) error {
 	return nil
 }
 
-// Build builds the chosen data set. It is an error if that has no image, no factor, factors that [factor.Validate]
-// refuses, or impossible numbers of images with unknown levels ([Incomplete]).
+// Build builds the chosen data set. It returns an error for a set without images or factors, and for factors that
+// [factor.Validate] refuses. Impossible numbers of images with unknown levels ([Incomplete]) are errors too.
 func (c Choice) Build(seed uint64) (Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -225,8 +225,7 @@ func (c Choice) Build(seed uint64) (Dataset, error) {
 	return d, nil
 }
 
-// Register adds a data set that configs can then name; call it before a config is read. It is an error if the name is
-// taken.
+// Register adds a data set to the names for configs. Call it before a config is read. A taken name is an error.
 func Register(e registry.Entry[Builder]) error { return Registry.Register(e) }
 
 // Named returns a data set by name with its defaults.

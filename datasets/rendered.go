@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// renderedSet is a data set of 8-bit images drawn when they are first asked for. It keeps them while the whole set fits
-// into keptImages, and otherwise draws them again each time.
+// renderedSet is a data set of 8-bit images, each drawn on its first use. It keeps the images while the whole set fits
+// into keptImages. Otherwise it draws an image on every use.
 type renderedSet struct {
 	gridSet
 	painter func() painter
@@ -18,11 +18,11 @@ type renderedSet struct {
 	free []*easel
 }
 
-// painter draws an image, for one goroutine at a time; pixels are numbers from 0 to 255, channels last. The same image has the
-// same bits whoever draws it, and after what.
+// painter draws an image, for one goroutine at a time; pixels are numbers from 0 to 255, channels last. The bits of an
+// image depend neither on the goroutine nor on earlier images.
 type painter func(i int, dst []uint8)
 
-// easel is a painter with a place for its picture.
+// easel is a painter with a buffer for its picture.
 type easel struct {
 	paint   painter
 	picture []uint8
@@ -38,7 +38,7 @@ const (
 	ready
 )
 
-// newRendered returns a data set whose images are drawn by painters: as many as goroutines ask for images at once.
+// newRendered returns a data set with images drawn by painters, one for each goroutine that draws at the same time.
 func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 	d := &renderedSet{gridSet: set, painter: newPainter}
 	if total := d.Len() * d.size(); total <= keptImages {
@@ -50,8 +50,8 @@ func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 // size is the number of bytes of an image.
 func (d *renderedSet) size() int { return d.shape[0] * d.shape[1] * d.shape[2] }
 
-// Image draws or copies an image. Only images that no goroutine has asked for before allocate, and only if more goroutines ask
-// than ever before.
+// Image draws or copies an image. It allocates only for the first use of an image, and only if more goroutines draw at
+// once than ever before.
 func (d *renderedSet) Image(i int, dst []float32) {
 	size := d.size()
 	if d.kept != nil && d.state[i].Load() == ready {
@@ -76,7 +76,7 @@ func toFloats(dst []float32, pixels []uint8) {
 	}
 }
 
-// take returns a painter that nobody uses.
+// take returns an unused painter.
 func (d *renderedSet) take() *easel {
 	d.idle.Lock()
 	if n := len(d.free); n > 0 {
@@ -89,7 +89,7 @@ func (d *renderedSet) take() *easel {
 	return &easel{paint: d.painter(), picture: make([]uint8, d.size())}
 }
 
-// put gives a painter back.
+// put returns a painter to the pool.
 func (d *renderedSet) put(e *easel) {
 	d.idle.Lock()
 	d.free = append(d.free, e)

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Room is a twin of 3D Shapes (Burgess and Kim 2018), drawn by our own code: an object on the
-// floor of a room, in front of the corner of two walls, Size x Size pixels in three channels. Its factors are, the last one
+// Room is a twin of 3D Shapes (Burgess and Kim 2018), drawn by our own code. An object stands on the floor of a room,
+// in front of the corner of two walls. It has Size x Size pixels in three channels. Its factors are, the last one
 // fastest,
 //
 //   - floor_hue, wall_hue, object_hue: level/Hues of the colour circle (circular)
@@ -18,8 +18,8 @@ import (
 //   - orientation: the angle of the camera around the object, evenly spread from -30 to 30 degrees
 //     (ordinal). The walls, the cube and the light rotate in the picture.
 //
-// The default is the 480,000 combinations of 3D Shapes, 64 x 64 pixels. A single scale is 1, a
-// single orientation 0 degrees.
+// The default is the 480,000 combinations of 3D Shapes, 64 x 64 pixels. A single scale is 1, and a single orientation
+// is 0 degrees.
 type Room struct {
 	Size         int `yaml:"size" doc:"height and width of the images, pixels"`
 	Hues         int `yaml:"hues" doc:"number of hues of the floor, of the walls and of the object"`
@@ -33,7 +33,7 @@ const (
 	maxRooms    = 1024 // scales times orientations (60 kB each)
 )
 
-// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+// size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (r *Room) size() int {
 	if r.Size == 0 {
 		return roomImage
@@ -92,7 +92,7 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	return d, nil
 }
 
-// between returns n evenly spread numbers; a single one is the middle.
+// between returns n evenly spread numbers; a single number is the middle.
 func between(low, high float64, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -110,8 +110,8 @@ type room struct {
 	drawings []roomDrawing // by scale, shape and orientation
 }
 
-// roomDrawing is a picture without hues, as lists of what a row of pixels shows. A part of a
-// surface with one shade has the same colour everywhere.
+// roomDrawing is a picture without hues: for each row of pixels, lists of its visible surfaces. The pixels of a surface
+// with equal shade have equal colour.
 type roomDrawing struct {
 	plain  []plainRun
 	object []shade // of the pixels of runs, one run after the other
@@ -119,17 +119,17 @@ type roomDrawing struct {
 	mixed  []mixedPixel
 }
 
-// plainRun is a run of pixels of one plain surface, at most roomImage.
+// plainRun is a run of pixels of one plain surface, at most roomImage long.
 type plainRun struct {
 	at      uint16 // the first pixel
 	length  uint8
 	surface uint8
 }
 
-// objectRun is a run of pixels that show the object alone.
+// objectRun is a run of pixels that show only the object.
 type objectRun struct{ at, length uint16 }
 
-// mixedPixel shows several surfaces: parts of white and of the hues of floor, walls and object.
+// mixedPixel shows several surfaces: fractions of white and of the hues of floor, walls and object.
 type mixedPixel struct {
 	at    int
 	white float32

@@ -12,7 +12,7 @@ const (
 	cameraWidth    = 0.31 // half of the picture's width, at distance 1
 )
 
-// The surfaces that a ray can hit: plain ones, and from surfaceObject on the sides of the object.
+// The surfaces that a ray can hit: plain surfaces, and from surfaceObject on the sides of the object.
 const (
 	surfaceFloor = iota
 	surfaceFloorShadow
@@ -27,8 +27,8 @@ const (
 // plainShades is the brightness of the plain surfaces.
 var plainShades = [plainSurfaces]float32{0.95, 0.6, 0.8, 0.5, 0.65, 0.4}
 
-// vector is a point or a direction. Conversions in this file keep products apart from sums, which arm64 otherwise fuses: pixels
-// are the same on all machines.
+// vector is a point or a direction. The conversions in this file keep products separate from sums, which arm64 would
+// otherwise fuse. They keep pixels equal on all machines.
 type vector [3]float64
 
 func (a vector) dot(b vector) float64 {
@@ -48,7 +48,7 @@ var light = vector{0.75, 0.35, 1.15}.unit()
 // camera holds the origin and the axes of the rays.
 type camera struct{ eye, forward, right, up vector }
 
-// cameraAt looks at the corner, from an angle off the line that halves it.
+// cameraAt looks at the corner from an angle off its bisector.
 func cameraAt(angle float64) camera {
 	sin, cos := math.Sincos(math.Pi/4 + angle)
 	c := camera{eye: vector{cameraDistance * cos, cameraDistance * sin, cameraHeight}}
@@ -58,13 +58,14 @@ func cameraAt(angle float64) camera {
 	return c
 }
 
-// ray returns the direction through a point of a picture that is twice half wide and high, in pixels from its top left corner.
+// ray returns the direction through a point of a picture of width and height 2 half, in pixels from its top left
+// corner.
 func (c *camera) ray(x, y, half float64) vector {
 	return c.forward.add(c.right.scale(cameraWidth * (x/half - 1))).add(c.up.scale(cameraWidth * (1 - y/half))).unit()
 }
 
-// drawRoom draws an object seen from an angle, in a picture of size x size pixels. A pixel is sampled at its corners and its middle, and, where these show
-// different surfaces, on a grid.
+// drawRoom draws an object seen from an angle, in a picture of size x size pixels. It samples a pixel at its corners
+// and its middle. If these show different surfaces, it samples the pixel on a grid.
 func drawRoom(size int, object solid, angle float64) roomDrawing {
 	c, half := cameraAt(angle), float64(size)/2
 	corners := make([]int, (size+1)*(size+1))

@@ -2,8 +2,8 @@ package datasets
 
 import "math"
 
-// solid is an object on the floor. Meet returns the distance at which a ray first enters it (0 or
-// less: it misses), the number of the side, and the normal there.
+// solid is an object on the floor. Meet returns the distance to the point where a ray first enters the solid, the
+// number of the side, and the normal there. A distance of 0 or less means that the ray misses.
 type solid struct {
 	meet func(eye, ray vector) (t float64, side int, normal vector)
 }
@@ -85,7 +85,7 @@ func capsule(scale float64) solid {
 	}}
 }
 
-// tube returns where a ray enters the infinite cylinder around the z axis.
+// tube returns the point where a ray enters the infinite cylinder around the z axis.
 func tube(eye, ray vector, r float64) (t float64, p vector, ok bool) {
 	a := float64(ray[0]*ray[0]) + float64(ray[1]*ray[1])
 	b := float64(eye[0]*ray[0]) + float64(eye[1]*ray[1])
@@ -97,7 +97,7 @@ func tube(eye, ray vector, r float64) (t float64, p vector, ok bool) {
 	return t, eye.add(ray.scale(t)), t > 0
 }
 
-// sphere returns where a ray enters the ball around (0, 0, z); t is 0 or less if it misses.
+// sphere returns the point where a ray enters the ball around (0, 0, z); t is 0 or less if the ray misses.
 func sphere(eye, ray vector, r, z float64) (t float64, normal vector) {
 	from := eye.add(vector{0, 0, -z})
 	b := from.dot(ray)

@@ -8,39 +8,37 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Batch lists the images of one training step. Its slices are not to be changed;
-// they are valid until the next StartEpoch, Levels until the next Next.
+// Batch lists the images of one training step. Callers must not change its slices, which are valid until the next
+// StartEpoch, and Levels until the next Next.
 type Batch struct {
 	Labelled        bool
 	Group           int       // images in a group of a labelled batch, M; otherwise 1
 	Indices         []int     // data set indices; of a labelled batch group by group, M each
 	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
-	// Actions is len(Indices): the index in Split.Actions of the action that leads to an image from the one before; -1 for the
-	// first of a group, and where it is not known. It is nil if the split has no actions.
+	// Actions is len(Indices): the index in Split.Actions of the action from the previous image to this one. It is -1
+	// for the first image of a group, and for unknown actions. It is nil if the split has no actions.
 	Actions []int32
 
-	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
-	// where it is unknown. The images of a class, or of a similar pair, share a number from the factor's Size on, which no
-	// other image has in that column. It is nil if the split has no Known.
+	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1 for an unknown level. The images of
+	// a class, or of a similar pair, share a number at or above the factor's Size. No other image has this number in
+	// that column. It is nil if the split has no Known.
 	Levels []int32
 
-	// Different is len(Indices) x len(Known.Factors): the row of an image that is known to have another level; -1: of none. Images of
-	// pairs that differ name each other. It is nil if the split has no such pairs.
+	// Different is len(Indices) x len(Known.Factors): the row of an image with another level, or -1 without such an
+	// image. The two images of a pair that differs name each other. It is nil if the split has no such pairs.
 	Different []int32
 }
 
-// Sampler deals the batches of an epoch: one pass over the labelled groups in
-// random order, then one pass over the unlabelled images in random order
-// (Tonnaer et al. 2022 alternate between the two by epoch). A labelled batch holds
-// batchImages/M groups, rounded down, but at least one. The last batch of each pass
-// may be smaller. Groups of several kinds have a pass for each; groups that are drawn anew for every epoch come last.
+// Sampler deals the batches of an epoch. It makes one pass over the labelled groups in random order, then one pass over
+// the unlabelled images in random order. (Tonnaer et al. 2022 alternate between the two by epoch.) A labelled batch
+// holds batchImages/M groups, rounded down, but at least one. The last batch of each pass may be smaller. Each kind of
+// group has a separate pass; groups drawn again for every epoch come last.
 //
-// If the split has Known labels with a share, round(Share*batchImages) images of every unlabelled batch (at
-// least one image or pair) come from the images with labels, for each kind of supervision by its
-// own share; the pass over the unlabelled images fills the rest. The labelled images are dealt in passes of
-// their own, each in a new random order, which continue from one epoch to the next. A smaller last batch
-// has the same share of them.
+// Known labels with a share add images with labels to every unlabelled batch: round(Share*batchImages) images, and at
+// least one image or pair. Each kind of supervision has its share. The pass over the unlabelled images fills the rest.
+// The labelled images have separate passes, each in a new random order, which continue from one epoch to the next. A
+// smaller last batch has the same share of labelled images.
 type Sampler struct {
 	split  *Split
 	stream *rng.Stream
@@ -53,7 +51,7 @@ type Sampler struct {
 	labelled        []int     // the epoch's labelled images, group by group
 	transformations []float32 // and their transformations
 	actions         []int32   // and the actions that lead to them; nil: there are none
-	unlabelled      []int     // the epoch's unlabelled images, with those of mix
+	unlabelled      []int     // the epoch's unlabelled images, including the images of mix
 	mix             *mix      // nil: no share of labelled images
 	levels          []int32   // of the batch dealt last
 	different       []int32   // of the batch dealt last; nil: no pairs differ
@@ -70,9 +68,8 @@ type groupPass struct {
 
 func (p groupPass) batches() int { return (p.Count + p.perBatch - 1) / p.perBatch }
 
-// State is the position of a Sampler. Stream is the state of its random stream at
-// the start of the epoch (before the first epoch: now), which determines the epoch's
-// order.
+// State is the position of a Sampler. Stream is the state of its random stream at the start of the epoch, which
+// determines the epoch's order. Before the first epoch it is the present state.
 type State struct {
 	Epoch    int    `json:"epoch"`    // epochs started
 	Position int    `json:"position"` // batches dealt in this epoch
@@ -127,8 +124,7 @@ func (s *Sampler) StartEpoch() error {
 	return nil
 }
 
-// shuffle starts from the split's own order, so that an epoch depends on the
-// stream's state alone.
+// shuffle starts from the split's order, which makes an epoch depend on the stream's state alone.
 func (s *Sampler) shuffle() {
 	for g := range s.groups {
 		s.groups[g] = g
@@ -168,8 +164,7 @@ func (s *Sampler) draw(p groupPass) {
 	s.split.Drawn.fill(s.stream, s.labelled[p.image:end], s.transformations[p.image*k:end*k], k, actions)
 }
 
-// Next deals the next batch of the epoch; false when the epoch is over or none was
-// started.
+// Next deals the next batch of the epoch. It returns false if the epoch is over or none was started.
 func (s *Sampler) Next() (Batch, bool) {
 	b, ok := s.batch(s.state.Position)
 	if ok {
@@ -231,8 +226,8 @@ func (s *Sampler) MaxBatch() int {
 // State returns the position, for a checkpoint.
 func (s *Sampler) State() State { return s.state }
 
-// Restore continues from a position that State returned, on a sampler of the same
-// split and batch size, with the same batches as then.
+// Restore continues from a position that State returned. A sampler of the same split and batch size then deals the same
+// batches.
 func (s *Sampler) Restore(state State) error {
 	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
 		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())

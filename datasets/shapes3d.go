@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// Shapes3D is 3D Shapes (Burgess and Kim 2018), 480,000 images of an object in the corner of a room, 64 x 64 pixels in three
-// channels, as published. Its factors are those of [Room], in the same order.
+// Shapes3D is 3D Shapes (Burgess and Kim 2018) as published. Its 480,000 images show an object in the corner of a room,
+// in 64 x 64 pixels and three channels. Its factors are the factors of [Room], in the same order.
 type Shapes3D struct{}
 
 const shapes3DFile = "3dshapes.h5"
 
-// Origin says where 3D Shapes comes from.
+// Origin names the source and the file of 3D Shapes.
 func (*Shapes3D) Origin() Origin {
 	return Origin{
 		Files: []fetch.File{{
@@ -85,8 +85,8 @@ func convertShapes3D(ctx context.Context, dir string, w *cache.Writer) error {
 	return copyImages(ctx, images, nil, w)
 }
 
-// gridOfValues sets sizes and values of factors to the distinct values of the columns of a table, ascending. It is an error if its rows are
-// not the full grid of them, the last column fastest.
+// gridOfValues sets the sizes and values of factors to the distinct values of the columns of a table, in ascending
+// order. It returns an error if the rows are not the full grid of these values with the last column fastest.
 func gridOfValues(factors []factor.Factor, table []float64) error {
 	k := len(factors)
 	n := len(table) / k

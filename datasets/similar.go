@@ -2,7 +2,8 @@ package datasets
 
 import "fmt"
 
-// numberSources gives every source of labels numbers of its own for its classes and pairs, from a factor's Size on.
+// numberSources gives every source of labels a separate range of numbers for its classes and pairs, starting at a
+// factor's Size.
 func (s *Sampler) numberSources() error {
 	next := 0
 	for _, source := range s.split.Known.sources() {
@@ -57,8 +58,8 @@ func (s *Sampler) label(b *Batch, position int) {
 	}
 }
 
-// numberClasses gives the images of each class in a batch one number in their factor's column: the level of the first of them
-// whose level is known, otherwise that of the class. Known levels stay.
+// numberClasses gives the images of each class in a batch one number in the factor's column. The number is the first
+// known level of these images, or the number of the class without one. It keeps known levels.
 func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32) {
 	k := len(s.split.Known.Factors)
 	for f, of := range source.Classes {
@@ -87,8 +88,9 @@ func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32
 	}
 }
 
-// numberPairs gives the two images of each pair of the units of a batch the same number in their factor's column, unless both have
-// one: the number of one of them if it is known, and otherwise one from Size on that no other pair has. Images that differ name each other.
+// numberPairs gives the two images of each pair of a batch the same number in the factor's column, unless both have
+// one. If one image has a number, the other takes it. Otherwise both take a new number at or above Size, which no other
+// pair has. Two images that differ name each other.
 func (s *Sampler) numberPairs(b Batch, batch int) {
 	factors := s.split.Known.Factors
 	k, row := len(factors), s.mix.plainIn(batch)
@@ -110,8 +112,8 @@ func (s *Sampler) numberPairs(b Batch, batch int) {
 	}
 }
 
-// joinLevels gives two images the level of one of them, or a number if both are unknown. Levels that are both known count more than
-// an answer that may be wrong.
+// joinLevels gives two images one image's level, or a number if both levels are unknown. Two known levels count more
+// than an answer, which may be wrong.
 func joinLevels(a, b *int32, number int32) {
 	switch {
 	case *a >= 0 && *b >= 0:

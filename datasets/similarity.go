@@ -8,15 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Similarity gives Count random pairs of different images that share their level of one
-// factor, and nothing else (Zhang and Sugiyama 2024, appendix F.2; match pairing
-// in Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
-// those that share their level of it with another, the second uniformly from these
-// others. The pair may agree in other factors by chance. Images whose level is unknown share it with none.
+// Similarity gives Count random pairs of different images that share their level of one factor. It gives no other label
+// (Zhang and Sugiyama 2024, appendix F.2; match pairing in Shu et al. 2020). The factor is uniform. The first image is
+// uniform among the images that share their level with another image, and the second is uniform among these others. The
+// pair may also agree in other factors by chance. An image with an unknown level shares it with no image.
 //
-// A pair says with the probability Different that its images differ in the factor: the first image is then uniform among those of known
-// level, the second uniform among those of another level. With Noise, each pair is wrong with this probability: similar ones are drawn as those that
-// differ, and the reverse.
+// With the probability Different, a pair says that its images differ in the factor. The first image is then uniform
+// among the images of known level, and the second is uniform among the images of another level. With Noise, each pair
+// is wrong with this probability: similar pairs are drawn as differing pairs, and differing pairs as similar ones.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -86,8 +85,7 @@ func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// likeness lists the images that share their level of a factor with another one,
-// level by level.
+// likeness lists the images that share their level of a factor with another image, level by level.
 type likeness struct {
 	set    Dataset
 	factor int
@@ -167,7 +165,7 @@ func newUnlikeness(d Dataset, factor int) *unlikeness {
 	return x
 }
 
-// levels returns the number of levels that have images.
+// levels returns the number of levels with images.
 func (x *unlikeness) levels() int {
 	n := 0
 	for l, from := range x.begin[:len(x.begin)-1] {

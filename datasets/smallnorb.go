@@ -13,9 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 )
 
-// SmallNORB is SmallNORB (LeCun, Huang and Bottou 2004), 48,600 grey photographs of toys, both parts, training first: the left ones of the pairs,
-// in the order of the files. Its factors are category, elevation, azimuth and lighting; the instance within a category is a nuisance, so that ten images
-// have the same levels.
+// SmallNORB is SmallNORB (LeCun, Huang and Bottou 2004): 48,600 grey photographs of toys. It has both parts, training
+// first, and the left image of each pair, in the order of the files. Its factors are category, elevation, azimuth and
+// lighting. The instance within a category is a nuisance: ten images have the same levels.
 type SmallNORB struct {
 	Part     string      `yaml:"part" doc:"all, training or testing, whose instances are not the same"`
 	Instance bool        `yaml:"instance" doc:"the instance (10 of each category) is a factor too, after category; otherwise it varies without being one"`
@@ -31,7 +31,7 @@ var norbFactors = []factor.Factor{
 	{Name: "lighting", Size: 6, Kind: factor.Categorical},
 }
 
-// norbParts are the parts and the beginnings of the names of their files.
+// norbParts are the parts, and the prefixes of their file names.
 var norbParts = []struct{ name, prefix string }{
 	{"training", "smallnorb-5x46789x9x18x6x2x96x96-training-"},
 	{"testing", "smallnorb-5x01235x9x18x6x2x96x96-testing-"},
@@ -39,7 +39,7 @@ var norbParts = []struct{ name, prefix string }{
 
 const norbURL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 
-// Origin says where SmallNORB comes from.
+// Origin names the source and the files of SmallNORB.
 func (s *SmallNORB) Origin() Origin {
 	file := func(part int, kind string, size int64, sum string) fetch.File {
 		name := norbParts[part].prefix + kind + ".mat.gz"
@@ -103,7 +103,7 @@ func (s *SmallNORB) build(ctx context.Context) (Dataset, error) {
 	return selected(set, drop, func(levels []int32) bool { return part < 0 || int(levels[0]) == part })
 }
 
-// convert reads both parts, each on a core of its own. What is cached has the part as its first factor.
+// convert reads both parts, each on a separate core. The cached set has the part as its first factor.
 func (s *SmallNORB) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	var levels []int32
 	starts := make([]int, len(norbParts)+1) // the first row of each part
@@ -136,7 +136,7 @@ func (s *SmallNORB) convert(ctx context.Context, dir string, w *cache.Writer) er
 	})
 }
 
-// norbImages writes the left images of count pairs from a row on.
+// norbImages writes the left images of count pairs, starting at a row.
 func norbImages(path string, row, count, side int, write func(row int, pixels []uint8) error) error {
 	n, err := openNORB(path, norbBytes)
 	if err != nil {
@@ -160,7 +160,7 @@ func norbImages(path string, row, count, side int, write func(row int, pixels []
 	return n.end()
 }
 
-// selected returns the images of a cached set whose levels are wanted, without some of the factors.
+// selected returns the images of a cached set with wanted levels, and drops some factors.
 func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*stored, error) {
 	d := fromCache(set)
 	k := len(set.Factors)

@@ -11,10 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own
-// code: a white moon, star or ship on a black sky of Size x Size pixels, a third of the images
-// each, in this order; the second half of the ships has a jet. All dimensions are
-// uniform on [0, 1):
+// Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own code. A white moon, star or
+// ship is on a black sky of Size x Size pixels. Each shape has a third of the images, in this order. The second half of
+// the ships has a jet. All dimensions are uniform on [0, 1):
 //
 //   - x, y: the position, from left to right and from bottom to top
 //   - phase: of a moon, from a thin crescent to the full disc
@@ -22,12 +21,12 @@ import (
 //   - rot: of a ship, from 45 degrees counter-clockwise to 45 degrees clockwise
 //   - jetlen: of a ship's jet, from short to long
 //
-// The hierarchy is x, y and a categorical dimension with a group for each shape; the ship's has
-// rot and a categorical dimension jet, whose options are none (empty) and jetlen.
+// The hierarchy is x, y and a categorical dimension with a group for each shape. The group of the ship has rot and a
+// categorical dimension jet, with the options none (empty) and jetlen.
 //
-// A picture is drawn with black and white pixels, four times as many along each side, among which it moves by
-// whole pixels. A triangle filter as wide as 8 of them reduces it, along rows and then along columns, each rounded
-// to 8 bits.
+// A picture is drawn with black and white pixels at four times the resolution along each side; shapes move by whole
+// fine pixels. A triangle filter with a width of 8 fine pixels reduces the picture along rows and then along columns.
+// It rounds each result to 8 bits.
 type Spaceshapes struct {
 	Size    int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Samples int  `yaml:"samples" doc:"number of images"`
@@ -47,7 +46,7 @@ const (
 	ship
 )
 
-// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+// size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Spaceshapes) size() int {
 	if s.Size == 0 {
 		return spaceImage
@@ -119,22 +118,23 @@ func (d *spaceshapes) Image(i int, dst []float32) {
 	}
 }
 
-// drawing holds the pixels of a shape at the middle of the fine picture: a square of
-// 2 radius x 2 radius around its centre, 1 where the shape is.
+// drawing holds the pixels of a shape at the middle of the fine picture. It is a square of 2 radius x 2 radius around
+// the centre, with 1 for the shape.
 type drawing struct {
 	size   int // of the image
 	radius int
 	pixels []uint8
 }
 
-// drawings holds the shapes at every step of their own dimension.
+// drawings holds the shapes at every step of the dimension that changes them.
 type drawings struct {
 	size               int // of the image
 	moons, stars, jets [spaceSteps]drawing
 	ship               drawing
 }
 
-// Half the sides of squares that hold the shapes, the ship at every rotation, in fine pixels of images of 64 x 64.
+// Half the sides of the squares around the shapes, in fine pixels of images of 64 x 64. The ship's square holds every
+// rotation.
 const (
 	roundRadius = 53
 	shipRadius  = 84
@@ -153,7 +153,7 @@ func newDrawings(size int) *drawings {
 	return d
 }
 
-// paint draws a shape, given in the coordinates of its middle: right and down, a quarter of the picture being 1.
+// paint draws a shape given in coordinates from its middle, right and down. A quarter of the picture is 1.
 func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	side := 2 * radius
 	d := drawing{size, radius, make([]uint8, side*side)}
@@ -165,7 +165,7 @@ func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	return d
 }
 
-// moonAt is a disc, of which a part that grows with a is dark.
+// moonAt is a disc with a dark part that grows with a.
 func moonAt(a float64) func(x, y float64) bool {
 	const radius = 0.75
 	return func(x, y float64) bool {
@@ -177,7 +177,7 @@ func moonAt(a float64) func(x, y float64) bool {
 	}
 }
 
-// starAt is a diamond, out of whose sides circles are cut that reach deeper with a.
+// starAt is a diamond with circles cut out of its sides; the cuts grow with a.
 func starAt(a float64) func(x, y float64) bool {
 	const reach = 0.8
 	q := reach/2 - a // the circle passes (0, reach), (reach, 0) and (q, q)
@@ -192,7 +192,7 @@ func starAt(a float64) func(x, y float64) bool {
 	}
 }
 
-// shipAt is a triangle with two jets of a length, or with none if it is 0.
+// shipAt is a triangle with two jets of a length, or without jets if the length is 0.
 func shipAt(jet float64) func(x, y float64) bool {
 	const (
 		size  = 1.1
@@ -200,7 +200,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 	)
 	root := math.Sqrt(3)
 	return func(x, down float64) bool {
-		// The rows of the drawing are counted from -128 up and turned around, which moves it by one.
+		// The rows of the drawing are counted from -128 up and reversed, which moves it by one.
 		up := -down - 1.0/64 + below
 		x = math.Abs(x)
 		if up > 0 {
@@ -216,7 +216,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 	}
 }
 
-// step returns the level of a shape's own dimension nearest to a fraction of its range, the lower of two.
+// step returns the level nearest to a fraction of the range of a shape's dimension, the lower of two.
 func step(part float64) int { return int(math.Ceil(float64(part*(spaceSteps-1)) - 0.5)) }
 
 // render draws one image.
@@ -242,8 +242,8 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	from.reduce(row, column, image)
 }
 
-// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies
-// between pixels, by nearest neighbours.
+// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies between pixels. It copies
+// nearest neighbours.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
 	out := drawing{d.size, d.radius, make([]uint8, side*side)}

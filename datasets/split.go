@@ -7,10 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// NewSplit returns a split of groups of m images each, with the transformations that the levels of the
-// circular factors and of the factors of rotations in space give. If unlabelled is set, the images in no group are trained on too. It is an error
-// if a group has another number of images, if an index is out of range, if an image of a group has an unknown level of
-// such a factor, or if nothing is left to train on.
+// NewSplit returns a split of groups of m images each. It computes their transformations from the levels of the
+// circular factors and of the factors of rotations in space. If unlabelled is set, the split also trains on the images
+// outside the groups.
+//
+// A group of another size, an index out of range and an unknown level of such a factor in a group are errors. So is a
+// split without images for training.
 func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
 	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups)), Rotations: rotations(d)}
 	used := make([]bool, d.Len())
@@ -39,8 +41,8 @@ func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error)
 	return split, nil
 }
 
-// validate reports images that the data set lacks, and groups without their transformations: a supervision may have been
-// written elsewhere.
+// validate reports images that the data set lacks, and groups without their transformations: the split may come from
+// another package's supervision.
 func (s *Split) validate(d Dataset) error {
 	if len(s.Transformations) != len(s.Groups) {
 		return fmt.Errorf("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
@@ -77,7 +79,8 @@ func (s *Split) validate(d Dataset) error {
 	return checkImages(d, "Known.Images", s.Known.Images)
 }
 
-// validateDrawn reports actions and drawn groups that do not fit the data set. columns are those of transformations.
+// validateDrawn reports actions and drawn groups that do not fit the data set. columns is the number of columns of
+// transformations.
 func (s *Split) validateDrawn(d Dataset, columns int) error {
 	for i, a := range s.Actions {
 		if a.Factor < 0 || a.Factor >= len(d.Factors()) {
@@ -104,7 +107,7 @@ func (s *Split) validateDrawn(d Dataset, columns int) error {
 	return s.Drawn.validate(d, len(s.Actions))
 }
 
-// checkImages reports a list of images that is not ascending, or not of the data set.
+// checkImages reports images out of ascending order, and images that the data set lacks.
 func checkImages(d Dataset, name string, images []int) error {
 	last := -1
 	for _, i := range images {
@@ -118,7 +121,7 @@ func checkImages(d Dataset, name string, images []int) error {
 
 var errNothing = errors.New("supervision leaves nothing to train on")
 
-// checkGroup reports a group of other than m images, or of images that the data set lacks.
+// checkGroup reports a group that has another number of images than m, or an image that the data set lacks.
 func checkGroup(d Dataset, g int, group []int, m int) error {
 	if len(group) != m || m < 1 {
 		return fmt.Errorf("group %d has %d images; want %d, and at least 1", g, len(group), m)

@@ -9,9 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one
-// white shape on a black image of Size x Size pixels. Its factors are, the last one
-// fastest,
+// Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one white shape on a black image of Size
+// x Size pixels. Its factors are, the last one fastest,
 //
 //   - shape: square, ellipse, heart (categorical)
 //   - scale: evenly spread from 0.5 to 1 (ordinal)
@@ -23,9 +22,9 @@ import (
 //     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31 of 64,
 //     and no shape is ever cut off.
 //
-// The default is the 737,280 combinations of dSprites, 64 x 64 pixels; shapes of other sizes are drawn
-// afresh, not resampled. A single scale is 1, a single
-// position the middle. With an Extent of 0.77 the mean pixel is that of dSprites, 0.0425; it is 0.0718 else.
+// The default is the 737,280 combinations of dSprites with 64 x 64 pixels. Shapes of other sizes are drawn again, not
+// resampled. A single scale is 1, and a single position is the middle. With an Extent of 0.77 the mean pixel is 0.0425,
+// as in dSprites; otherwise it is 0.0718.
 type Sprites struct {
 	Size         int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Scales       int  `yaml:"scales" doc:"number of scales"`
@@ -39,7 +38,7 @@ type Sprites struct {
 }
 
 const (
-	spriteImage = 64   // height and width of the images by default, in whose pixels outlines are given
+	spriteImage = 64   // default height and width of the images, and the unit of the outlines
 	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
 	leastExtent = 0.1
@@ -47,7 +46,7 @@ const (
 	mostSide    = 256
 )
 
-// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+// size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Sprites) size() int {
 	if s.Size == 0 {
 		return spriteImage
@@ -55,10 +54,10 @@ func (s *Sprites) size() int {
 	return s.Size
 }
 
-// half returns the pixels on each side of the middle one in the box around a shape at any orientation.
+// half returns half the side of the box around a shape at any orientation: the pixels on each side of the middle pixel.
 func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
 
-// shift returns the largest number of pixels by which a position moves the box.
+// shift returns the largest displacement of the box, in pixels.
 func (s *Sprites) shift() int { return s.size() - 2*s.half() - 1 }
 
 // validSide reports a height and width out of range.
@@ -99,7 +98,8 @@ func (s *Sprites) Validate() error {
 	return nil
 }
 
-// extent returns the height and width of a shape, of the largest that fits in; -1: those of all shapes.
+// extent returns the height and width of a shape as a fraction of the largest that fits. For -1 it returns the common
+// extent of all shapes.
 func (s *Sprites) extent(shape int) float64 {
 	e := 1.0
 	if s.Extent != 0 {
@@ -160,7 +160,7 @@ type sprites struct {
 	drawings []sprite // by shape, scale and orientation
 }
 
-// sprite is a drawing in the box without the rows and columns that are black.
+// sprite is a drawing in the box without its black rows and columns.
 type sprite struct {
 	top, left, width int
 	pixels           []float32 // rows of width
@@ -192,8 +192,8 @@ func grey(dst, row []float32) {
 	}
 }
 
-// turn returns the sine and cosine of level/size of a full turn; angles a quarter turn
-// apart have exactly the same numbers.
+// turn returns the sine and cosine of level/size of a full turn. Angles a quarter turn apart have exactly equal
+// numbers.
 func turn(level, size int) (sin, cos float64) {
 	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
 	for range 4 * level / size {
@@ -208,8 +208,7 @@ type outline struct {
 	radius float64 // of a circle around the origin that holds the shape
 }
 
-// The shapes at scale 1 stay inside a circle of 16 pixels, so that they stay inside
-// the box at every orientation.
+// The shapes at scale 1 stay inside a circle of 16 pixels, and therefore inside the box at every orientation.
 var shapes = [...]outline{
 	{func(x, y float64) bool { return math.Abs(x) <= squareHalf && math.Abs(y) <= squareHalf }, squareHalf * math.Sqrt2},
 	{func(x, y float64) bool {
@@ -234,8 +233,8 @@ func insideHeart(x, y float64) bool {
 	return r*r*r <= x*x*y*y*y
 }
 
-// drawSprite draws a shape in the box of images of a size: the pixels whose centre it covers or, smooth, the
-// covered fraction of every pixel.
+// drawSprite draws a shape in the box of images of a size. Plain pixels are white if the shape covers their centres;
+// smooth pixels have the covered fraction.
 func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antialias bool) sprite {
 	scale *= float64(size) / spriteImage // in pixels of the images
 	half := (&Sprites{Size: size}).half()

@@ -5,11 +5,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Square is a white square block on black that moves over the image, around its
-// edges (the Square set of Tonnaer et al. 2022): image (i, j) is
-// the block in the top left corner, rolled cyclically down by i*Step rows and
-// right by j*Step columns. Its factors, row and column, are circular with
-// Size/Step levels each.
+// Square is a white square block on black that moves over the image and around its edges (the Square set of Tonnaer et
+// al. 2022): image (i, j) is the block in the top left corner, rolled cyclically down by i*Step rows and right by
+// j*Step columns. Its factors, row and column, are circular with Size/Step levels each.
 type Square struct {
 	Size int `yaml:"size" doc:"height and width of the images, pixels"`
 	Side int `yaml:"side" doc:"side of the white square, pixels; less than size"`
@@ -66,7 +64,7 @@ func (s *square) Image(i int, dst []float32) {
 	}
 }
 
-// gridSet implements Dataset for full grids, but for the images.
+// gridSet implements Dataset for full grids except for the images.
 type gridSet struct {
 	name  string
 	shape [3]int

@@ -13,7 +13,7 @@ type model struct {
 	floor  float64   // height of the lowest point
 }
 
-// plane is that of a triangle: what lies in front of it has a product with normal above offset.
+// plane is the plane of a triangle: points in front of it have a product with normal above offset.
 type plane struct {
 	normal [3]float64
 	offset float64
@@ -42,7 +42,7 @@ func inner(a, b [3]float64) float64 {
 	return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2])
 }
 
-// lighting is the light on a stage, as the viewer sees it: the directions turn with the camera's azimuth.
+// lighting is the light on a stage from the viewer's side: the directions turn with the camera's azimuth.
 type lighting struct {
 	ambient float64
 	lights  []render.Light // the first casts a shadow
@@ -58,7 +58,7 @@ type stage struct {
 	meshes   []*render.Mesh // of the parts of the scene that add has added: the triangles that are seen
 }
 
-// stageSamples are the samples along a side of a pixel.
+// stageSamples is the number of samples along a side of a pixel.
 const stageSamples = 3
 
 func newStage(size int) *stage {
@@ -69,7 +69,7 @@ func newStage(size int) *stage {
 	return &stage{renderer: r}
 }
 
-// draw draws a model that is turned to show the side at an azimuth, from a camera at an elevation (degrees).
+// draw draws a model turned to show the side at an azimuth, from a camera at an elevation (degrees).
 func (s *stage) draw(m *model, elevation, azimuth float64, light *lighting, dst []uint8) {
 	s.begin(light, [3]float64{1, 1, 1})
 	s.scene.Camera.Eye = render.Orbit(3, 0, radians(elevation))
@@ -77,7 +77,7 @@ func (s *stage) draw(m *model, elevation, azimuth float64, light *lighting, dst 
 	s.renderer.Draw(&s.scene, dst)
 }
 
-// begin empties the stage. The background and shadows are of a colour.
+// begin empties the stage. The background and the shadows have the given colour.
 func (s *stage) begin(light *lighting, colour [3]float64) {
 	c := &s.scene
 	c.Parts, c.Lights, c.Ambient = c.Parts[:0], light.lights, light.ambient
@@ -87,15 +87,15 @@ func (s *stage) begin(light *lighting, colour [3]float64) {
 	}
 }
 
-// pose is where a model stands.
+// pose is the position of a model.
 type pose struct {
 	turn  [9]float64
 	shift [3]float64
 	scale float64
 }
 
-// add puts a model on the stage, and its shadow on a floor. Of closed surfaces, it is enough to draw the triangles that face
-// the viewer, and to cast the shadows of those that face the light.
+// add puts a model on the stage, and its shadow on a floor. For closed surfaces it draws only the triangles that face
+// the viewer, and casts only the shadows of the triangles that face the light.
 func (s *stage) add(m *model, at pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
@@ -125,7 +125,7 @@ func (s *stage) add(m *model, at pose, floor float64) {
 	}
 }
 
-// mesh returns the mesh of a number, which the stage uses again for the next picture.
+// mesh returns the n-th mesh, which the stage reuses for the next picture.
 func (s *stage) mesh(n int) *render.Mesh {
 	for len(s.meshes) <= n {
 		s.meshes = append(s.meshes, &render.Mesh{})
@@ -133,7 +133,7 @@ func (s *stage) mesh(n int) *render.Mesh {
 	return s.meshes[n]
 }
 
-// back returns a direction of the stage in the axes of the model.
+// back transforms a direction of the stage into the axes of the model.
 func (p *pose) back(v [3]float64) (out [3]float64) {
 	for k := range out {
 		out[k] = inner([3]float64{p.turn[k], p.turn[3+k], p.turn[6+k]}, v)
@@ -143,7 +143,7 @@ func (p *pose) back(v [3]float64) (out [3]float64) {
 
 func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }
 
-// aroundY returns the rotation by an angle about the vertical axis, from +z to +x, and aroundX that from +z to +y.
+// aroundY returns the rotation by an angle about the vertical axis, from +z to +x. aroundX rotates from +z to +y.
 func aroundY(angle float64) [9]float64 {
 	sin, cos := render.Sincos(angle)
 	return [9]float64{cos, 0, sin, 0, 1, 0, -sin, 0, cos}
@@ -154,7 +154,7 @@ func aroundX(angle float64) [9]float64 {
 	return [9]float64{1, 0, 0, 0, cos, sin, 0, -sin, cos}
 }
 
-// upon returns what a white floor reflects.
+// upon returns the light that a white floor reflects.
 func (l *lighting) upon() float64 {
 	sum := l.ambient
 	for _, one := range l.lights {

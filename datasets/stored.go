@@ -12,13 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 
-// FromImages returns a data set of images of one size. Its images have one channel if all of them are of a
-// grey colour model, and three (red, green, blue) otherwise; transparent pixels are blended with black. Images
-// of 8-bit colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
+// FromImages returns a data set of images of one size. The images have one channel if all of them have a grey colour
+// model, and three channels (red, green, blue) otherwise. Transparent pixels are blended with black. Images of 8-bit
+// colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
 //
-// levels has a row for each image with the level of every factor, 0 to Size-1, or [Unknown]; the images need not be a
-// full grid. Without factors (nil, nil) the images have one factor of one level, "unknown": models can be trained on
-// them without supervision, and metrics that need factors refuse them. [Given] makes a data set one that a config can name.
+// levels has a row for each image with the level of every factor, 0 to Size-1, or [Unknown]. The images need not form a
+// full grid. Without factors (nil, nil) the images have one factor of one level, "unknown". Models can then train
+// without supervision, and metrics that need factors refuse the set. [Given] makes such a data set available to a
+// config by name.
 func FromImages(name string, images []image.Image, factors []factor.Factor, levels [][]int) (Dataset, error) {
 	d := &stored{name: name, n: len(images)}
 	if err := d.setFactors(factors, levels); err != nil {
@@ -30,9 +31,9 @@ func FromImages(name string, images []image.Image, factors []factor.Factor, leve
 	return d, nil
 }
 
-// FromPixels returns a data set of images of h x w pixels with c channels, which stand one after the other in
-// pixels, row by row and channels last: numbers from 0 to 255, or float32 from 0 to 1. The slice is not copied and must not
-// be changed afterwards. Factors and levels are those of [FromImages].
+// FromPixels returns a data set of images of h x w pixels with c channels. pixels holds the images one after another,
+// row by row and channels last, as numbers from 0 to 255 or float32 from 0 to 1. It does not copy the slice, which must
+// not change afterwards. Factors and levels are as in [FromImages].
 func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors []factor.Factor, levels [][]int) (Dataset, error) {
 	d := &stored{name: name, shape: [3]int{h, w, c}}
 	if err := d.setPixels(any(pixels), len(pixels)); err != nil {
@@ -44,13 +45,13 @@ func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors
 	return d, nil
 }
 
-// Given builds a data set that a program has made, so that a config can name it:
+// Given builds a data set that a program has made, and lets a config name it:
 //
 //	datasets.Register(registry.Entry[datasets.Builder]{
 //		Name: "mine", Doc: "my images", New: func() datasets.Builder { return &datasets.Given{Set: d} },
 //	})
 //
-// Commands that open a run of it need a program that has registered it too.
+// A command that opens a run of it must belong to a program that has registered it too.
 type Given struct {
 	Set Dataset `yaml:"-"`
 }
@@ -78,7 +79,7 @@ type stored struct {
 	rows    []int32 // of an image in bytes; nil: the image's own number
 	notes   []string
 	names   *fileNames // nil: images are not files
-	mapped  string     // the file that bytes are mapped from; empty: none
+	mapped  string     // the file behind mapped bytes; empty: no file
 
 	mappedLevels string // likewise of levels
 }
@@ -145,7 +146,7 @@ func (d *stored) Image(i int, dst []float32) {
 	}
 }
 
-// shades holds b/255 of every byte b.
+// shades holds b/255 for every byte b.
 var shades = func() (list [256]float32) {
 	for b := range list {
 		list[b] = float32(b) / 255
@@ -218,7 +219,7 @@ func (d *stored) setImages(images []image.Image) error {
 	return nil
 }
 
-// convert writes an image to the place of its first pixel.
+// convert writes an image at the position of its first pixel.
 func (d *stored) convert(m image.Image, at int) {
 	bounds := m.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
@@ -297,7 +298,7 @@ func (d *stored) setFactors(factors []factor.Factor, levels [][]int) error {
 	return nil
 }
 
-// countable reports factors whose combinations cannot be numbered.
+// countable reports factors with too many combinations to number.
 func countable(factors []factor.Factor) error {
 	combinations := 1.0
 	for _, f := range factors {

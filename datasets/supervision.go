@@ -18,7 +18,7 @@ type Split struct {
 	M               int         // images in a group of the first kind; 0: the supervision makes no groups
 	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
 	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each; those of the factors with Rotations, in their order, or a file's
+	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each, of the pose factors in order, or of a file
 	Unlabelled      []int       // data set indices in no group, ascending
 	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
 	Known           *Labels     // labels and similar pairs; nil: none
@@ -26,11 +26,11 @@ type Split struct {
 	Drawn *Drawn // groups that are drawn anew for every epoch, dealt after Groups; nil: none
 
 	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
-	GroupActions [][]int32 // of each of Groups, the index of the action that leads to each image from the one before: -1 of the first, and where it is not known; nil: of none
+	GroupActions [][]int32 // for each of Groups, the index of the action from the previous image to each image; -1 for the first image and for unknown actions; nil: no actions
 }
 
-// K returns the number of columns of Transformations: the factors, and 4 for each rotation; 0 when
-// there are no groups whose transformations are known.
+// K returns the number of columns of Transformations: the factors, and 4 for each rotation. It is 0 without groups of
+// known transformations.
 func (s *Split) K() int {
 	switch {
 	case len(s.Groups) > 0:
@@ -41,7 +41,7 @@ func (s *Split) K() int {
 	return 0
 }
 
-// Moves reports whether the transformations within all groups, if there are any, are known.
+// Moves reports whether the transformations within all groups are known, which holds also without groups.
 func (s *Split) Moves() bool { return !s.Unmoved && (s.Drawn == nil || s.Drawn.Moves != nil) }
 
 // GroupCount returns the number of groups in an epoch.
@@ -52,14 +52,14 @@ func (s *Split) GroupCount() int {
 	return len(s.Groups) + s.Drawn.Count
 }
 
-// GroupKind is a range of groups of the same number of images.
+// GroupKind is a range of groups of equal size.
 type GroupKind struct {
 	M            int  // images in a group
 	First, Count int  // index of its first group in Split.Groups, and number of groups
 	Drawn        bool // they are Split.Drawn
 }
 
-// Kinds lists the kinds of groups, in the groups' order, those of Drawn last; nil when there are none.
+// Kinds lists the kinds of groups in the groups' order, with the groups of Drawn last. It returns nil without groups.
 func (s *Split) Kinds() []GroupKind {
 	var list []GroupKind
 	for g, group := range s.Groups {
@@ -74,10 +74,10 @@ func (s *Split) Kinds() []GroupKind {
 	return list
 }
 
-// Supervision makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The
-// angle of image m in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size, where v are levels; its rotation in a factor
-// of poses R is R_m R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, [TableLabels] makes labels.
-// Everything random comes from the stream.
+// Supervision makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The angle of image m in a
+// circular factor is 2 pi ((v_m - v_1) mod Size)/Size with the levels v. Its rotation in a factor of poses R is R_m
+// R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, and [TableLabels]
+// makes labels. All randomness comes from the stream.
 type Supervision interface {
 	Split(d Dataset, s *rng.Stream) (*Split, error)
 }
@@ -98,7 +98,7 @@ type Pairs struct {
 	Hold   []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
 }
 
-// Hint maps keys of pairs without known moves.
+// Hint explains keys of pairs without known moves.
 func (p *Pairs) Hint(key string) string {
 	if slices.Contains([]string{"k", "law", "factors", "redraw", "half_single", "nuisance", "fixed", "rate", "file"}, key) {
 		return "pairs whose moves are known have none; pairs with few changed factors are supervision: {changes: {k: 1}}"
@@ -117,8 +117,8 @@ func (p *Pairs) Validate() error {
 	return nil
 }
 
-// Split draws the pairs. Without held factors, it draws 2 Count images without
-// replacement and joins the first with the (Count+1)-th, and so on.
+// Split draws the pairs. Without held factors, it draws 2 Count images without replacement. It joins the first with the
+// (Count+1)-th image, the second with the (Count+2)-th, and so forth.
 func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -171,8 +171,7 @@ func groupsOf(m int) string {
 	return fmt.Sprintf("groups of %d", m)
 }
 
-// groupsWithin joins m images each, taken in the given order, that are equal in the held
-// factors.
+// groupsWithin groups m images each, taken in the given order, with equal levels of the held factors.
 func groupsWithin(d Dataset, order []int, held []bool, m int) [][]int {
 	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))
@@ -194,9 +193,9 @@ func groupsWithin(d Dataset, order []int, held []bool, m int) [][]int {
 	return groups
 }
 
-// Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6):
-// a walk starts at a random image, and each of its steps changes one random circular
-// factor by Step levels up or down, or a pose by Step times the rotation to one of its nearest. A walk of Length images, all of known levels, is one group.
+// Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6). A walk starts at a random image.
+// Each step changes one random circular factor by Step levels up or down, or a pose by Step times the rotation to one
+// of its nearest poses. A walk of Length images, all of known levels, is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
 	Length     int  `yaml:"length" doc:"images on a path, its start included"`
@@ -276,10 +275,10 @@ func (p *Paths) walk(d Dataset, index *Index, starts, moving []int, s *rng.Strea
 	return path, nil
 }
 
-// ObjectViews makes one group of all images of an object: a factor that is circular, or of rotations in space, takes all
-// its levels, from 0 on, while the other factors are fixed (Tonnaer et al.
-// 2022, sections 5 and 6, COIL-100 and ModelNet40). With Images, the views of an object are dealt at random to groups of
-// that many; what is left over is unlabelled. Images of unknown levels are in no group. Its name in a config is views.
+// ObjectViews makes one group of all images of an object. One factor, circular or of rotations in space, takes all its
+// levels from 0 on, while the other factors are fixed (Tonnaer et al. 2022, sections 5 and 6, COIL-100 and ModelNet40).
+// With Images, the views of an object are dealt at random to groups of so many images; the remaining images are
+// unlabelled. Images of unknown levels are in no group. Its name in a config is views.
 type ObjectViews struct {
 	Factor  string `yaml:"factor" doc:"factor that varies within a group, circular or of rotations in space; empty: the only such factor"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
@@ -352,7 +351,7 @@ func (v *ObjectViews) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	return NewSplit(d, size, groups, true)
 }
 
-// dealt cuts groups, in random order, to groups of m.
+// dealt divides groups, in random order, into groups of m.
 func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	for _, g := range groups {
 		s.Shuffle(len(g), func(i, j int) { g[i], g[j] = g[j], g[i] })

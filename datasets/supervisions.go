@@ -51,9 +51,9 @@ func (s Supervisions) String() string {
 	return names
 }
 
-// Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the
-// seed, the one at index i from "supervision/i". The result has the groups and labels of all kinds; images in
-// groups may have labels too. [JoinLabels] merges labels and similar pairs.
+// Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the seed, and the
+// kind at index i from "supervision/i". The result has the groups and labels of all kinds; images in groups may have
+// labels too. [JoinLabels] merges labels and similar pairs.
 func (s Supervisions) Split(d Dataset, seed uint64) (*Split, error) {
 	if len(s) == 0 {
 		return (&None{}).Split(d, nil)
@@ -127,8 +127,8 @@ func (s Supervisions) ConfigType() string {
 	return config.ChoiceType(SupervisionRegistry) + ", or a list of them"
 }
 
-// RegisterSupervision adds a supervision that configs can then name; call it before a config is read. It is an error if
-// the name is taken.
+// RegisterSupervision adds a supervision to the names for configs. Call it before a config is read. A taken name is an
+// error.
 func RegisterSupervision(e registry.Entry[Supervision]) error { return SupervisionRegistry.Register(e) }
 
 // NamedSupervision returns a supervision by name with its defaults.

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/render"
 )
 
-// turning is how objects on a turntable are drawn.
+// turning holds the settings for drawing objects on a turntable.
 type turning struct {
 	size, channels int
 	views, hues    int
@@ -23,7 +23,7 @@ const (
 	turningAmbient = 0.3 // the light from one direction has the rest
 )
 
-// validate checks what the data sets of turned objects share.
+// validate checks the common settings of the data sets of turned objects.
 func (t *turning) validate() error {
 	if err := validSide(t.size); err != nil {
 		return err
@@ -52,12 +52,12 @@ func (t *turning) validate() error {
 	return nil
 }
 
-// text is the canonical text of what shapes the pixels.
+// text is the canonical text of the settings that shape the pixels.
 func (t *turning) text() string {
 	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v", t.size, t.channels, t.views, t.hues, t.lamp, t.elevation, t.light)
 }
 
-// grid returns the factors of so many objects: the rotation, and object and hue where they have more than one level.
+// grid returns the factors of so many objects: the rotation, and object and hue if they have more than one level.
 func (t *turning) grid(objects int) factor.Grid {
 	var grid factor.Grid
 	if objects > 1 {
@@ -136,12 +136,12 @@ func (t *turntable) draw(parts []render.Part, hue, view int, dst []uint8) {
 	}
 }
 
-// luma returns the brightness of a colour after ITU-R BT.601.
+// luma returns the brightness of a colour by ITU-R BT.601.
 func luma(r, g, b uint8) uint8 {
 	return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000)
 }
 
-// readObject makes an object of the file of a mesh: white, framed alike for all its rotations.
+// readObject makes an object from the file of a mesh: white, and framed alike for all its rotations.
 func readObject(name string, data []byte, zUp bool, crease float64) ([]render.Part, error) {
 	m, err := render.Decode(name, data)
 	if err != nil {

@@ -15,16 +15,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Turntable is objects that turn about their vertical axis, rendered on black: meshes of your own, or airplanes and solids drawn by our own code. It
-// stands for three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views), ModelNet40 (626 airplanes, 64 views) and COIL-100
-// (100 solids, 72 views). Its factors are, without those of one level and the last one fastest,
+// Turntable draws objects that turn about their vertical axis on black: meshes of your own, or airplanes and solids
+// drawn by our own code. It stands for three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views),
+// ModelNet40 (626 airplanes, 64 views) and COIL-100 (100 solids, 72 views). Its factors, except factors of one level,
+// are, with the last fastest,
 //
-//   - object: which one; files in the order of their paths (categorical)
-//   - hue: of the object, whose colours keep their values relative to the brightest and get full saturation, or of the light; level/Hues (circular)
+//   - object: the number of the object; files are in the order of their paths (categorical)
+//   - hue: level/Hues, of the object or of the light (circular). A hue of the object gives its colours full saturation,
+//     and keeps their values relative to the brightest.
 //   - rotation: of the object, level/Views of a full turn from +z to +x, in degrees (circular)
 //
-// An object is centred and scaled by its bounding box and its farthest vertex, which no rotation changes. One mesh and objects of our own
-// are drawn when they are asked for, a folder once into the cache.
+// An object is centred by its bounding box and scaled by its farthest vertex, which no rotation changes. A single mesh
+// and the built-in objects are drawn on an image's first use; a folder is drawn once into the cache.
 type Turntable struct {
 	Path      string    `yaml:"path" doc:"file of a mesh (.off, .obj, .stl, .ply), or folder with such files; empty: objects of our own"`
 	Draw      string    `yaml:"draw" doc:"objects of our own: airplane or solid"`
@@ -73,7 +75,7 @@ func (t *Turntable) Validate() error {
 	return validMesh(t.Up, t.Crease)
 }
 
-// validMesh checks how files of meshes are read.
+// validMesh checks the settings for reading files of meshes.
 func validMesh(up string, crease float64) error {
 	if up != "z" && up != "y" {
 		return config.Invalid("up", "unknown axis %q; want z or y", up)
@@ -89,7 +91,7 @@ func (t *Turntable) Prepare(ctx context.Context, progress Progress) error {
 	return prepare(ctx, progress, t.build)
 }
 
-// Build makes or reads the objects, and draws those of a folder.
+// Build makes or reads the objects, and draws the meshes of a folder.
 func (t *Turntable) Build(uint64) (Dataset, error) { return t.build(context.Background()) }
 
 func (t *Turntable) build(ctx context.Context) (Dataset, error) {
@@ -116,7 +118,7 @@ func (t *Turntable) build(ctx context.Context) (Dataset, error) {
 	return d, nil
 }
 
-// object makes an object of our own.
+// object makes a built-in object.
 func (t *Turntable) object(seed uint64) []render.Part {
 	switch {
 	case t.Draw != "solid":
@@ -127,7 +129,7 @@ func (t *Turntable) object(seed uint64) []render.Part {
 	return objects.Solid(seed)
 }
 
-// rendered returns a data set that draws objects when they are asked for.
+// rendered returns a data set that draws an image on its first use.
 func (t *turning) rendered(name string, objects [][]render.Part) Dataset {
 	set := gridSet{name: name, shape: [3]int{t.size, t.size, t.channels}, grid: t.grid(len(objects))}
 	return newRendered(set, func() painter {
@@ -197,10 +199,10 @@ func (t *Turntable) fromFolder(ctx context.Context) (Dataset, error) {
 	return fromCache(set), nil
 }
 
-// turningVersion is that of drawn meshes in the cache.
+// turningVersion is the version of drawn meshes in the cache.
 const turningVersion = 1
 
-// convert draws objects into the cache, each read by one goroutine; of several that cannot be read one is the error.
+// convert draws objects into the cache, each read by one goroutine. If several are unreadable, the error is about one.
 func (t *turning) convert(ctx context.Context, w *cache.Writer, objects int, read func(i int) ([]render.Part, error)) error {
 	if err := w.Begin(objects*t.hues*t.views, t.size, t.size, t.channels, t.grid(objects)); err != nil {
 		return err

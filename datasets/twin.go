@@ -1,15 +1,17 @@
 package datasets
 
-// Twin is a data set of our own drawing that stands for a public one: it has the same factors, and takes no download.
+// Twin is a data set drawn by our own code that stands for a public set: it has the same factors, and needs no
+// download.
 type Twin interface {
 	Builder
 
-	// Real returns the public data set in place of the twin. Settings that it has too, such as the number of channels, are those of
-	// the twin; others, such as sizes, are its own. The name is empty where the settings make it no twin.
+	// Real returns the public data set behind the twin. Settings that both have, such as the number of channels, take
+	// the twin's values; others, such as sizes, keep their defaults. The name is empty if the settings make the set no
+	// twin.
 	Real() Choice
 }
 
-// realOf returns a public data set with its defaults, which set changes.
+// realOf returns a public data set with its defaults after a call of set.
 func realOf[B Builder](name string, set func(real B)) Choice {
 	c, err := Named(name)
 	if err != nil {
@@ -32,7 +34,7 @@ func (r *Room) Real() Choice { return realOf[*Shapes3D]("shapes3d", nil) }
 // Real implements Twin: Cars3D.
 func (c *Cars) Real() Choice { return realOf[*Cars3D]("cars3d", nil) }
 
-// Real implements Twin: SmallNORB, with the instance among its factors or not.
+// Real implements Twin: SmallNORB, with or without the instance among its factors.
 func (n *Norb) Real() Choice {
 	return realOf("smallnorb", func(d *SmallNORB) { d.Instance = n.Instance })
 }
@@ -40,8 +42,8 @@ func (n *Norb) Real() Choice {
 // Real implements Twin: MPI3D.
 func (a *Arm) Real() Choice { return realOf[*MPI3D]("mpi3d", nil) }
 
-// Real implements Twin: several airplanes in their own colour stand for ModelNet40, solids for COIL-100. Meshes of one's own, and
-// objects of many hues, are no twins of a public set.
+// Real implements Twin: several airplanes of one hue stand for ModelNet40, and solids for COIL-100. The user's meshes,
+// and objects of many hues, are twins of no public set.
 func (t *Turntable) Real() Choice {
 	switch {
 	case t.Path != "" || t.Hues > 1 || t.Objects < 2:
@@ -54,7 +56,7 @@ func (t *Turntable) Real() Choice {
 	})
 }
 
-// RealOf returns the public data set that a builder is a twin of; false if it is none.
+// RealOf returns the public data set of a twin, or false if the builder is no twin.
 func RealOf(b Builder) (Choice, bool) {
 	twin, ok := b.(Twin)
 	if !ok {

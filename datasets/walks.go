@@ -9,19 +9,19 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Walks are episodes of known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019): an episode starts at a random image, and
-// each of its Actions steps changes one factor of Factors by Step levels up or down, which action being uniform and independent of
-// the others. Action 2f is up in the f-th of Factors, 2f+1 down. The other factors are drawn with the episode's first image and
-// stay as they are.
+// Walks are episodes of known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019). An episode starts at a random
+// image. Each of its Actions steps changes one factor of Factors by Step levels up or down. Each action is uniform and
+// independent of the others. Action 2f moves the f-th of Factors up, and 2f+1 moves it down. The other factors are
+// drawn with the episode's first image and do not change.
 //
-// Circular factors go on from their last level to their first. At the ends of others Ends says what happens. Images of
-// unknown levels are in no episode.
+// A circular factor continues from its last level to its first. For other factors, Ends decides what happens at an end.
+// Images of unknown levels are in no episode.
 //
-// Episodes are drawn anew for every epoch. With Fixed they are one long walk, drawn once and cut: an episode
-// starts with the image to which a step from the last one's end leads, an action that it does not know, with new levels
-// of the other factors.
+// Episodes are drawn again for every epoch. With Fixed, the episodes are one long walk, drawn once and cut. A step from
+// the last image of an episode leads to the first image of the next; this action is unknown. The next episode draws new
+// levels of the other factors.
 //
-// Transformations within episodes are known where all Factors are circular.
+// Transformations within episodes are known if all Factors are circular.
 type Walks struct {
 	Episodes int      `yaml:"episodes" doc:"episodes in an epoch; those of a step are train.batch/(actions+1)"`
 	Actions  int      `yaml:"actions" doc:"actions in an episode, which has one image more"`
@@ -31,7 +31,7 @@ type Walks struct {
 	Fixed    bool     `yaml:"fixed" doc:"draw one long walk, cut into episodes that are the same in every epoch"`
 }
 
-// What steps beyond the ends of a factor do.
+// The effects of a step beyond the end of a factor.
 const (
 	endsStay    = "stay"
 	endsReflect = "reflect"
@@ -55,7 +55,7 @@ func (w *Walks) Validate() error {
 	return nil
 }
 
-// Split draws the walk, or describes how episodes are drawn.
+// Split draws the fixed walk, or prepares the draws of episodes.
 func (w *Walks) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (e *episodes) choose() error {
 	return nil
 }
 
-// complete reports an image from which an action leads nowhere.
+// complete reports an image with an action that leads nowhere.
 func (e *episodes) complete() error {
 	if len(e.starts) == factor.Grid(e.factors).Len() {
 		return nil
@@ -204,7 +204,7 @@ func (e *episodes) start(levels []int, s *rng.Stream) {
 	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
 }
 
-// act changes levels as an action does.
+// act applies an action to levels.
 func (e *episodes) act(levels []int, action int) {
 	k, step := e.actions[action].Factor, e.actions[action].Step
 	last := e.factors[k].Size - 1
@@ -231,7 +231,7 @@ func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
 
 var errLost = errors.New("walks: an action leads to no image")
 
-// walk takes actions from levels on, which end as those of the last image.
+// walk takes random actions, beginning at levels. At the end levels holds the levels of the last image.
 func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) error {
 	for t := range images {
 		actions[t] = -1

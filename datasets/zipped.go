@@ -24,13 +24,14 @@ type zippedPictures struct {
 	filter  string
 }
 
-// convert decodes colour pictures on all cores, cuts and resizes them; without levels they are the full grid of the factors.
+// convert decodes colour pictures on all cores, and crops and resizes them. Without levels the pictures are the full
+// grid of the factors.
 func (p *zippedPictures) convert(ctx context.Context, w *cache.Writer, factors []factor.Factor, levels []int32) error {
 	h, width := p.h, p.w
 	if p.crop > 0 {
 		h, width = p.crop, p.crop
 	}
-	ch, cw := h, width // of what is resized
+	ch, cw := h, width // size before resizing
 	if len(p.size) == 2 {
 		h, width = p.size[0], p.size[1]
 	}
