@@ -1,9 +1,10 @@
-// Package cluster makes the missing runs of a sweep as tasks of a scheduler: it writes a job and submits it once, follows it, submits
-// again what was lost, and ends when every run has finished or failed.
+// Package cluster makes the missing runs of a sweep as tasks of a scheduler. It writes a job, submits it once and
+// follows it. It submits lost work again, and ends when every run has finished or failed.
 //
-// A task is the program itself (`unravel sweep FILE --index`), which takes runs from the plan until none is left that nobody holds. Tasks share
-// runs by the locks and claims of their folders, so that a job says nothing of which task makes which run, and may have fewer tasks than
-// there are runs. What a scheduler must be able to do is [Scheduler], with one file for each: slurm.go and kubernetes.go.
+// A task is the program itself (`unravel sweep FILE --index`), which takes runs from the plan until other tasks hold
+// all remaining runs. Tasks share runs through the locks and claims of the run folders. A job therefore assigns no run
+// to a task, and may have fewer tasks than runs. [Scheduler] lists the operations of a scheduler; slurm.go and
+// kubernetes.go implement it.
 package cluster
 
 import (
@@ -14,10 +15,10 @@ import (
 	"time"
 )
 
-// ErrUnknown is matched by the error of [Scheduler.Look] for a job that the scheduler does not know, or no more.
+// ErrUnknown is matched by the error of [Scheduler.Look] for a job that the scheduler does not know, or has forgotten.
 var ErrUnknown = errors.New("the scheduler does not know the job")
 
-// Request is what each task of a job is given. Zero values leave it to the scheduler.
+// Request is the resources of each task of a job. A zero value leaves the choice to the scheduler.
 type Request struct {
 	Partition string        // queue of the job
 	Time      time.Duration // after which a task is stopped
@@ -26,12 +27,12 @@ type Request struct {
 	Limit     int           // tasks at a time
 }
 
-// Job is what a scheduler runs: tasks that are the same command, each with a number of its own.
+// Job is the work for a scheduler: tasks that run the same command, each with a different number.
 type Job struct {
-	Name    string   // lower-case letters, digits and dashes, at most 63; the same for the same runs, by which a job is found again
+	Name    string   // lower-case letters, digits and dashes, at most 63; equal for equal runs, as Find finds a job by its name
 	Command []string // of a task, the program first
 	Env     []string // NAME=value, variables of the command
-	Work    string   // folder in which the command begins; absolute, as Dir is
+	Work    string   // working folder of the command; absolute, like Dir
 	Dir     string   // folder of the runs; what tasks print goes to [OutputDir] in it
 	Tasks   int      // numbered from 0
 	Request
@@ -42,38 +43,39 @@ func (j *Job) Line() []string {
 	return append(slices.Clone(j.Command), "--index", "--of", strconv.Itoa(j.Tasks), "--no-wait")
 }
 
-// OutputDir is the folder, in that of the runs, of what jobs print and of what is known of them.
+// OutputDir is the folder, inside the folder of runs, for the output of jobs and the record of the last job.
 const OutputDir = ".jobs"
 
-// Tasks counts the tasks of a job by what they do.
+// Tasks counts the tasks of a job by state.
 type Tasks struct {
 	Waiting   int    // in the queue, also again
-	Running   int    // also those that end
+	Running   int    // includes ending tasks
 	Done      int    // that ended by themselves
 	Cancelled int    // by a person
 	Lost      int    // pre-empted, out of time or memory, or ended with an error or their node
 	Why       string // why tasks wait or were lost, in the scheduler's words; empty: it says nothing
 }
 
-// Active reports whether a task is there that may still make runs.
+// Active reports whether a waiting or running task may still make runs.
 func (t Tasks) Active() bool { return t.Waiting+t.Running > 0 }
 
-// Scheduler runs jobs. Errors hold the scheduler's own words; those of Look and Find may pass, unless they match [ErrUnknown].
+// Scheduler runs jobs. Errors hold the scheduler's own words. Errors of Look and Find may be temporary, unless they
+// match [ErrUnknown].
 type Scheduler interface {
-	// Name is the value of the flag --on.
+	// Name is the value of the flag --on for this scheduler.
 	Name() string
-	// Most returns the largest number of tasks of a job.
+	// Most returns the largest number of tasks that a job may have.
 	Most(ctx context.Context) (int, error)
-	// Text returns what Submit submits: a script or an object.
+	// Text returns the script or object that Submit submits.
 	Text(j *Job) ([]byte, error)
 	// Submit submits a job and returns its identifier.
 	Submit(ctx context.Context, j *Job) (id string, err error)
-	// Find returns the identifier of a job by its name, if one has not ended; empty: there is none.
+	// Find returns the identifier of the unfinished job with a name, or an empty text.
 	Find(ctx context.Context, name string) (id string, err error)
-	// Look returns what the tasks of a job do.
+	// Look counts the tasks of a job by state.
 	Look(ctx context.Context, id string) (Tasks, error)
-	// Cancel takes tasks that wait out of the queue; those that run end by themselves.
+	// Cancel removes waiting tasks from the queue; running tasks end by themselves.
 	Cancel(ctx context.Context, id string) error
-	// Commands returns the scheduler's own commands that end a job and that show it.
+	// Commands returns the scheduler's own commands to end a job and to show it.
 	Commands(id string) (end, show string)
 }

@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// answer is the time for which the commands of schedulers are waited for.
+// answer is the longest wait for a scheduler's command.
 const answer = time.Minute
 
-// call runs a command of a scheduler and returns what it prints; the error is the command's own words. want says where the command is.
+// call runs a command of a scheduler and returns its output. The error holds the command's own words. want tells the
+// user where to find the command.
 func call(ctx context.Context, input []byte, want, command string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Options say how runs are made on a cluster.
+// Options tell Execute how to make runs on a cluster.
 type Options struct {
 	Retry   bool          // repeat failed runs
 	Every   time.Duration // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
@@ -26,15 +26,16 @@ type Options struct {
 
 const (
 	usualEvery = 5 * time.Second
-	// firstWait is the time to the second look at a job; from then on it doubles.
+	// firstWait is the time until the second look at a job; it doubles after each look.
 	firstWait = 250 * time.Millisecond
-	// maxIdle bounds the jobs in a row that end without a run, or a checkpoint of one, that is new.
+	// maxIdle bounds the jobs in a row that end without a new run and without a new checkpoint.
 	maxIdle = 3
 )
 
-// Execute makes the missing runs of a folder, job.Dir, as the tasks of jobs, and returns the outcomes of all in their order, as
-// [sweep.Execute] does. A job that was submitted before, and has not ended, is followed. When the context ends, the error is train.ErrStopped, and the job goes
-// on. job.Tasks is the largest number of tasks that is wanted; 0: as many as there are missing runs.
+// Execute makes the missing runs of the folder job.Dir as tasks of jobs. It returns the outcomes of all runs in their
+// order, as [sweep.Execute] does. It follows an earlier job that has not ended. When the context ends, the error is
+// train.ErrStopped, and the job continues. job.Tasks is the largest number of tasks; 0 means one task for each missing
+// run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
@@ -68,7 +69,7 @@ type follower struct {
 	said string        // problem that was told last
 }
 
-// known is what a file in [OutputDir] says of the job of a sweep.
+// known is the content of a file in [OutputDir]: the job of a sweep.
 type known struct {
 	Scheduler string    `json:"scheduler"`
 	ID        string    `json:"id"`
@@ -76,7 +77,7 @@ type known struct {
 	Submitted time.Time `json:"submitted"` // for people
 }
 
-// path returns the path of the file about the job.
+// path returns the path of the file that records the job.
 func (f *follower) path() string {
 	return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json")
 }
@@ -107,7 +108,7 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// step looks at the job, and submits one if there is none.
+// step looks at the job, and submits one if none exists.
 func (f *follower) step(ctx context.Context) error {
 	if f.id == "" {
 		return f.submit(ctx)
@@ -127,7 +128,7 @@ func (f *follower) step(ctx context.Context) error {
 	return f.ended(t)
 }
 
-// problem tells a problem that may pass, once.
+// problem reports a temporary problem, once.
 func (f *follower) problem(err error) {
 	if text := err.Error(); text != f.said {
 		f.said = text
@@ -135,7 +136,7 @@ func (f *follower) problem(err error) {
 	}
 }
 
-// ended decides what follows a job that has no more tasks.
+// ended decides the next action after a job's last task.
 func (f *follower) ended(t Tasks) error {
 	done, err := f.progress.Look() // it may have ended meanwhile
 	if err != nil || done {
@@ -160,7 +161,7 @@ func (f *follower) ended(t Tasks) error {
 	return os.Remove(f.path())
 }
 
-// submit follows the job that is there, or submits one. A lock keeps others from doing so at the same time.
+// submit follows the existing job, or submits a new one. A lock keeps other processes from submitting at the same time.
 func (f *follower) submit(ctx context.Context) (err error) {
 	unlock, err := rundir.Lock(ctx, filepath.Join(f.job.Dir, OutputDir))
 	if err != nil {
@@ -186,7 +187,8 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
-// Size returns the number of tasks for so many missing runs: at most those wanted, and those a scheduler allows (0: any number).
+// Size returns the number of tasks for so many missing runs. It is at most the wanted number, and at most the
+// scheduler's limit (0: no limit).
 func Size(wanted, most, missing int) int {
 	n := missing
 	for _, limit := range []int{wanted, most} {
@@ -197,8 +199,8 @@ func Size(wanted, most, missing int) int {
 	return max(n, 1)
 }
 
-// find returns the job that was submitted before and has not ended: that of the file, or, if its submission was interrupted, that of the
-// name.
+// find returns the unfinished job of an earlier call: the job in the file or, after an interrupted submission, the job
+// with this name.
 func (f *follower) find(ctx context.Context) (string, error) {
 	var k known
 	text, err := os.ReadFile(f.path())
@@ -222,7 +224,7 @@ func (f *follower) find(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// end takes tasks that have nothing left to do out of the queue.
+// end removes tasks without work from the queue.
 func (f *follower) end(ctx context.Context) error {
 	if f.id == "" {
 		return nil

@@ -18,20 +18,20 @@ type Kubernetes struct {
 	Image     string // of the container, with unravel on its path
 	Claim     string // claim of the volume with the folder of the runs
 	Mount     string // absolute path of the volume, the same here and in the container
-	Namespace string // empty: that of kubectl's context
-	User      int    // that owns what tasks write; 0: that of the image
+	Namespace string // empty: the namespace of kubectl's context
+	User      int    // owner of the files that tasks write; 0: the image's user
 	Group     int
 }
 
 // Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-// The figures of a Kubernetes job.
+// The limits of a Kubernetes job.
 const (
 	kubernetesMost  = 100000    // completions of an Indexed Job with a backoff for each index
 	kubernetesTries = 3         // of a task that dies, beyond the first
-	kubernetesSave  = 120       // seconds from SIGTERM, in which a task saves, to SIGKILL
-	kubernetesKeeps = 24 * 3600 // seconds for which an ended job is kept
+	kubernetesSave  = 120       // seconds from SIGTERM to SIGKILL, time for a task to save
+	kubernetesKeeps = 24 * 3600 // seconds before Kubernetes deletes an ended job
 	stoppedCode     = 130       // exit code of a task that was stopped and has saved
 )
 
@@ -47,7 +47,7 @@ var (
 	envName      = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
-// Check reports settings that Kubernetes refuses, and folders that the volume does not hold.
+// Check reports settings that Kubernetes refuses, and folders outside the volume.
 func (k *Kubernetes) Check(j *Job) error {
 	switch {
 	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n\"'"):
@@ -133,12 +133,14 @@ func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	})
 }
 
-// mostFailed is the number of tasks that may fail before the others are stopped: where so many do, it is not their runs.
+// mostFailed is the number of tasks that may fail before Kubernetes stops the others. With more failures the runs are
+// not the cause.
 func mostFailed(tasks int) int { return min(tasks, max(10, tasks/10)) }
 
-// failureRules say what follows the end of a pod, the first that applies: one that was pre-empted, evicted or drained, or has saved, is replaced as often as need be; the
-// errors of runs are recorded in their folders, and another try changes nothing. Others, such as one that was killed for its memory, are tried again a
-// few times.
+// failureRules tell Kubernetes how to treat the end of a pod; the first rule that applies counts. Kubernetes replaces a
+// pod without limit if the pod was pre-empted, evicted or drained, or has saved. The errors of runs are in their
+// folders, and another try changes nothing. Kubernetes tries other pods again a few times, for example a pod killed for
+// its memory.
 var failureRules = []yaml.MapSlice{
 	{{Key: "action", Value: "Ignore"}, {Key: "onPodConditions", Value: []yaml.MapSlice{{{Key: "type", Value: "DisruptionTarget"}, {Key: "status", Value: "True"}}}}},
 	{{Key: "action", Value: "Ignore"}, {Key: "onExitCodes", Value: exitCodes(stoppedCode)}},
@@ -152,7 +154,7 @@ func exitCodes(codes ...int) yaml.MapSlice {
 // escapeDollars keeps Kubernetes from replacing $(NAME) in a text.
 func escapeDollars(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// kubectl runs kubectl and returns what it prints.
+// kubectl runs kubectl and returns its output.
 func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
 	if k.Namespace != "" {
 		args = append(args, "--namespace="+k.Namespace)
@@ -179,7 +181,7 @@ func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	return found[1], nil
 }
 
-// kubernetesJob is what is read of a job.
+// kubernetesJob holds the fields of a job that this package reads.
 type kubernetesJob struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -261,7 +263,7 @@ func countIndexes(text string) (n int, err error) {
 	return n, nil
 }
 
-// Look implements Scheduler. A job that is gone was deleted, as those that ended stay for a day.
+// Look implements Scheduler. A job that Kubernetes no longer has was deleted, because an ended job stays for a day.
 func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := k.kubectl(ctx, nil, "get", "job", id, "--output=json")
 	if err != nil {
@@ -306,7 +308,7 @@ func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
 	return id, nil
 }
 
-// Cancel implements Scheduler: the job is deleted, tasks that run are told to end.
+// Cancel implements Scheduler: it deletes the job and tells running tasks to end.
 func (k *Kubernetes) Cancel(ctx context.Context, id string) error {
 	_, err := k.kubectl(ctx, nil, "delete", "job", id, "--wait=false")
 	return err

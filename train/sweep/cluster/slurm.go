@@ -18,14 +18,14 @@ type Slurm struct{}
 // Name implements Scheduler.
 func (Slurm) Name() string { return "slurm" }
 
-// UsualArray is the largest number of tasks of a job array where Slurm does not say it (MaxArraySize).
+// UsualArray is the largest number of tasks of a job array if Slurm does not report MaxArraySize.
 const UsualArray = 1001
 
 const (
-	saveTime = 60 * time.Second // before the end of a task's time, in which it saves
+	saveTime = 60 * time.Second // time for a task to save before its time limit
 )
 
-// slurm runs a command of Slurm and returns what it prints; the error is Slurm's own words.
+// slurm runs a command of Slurm and returns its output. The error holds Slurm's own words.
 func slurm(ctx context.Context, input []byte, command string, args ...string) (string, error) {
 	return call(ctx, input, "a machine that submits jobs to Slurm", command, args...)
 }
@@ -72,7 +72,8 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 		options = append(options, fmt.Sprintf("--mem=%dK", (j.Memory+1023)/1024))
 	}
 	output := strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt"
-	// Also where the time is the partition's, and for pre-emption by Slurm that sends this signal.
+	// Set the signal even without a time limit: the partition may have one, and Slurm sends the signal before a
+	// pre-emption too.
 	options = append(options, fmt.Sprintf("--signal=B:TERM@%d", int(saveTime.Seconds())))
 	options = append(options, "--requeue", "--open-mode=append", "--chdir="+j.Work, "--output="+output)
 	var b strings.Builder
@@ -96,7 +97,8 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// slurmBody is what the script of a task does. A signal ends `wait` early; a task that was stopped, and not cancelled, goes back into the queue.
+// slurmBody is the body of a task's script. A signal ends `wait` early. A task that was stopped, but not cancelled, goes
+// back into the queue.
 const slurmBody = `%s &
 task=$!
 trap 'kill -TERM "$task" 2>/dev/null' TERM
