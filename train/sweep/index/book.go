@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// book is what runs of a database have in common, by number.
+// book holds the values that runs of a database share, by number.
 type book struct {
 	pairs    map[sweep.Setting]int64
 	kinds    map[int64]*kind
@@ -28,7 +28,7 @@ type book struct {
 	sums     sums
 }
 
-// machine is where a run was made, and by which version.
+// machine is the machine and the program version that made a run.
 type machine struct {
 	version string
 	rundir.Machine
@@ -126,14 +126,14 @@ func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 	return &kind{b.keys[text], values}
 }
 
-// row is a row of a table that is made unless there is one like it.
+// row is a row of a table; number inserts it unless an equal row exists.
 type row struct {
 	table, columns, key string // key is the condition that finds it
 	values              []any  // of the columns
-	keys                int    // the first so many values are those of the condition
+	keys                int    // the first values, so many, belong to the condition
 }
 
-// number returns the number of a row.
+// number returns the number of a row, and inserts a missing row.
 func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(r.values)), ", ")
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", r.table, r.columns, marks), r.values...); err != nil {
@@ -143,7 +143,7 @@ func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	return id, err
 }
 
-// kind returns the number of a run's kind, which is written if it is new.
+// kind returns the number of a run's kind, and writes a new kind.
 func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
 	list, err := e.Settings()
 	if err != nil || len(list) == 0 {
@@ -182,7 +182,7 @@ func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, erro
 	return id, nil
 }
 
-// named returns the number of the names of a run's results, which are written if they are new.
+// named returns the number of the names of a run's results, and writes new names.
 func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) {
 	if r.Len() == 0 {
 		return 0, nil
@@ -201,7 +201,7 @@ func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) 
 	return id, nil
 }
 
-// machine returns the number of a machine, which is written if it is new.
+// machine returns the number of a machine, and writes a new one.
 func (b *book) machine(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
 	id := b.machIDs[m]
 	if id == 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Column is something known of every run: its folder and state, a setting, or a result.
+// Column is a property of every run: its folder, its state, a setting or a result.
 type Column struct {
 	Name string
 	Of   func(*Run) (value string, ok bool) // false: the run has none
 }
 
-// fixedColumns are those of every run.
+// fixedColumns are the columns of every run.
 var fixedColumns = []Column{
 	{"run", func(r *Run) (string, bool) { return r.Dir, true }},
 	{"state", func(r *Run) (string, bool) { return string(r.State), true }},
@@ -52,7 +52,7 @@ func ResultNames(runs []*Run) []string {
 	return namesOf(runs, func(r *Run) *names { return r.Results.names })
 }
 
-// namesOf lists the names that some of the lists have in alphabetical order.
+// namesOf lists, in alphabetical order, the names in any of the lists.
 func namesOf(runs []*Run, of func(*Run) *names) []string {
 	known, seen := map[string]bool{}, map[*names]bool{nil: true}
 	for _, r := range runs {
@@ -76,7 +76,7 @@ func SettingKeys(runs []*Run) []string {
 	})
 }
 
-// Columns lists all columns of runs: those of every run, names of choices, settings, and results.
+// Columns lists all columns of runs: the fixed ones, the names of choices, the settings and the results.
 func Columns(runs []*Run) (list []Column) {
 	list = append(list, fixedColumns...)
 	for _, key := range choiceKeys {
@@ -91,7 +91,7 @@ func Columns(runs []*Run) (list []Column) {
 	return list
 }
 
-// UnknownColumnError says that no run has a column, and which one is near; empty: none.
+// UnknownColumnError says that no run has a column, and names the nearest column, if any.
 type UnknownColumnError struct{ Name, Nearest string }
 
 func (e *UnknownColumnError) Error() string {
@@ -116,10 +116,10 @@ func FindColumn(runs []*Run, name string) (Column, error) {
 	return Column{}, &UnknownColumnError{name, nearestColumn(name, names)}
 }
 
-// choiceKeys are settings of which a run names one or more by name: their columns show the names.
+// choiceKeys are settings that choose one or more parts by name. Their columns show the names.
 var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
 
-// choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
+// choiceColumn shows the names that a run chose: the keys below the given key, without positions in a list.
 func choiceColumn(key string) Column {
 	return Column{key, func(r *Run) (string, bool) {
 		if r.Settings.kind == nil {
@@ -130,7 +130,7 @@ func choiceColumn(key string) Column {
 	}}
 }
 
-// choicesOf returns the names of all choices of runs with some settings, by key, joined by +.
+// choicesOf returns, for runs with these settings, the chosen names by key, joined by +.
 func choicesOf(settings []string) map[string]string {
 	at := map[string]map[int][]string{}
 	for _, path := range settings {
@@ -163,8 +163,8 @@ func choicesOf(settings []string) map[string]string {
 	return chosen
 }
 
-// Differing lists the columns of what was asked for in which runs differ: names of choices, and settings. A run that lacks a
-// setting of what it has not chosen does not differ in it.
+// Differing lists the columns that differ between runs: the names of choices, and the settings. It skips metrics and
+// settings that change no result. A run differs in a setting of a choice only if it made this choice.
 func Differing(runs []*Run) (list []Column) {
 	for _, key := range choiceKeys {
 		if c := choiceColumn(key); differs(runs, c, true) {
@@ -183,7 +183,7 @@ func Differing(runs []*Run) (list []Column) {
 	return list
 }
 
-// differs reports whether a column has several values; none may be one.
+// differs reports whether a column has several values. If none is true, a missing value counts as a value.
 func differs(runs []*Run, c Column, none bool) bool {
 	type value struct {
 		text string
@@ -205,7 +205,7 @@ func differs(runs []*Run, c Column, none bool) bool {
 	return false
 }
 
-// nearestColumn is the column whose end a name is or is near to; empty if there is none or more than one.
+// nearestColumn returns the column with the given end or one near to it; empty if none or several match.
 func nearestColumn(name string, columns []string) string {
 	parts := strings.Count(name, ".") + 1
 	var ends, whole []string

@@ -11,12 +11,12 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// stateNames are what the state of a run can be asked for.
+// stateNames lists the states that a filter accepts.
 var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running), string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
 
-// Filter returns the runs for which all filters hold. A filter is KEY=VALUE, KEY!=VALUE, or one with <, <=, > or >=, where KEY is
-// the name of a column; the latter four compare numbers, and a run without the column fails all but KEY!=VALUE. The state unfinished
-// stands for running, waiting and stopped ones as well.
+// Filter returns the runs that pass all filters. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or
+// KEY>=VALUE, and KEY is the name of a column. The last four compare numbers. A run without the column passes only
+// KEY!=VALUE. The state unfinished matches running, waiting and stopped runs too.
 func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	for _, f := range filters {
@@ -50,7 +50,7 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	return runs, nil
 }
 
-// criterion is what a filter asks of a value.
+// criterion returns the test of a filter on a value.
 func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
 	want, err := strconv.ParseFloat(value, 64)
 	equal := func(text string, ok bool) bool {
@@ -71,7 +71,7 @@ func criterion(filter, sign, value string) (func(text string, ok bool) bool, err
 	}, nil
 }
 
-// Group is runs with the same values of some columns.
+// Group is a set of runs with equal values in some columns.
 type Group struct {
 	Values  []string           `json:"values"`
 	Runs    int                `json:"runs"`
@@ -80,8 +80,8 @@ type Group struct {
 	members []*Run
 }
 
-// GroupBy puts runs with the same values of columns together: in the order of these where all are numbers, else in that of the first run of
-// each group.
+// GroupBy groups runs with equal values in some columns. It sorts the groups by these values if all are numbers, and by
+// their first runs otherwise.
 func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 	var columns []Column
 	for _, name := range by {
@@ -130,7 +130,7 @@ func sortNumbers(groups []*Group) {
 	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
-// moments are the means and the standard deviations (n-1) of the results.
+// moments returns the means and the standard deviations (n-1) of the results.
 func moments(runs []*Run) (mean, std map[string]float64) {
 	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
 	for _, r := range runs {

@@ -1,5 +1,5 @@
 // Package index keeps an SQLite database of run folders: their settings, results, durations and program versions. The
-// folders are authoritative; the database can be removed at any time and is built again from them.
+// folders are authoritative: a removed database is built again from them.
 package index
 
 import (
@@ -28,22 +28,22 @@ const File = "runs.sqlite"
 // version is the version of the schema; a database of another version is built again.
 const version = 3
 
-// application is SQLite's application_id of an index of runs. The first versions lack it.
+// application is SQLite's application_id of an index of runs. Databases of the first versions lack it.
 const application = 0x756e7276 // "unrv"
 
-// ErrForeign is returned for a file in place of the database that Unravel did not make.
+// ErrForeign is returned if another program made the file with the database's name.
 var ErrForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
 
 // Index is an open database.
 type Index struct {
 	db   *sql.DB
 	dir  string
-	book *book    // what is in the database
+	book *book    // the content of the database
 	runs []stored // sorted by folder
 }
 
-// Open opens the database of a folder, updated to the runs in it. A damaged database is built again; if the folder is not
-// writable, it is built in memory. Another file in its place gives [ErrForeign].
+// Open opens the database of a folder, updated to the runs in it. Open rebuilds a damaged database. If the folder is
+// not writable, it builds the database in memory. A file of another program with this name gives [ErrForeign].
 func Open(ctx context.Context, dir string) (*Index, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -73,13 +73,13 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	return nil, fmt.Errorf("index of %s: %w", dir, err)
 }
 
-// unwritable reports whether a database cannot be written, as on a full disk, and may be sound.
+// unwritable reports whether the database may be sound but cannot be written, as on a full disk.
 func unwritable(err error) bool {
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
 }
 
-// discard removes a database that cannot be used.
+// discard removes an unusable database.
 func discard(ctx context.Context, dir, path string) error {
 	unlock, err := rundir.Lock(ctx, dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func discard(ctx context.Context, dir, path string) error {
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil if a file begins as a database of ours, with SQLite's header and our mark, and ErrForeign if not.
+// damaged returns nil if a file begins with SQLite's header and our mark, and ErrForeign otherwise.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

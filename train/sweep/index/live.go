@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Live gives the runs of a folder that have not ended the state in which they are now: running, waiting or stopped.
+// Live gives each unfinished run of a folder its present state: running, waiting or stopped.
 func Live(dir string, runs []*Run) {
 	holders := rundir.NewHolders()
 	for _, r := range runs {
@@ -28,7 +28,7 @@ func Live(dir string, runs []*Run) {
 	}
 }
 
-// held reports whether a process holds the run. Its log is read only where the system does not tell.
+// held reports whether a process holds the run. It reads the run's log only on systems that do not report lock holders.
 func (r *Run) held(holders *rundir.Holders, path string) bool {
 	if !holders.Held(path, math.MaxInt64) {
 		return false
@@ -47,7 +47,7 @@ func (r *Run) held(holders *rundir.Holders, path string) bool {
 	return holders.Held(path, r.Patience(seconds))
 }
 
-// Patience is the time within which the run writes something while it trains, with epochs of so many seconds.
+// Patience is the longest pause between two writes of a training run with epochs of so many seconds.
 func (r *Run) Patience(epoch float64) time.Duration {
 	const day = 86400
 	every, _ := r.Settings.Get("train.checkpoint")

@@ -30,9 +30,10 @@ type Run struct {
 	Stamp string `json:"-"` // see [Stamp]
 }
 
-// Read reads the run of a folder without a database. Its name is the path of the folder in the folder of runs, with slashes.
+// Read reads the run of a folder without a database. The run's name is the path of its folder inside the folder of
+// runs, with slashes.
 func Read(path, name string) *Run {
-	stamp := Stamp(path) // before what it stands for: a change meanwhile is seen the next time
+	stamp := Stamp(path) // before the files are read: a change meanwhile is seen the next time
 	e := sweep.Read(path)
 	r := runOf(name, stamp, e)
 	if e.State == sweep.Damaged {
@@ -65,7 +66,7 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 	return r
 }
 
-// stateOf returns the state of a run: one whose results cannot be read is damaged, though a sweep finishes it once more.
+// stateOf returns the state of a run. A run with unreadable results is damaged, though a sweep finishes it once more.
 func stateOf(e sweep.Entry) sweep.State {
 	if e.State == sweep.Unfinished && errors.As(e.Problem, new(*rundir.DamagedError)) {
 		return sweep.Damaged
@@ -73,7 +74,7 @@ func stateOf(e sweep.Entry) sweep.State {
 	return e.State
 }
 
-// times writes when a run that has ended began and ended.
+// times formats the beginning and the end of an ended run.
 func times(r *rundir.Record) (begun, ended string) {
 	if r.Ended.IsZero() {
 		return "", ""
@@ -118,7 +119,7 @@ func resultsOf(e sweep.Entry) Results {
 	return NewResults(all)
 }
 
-// varying lists the settings in which runs differ, alphabetically.
+// varying lists, in alphabetical order, the settings that differ between runs.
 func varying(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {
@@ -137,7 +138,7 @@ func varying(runs []*Run) []string {
 	return slices.Sorted(maps.Keys(differ))
 }
 
-// differences adds the settings in which the kinds of two runs differ. A damaged run has none.
+// differences adds the settings that differ between the kinds of two runs. A damaged run has none.
 func differences(a, b Settings, differ map[string]bool) {
 	if a.Len() > 0 && b.Len() > 0 && a.kind.names == b.kind.names {
 		for i, value := range b.kind.values {

@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// schema keeps what runs have in common once: pairs of a key and a value, lists of these, lists of names, and machines. Facts of a run are one
-// JSON array, because columns cost more to read than texts. The views show all run by run.
+// schema stores shared values once: pairs of a key and a value, lists of pairs, lists of names, and machines. The facts
+// of a run are one JSON array, because reading columns costs more than reading texts. The views show each run with all
+// its values.
 const schema = `
 CREATE TABLE pairs (id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (key, value)) STRICT;
 CREATE TABLE kinds (id INTEGER PRIMARY KEY, pairs TEXT NOT NULL UNIQUE, model TEXT, dataset TEXT) STRICT;
@@ -61,7 +62,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	})
 }
 
-// clear drops what another version has made.
+// clear drops the tables of another version.
 func clear(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")
 	if err != nil {

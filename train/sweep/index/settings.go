@@ -12,7 +12,7 @@ import (
 	"unique"
 )
 
-// names are what several runs have a value for, in alphabetical order.
+// names lists keys or result names that several runs share, in alphabetical order.
 type names struct {
 	list   []string
 	at     map[string]int
@@ -27,20 +27,20 @@ func newNames(list []string) *names {
 	return n
 }
 
-// The settings that a run shares with no other, or with few.
+// Settings that a run shares with few runs or none.
 const (
 	nameKey = "name"
 	seedKey = "seed"
 )
 
-// Settings are the settings of a run, by key path. Runs that differ only in name and seed share the others, so that many runs take
-// little memory. It does not change. The zero value is that of a damaged run, which has none.
+// Settings are the settings of a run, by key path. Runs that differ only in name and seed share the other settings,
+// which saves memory. Settings do not change. The zero value belongs to a damaged run and is empty.
 type Settings struct {
 	kind       *kind
 	name, seed string
 }
 
-// kind is what runs that differ only in name and seed have in common.
+// kind is the common part of runs that differ only in name and seed.
 type kind struct {
 	names  *names // with name and seed, if the runs have these
 	values []unique.Handle[string]
@@ -71,7 +71,7 @@ func (s Settings) Len() int {
 	return len(s.kind.names.list)
 }
 
-// Get returns a setting; false: there is none.
+// Get returns a setting, or false without one.
 func (s Settings) Get(key string) (string, bool) {
 	if s.kind == nil {
 		return "", false
@@ -133,13 +133,14 @@ func object[V any](pairs iter.Seq2[string, V]) ([]byte, error) {
 	return append(bytes.TrimSuffix(b, []byte{','}), '}'), nil
 }
 
-// Results are the results of a run: metrics by name, parts of one number as name.part, and fit.*. It does not change; the zero value has none.
+// Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results do not change;
+// the zero value is empty.
 type Results struct {
 	names  *names
 	values string // numbers between commas, which are parsed when they are asked for
 }
 
-// NewResults returns results by name. Those that are no finite numbers are left out.
+// NewResults returns results by name. It drops NaN and infinite results.
 func NewResults(all map[string]float64) Results {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
 		return math.IsNaN(all[name]) || math.IsInf(all[name], 0)
@@ -165,7 +166,7 @@ func (r Results) Len() int {
 	return len(r.names.list)
 }
 
-// Get returns a result; false: there is none.
+// Get returns a result, or false without one.
 func (r Results) Get(name string) (float64, bool) {
 	text, ok := r.text(name)
 	if !ok {

@@ -5,14 +5,14 @@ import (
 	"hash/crc32"
 )
 
-// sums computes checksums of the rows of runs, so that a flipped bit in the database shows. A checksum covers a run's row and what the run shares
-// with others.
+// sums computes checksums of the rows of runs, which reveal flipped bits in the database. A checksum covers a run's row
+// and the values that the run shares with others.
 type sums struct {
 	shared map[any]uint32 // by the pointer to a kind, names or a machine
 	row    []byte         // of the last run
 }
 
-// of returns the checksum of a run's row. Settings and results of a run without any are nil.
+// of returns the checksum of a run's row. Settings and results are nil for a run without them.
 func (s *sums) of(dir, facts, numbers []byte, folder int64, k *kind, n *names, m *machine) int64 {
 	s.row = binary.LittleEndian.AppendUint64(s.row[:0], uint64(folder))
 	for _, part := range []uint32{s.kind(k), s.names(n), s.machine(m)} {
@@ -59,7 +59,7 @@ func (s *sums) machine(m *machine) uint32 {
 	})
 }
 
-// once returns the checksum of the bytes that a function appends, which it calls once for a pointer.
+// once returns the checksum of the bytes that a function appends. It calls the function once for each pointer.
 func (s *sums) once(pointer any, bytes func([]byte) []byte) uint32 {
 	sum, ok := s.shared[pointer]
 	if !ok {

@@ -25,28 +25,28 @@ type stored struct {
 	folder int64 // when its folder changed last; 0: perhaps after it was read
 }
 
-// unsound reports a run that is read again every time: a damaged one, which may have parts that another program knows, and one with files that could not be
-// read.
+// unsound reports whether a run must be read again every time. A damaged run may have parts that another program knows,
+// and another run may have unreadable files.
 func (s *stored) unsound() bool {
 	return s.State == sweep.Damaged || s.State == sweep.Unfinished && s.Problem != ""
 }
 
 const (
-	// exact is the number of runs up to which all files of each are looked at. Of more, a run counts as unchanged if its folder has the time
-	// it had: a run replaces its files, which changes that.
+	// exact is the largest number of runs with a check of all files of each run. With more runs, a run counts as
+	// unchanged if its folder's time is unchanged: a run replaces its files, which changes this time.
 	exact = 10000
 
-	// settled is the age of a folder's time from which another change would give it another time.
+	// settled is the least age of a folder's time before another change is sure to give a different time.
 	settled = 2 * time.Second
 
 	batch = 1000 // runs that are written at a time
 )
 
-// update reads new and changed folders, and removes the runs of missing ones.
+// update reads new and changed folders, and removes runs without a folder.
 func (x *Index) update(ctx context.Context) error {
 	var known map[string]*stored
 	loaded := make(chan struct{})
-	as := func(f sweep.Folder) *stored { // the run as it is known, if it counts as unchanged without a look at its files
+	as := func(f sweep.Folder) *stored { // the known run, if it counts as unchanged without a look at its files
 		<-loaded
 		if s := known[f.Name]; len(known) > exact && s != nil && s.folder == f.Changed && s.folder != 0 && !s.unsound() {
 			return s
@@ -102,7 +102,7 @@ func (x *Index) update(ctx context.Context) error {
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, filepath.FromSlash(name)) }
 
-// readAgain reads the folders of some runs, and writes what is in them.
+// readAgain reads the folders of some runs, and writes their content to the database.
 func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []int) error {
 	reader := &sweep.Reader{}
 	done := 0
@@ -111,7 +111,7 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 		begin := time.Now()
 		disk.Each(ctx, len(part), func(i int) {
 			path := x.path(folders[part[i]].Name)
-			stamps[i] = Stamp(path) // before what it stands for: a change meanwhile is seen the next time
+			stamps[i] = Stamp(path) // before the files are read: a change meanwhile is seen the next time
 			entries[i] = reader.Read(path)
 		})
 		if ctx.Err() != nil {
@@ -141,7 +141,7 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 	return nil
 }
 
-// forget removes runs, and what only they had.
+// forget removes runs, and the values that only these runs had.
 func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
 	if len(gone) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
 	})
 }
 
-// Stamp returns a text that changes when a file of a run's folder that [Read] and the database read changes.
+// Stamp returns a text that changes with any file of a run's folder that [Read] or the database reads.
 func Stamp(path string) string {
 	var b strings.Builder
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
@@ -216,7 +216,7 @@ func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e swee
 	return stored{r, f.Changed}, err
 }
 
-// load reads what the database knows.
+// load reads the content of the database.
 func (x *Index) load(ctx context.Context) error {
 	x.book, x.runs = newBook(), nil
 	if err := x.book.load(ctx, x); err != nil {
@@ -252,12 +252,12 @@ func (x *Index) load(ctx context.Context) error {
 	})
 }
 
-// states are the constants, so that runs share their texts.
+// states are the constants by name; runs share these texts.
 var states = map[string]sweep.State{
 	string(sweep.Finished): sweep.Finished, string(sweep.Unfinished): sweep.Unfinished, string(sweep.Failed): sweep.Failed, string(sweep.Damaged): sweep.Damaged,
 }
 
-// parse reads the facts of a row; false if they are none.
+// parse reads the facts of a row. It returns false if the text is invalid.
 func (r *Run) parse(facts string, name, seed *string) bool {
 	var state string
 	f := fields{rest: facts}
