@@ -14,10 +14,10 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// copied are the files of a run that are copied where links are not wanted: what is small. Figures are, too.
+// copied lists the small files of a run that are copied if links are not wanted. Figures are copied too.
 var copied = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile, rundir.LogFile}
 
-// artifacts makes a folder hold links to the files of a run, or copies of some.
+// artifacts fills a folder with links to the files of a run, or with copies of some files.
 func (w *writer) artifacts(folder, into string) error {
 	files, err := runFiles(folder)
 	if err != nil {
@@ -50,7 +50,8 @@ func (w *writer) artifacts(folder, into string) error {
 	return removeStale(folder, into, wanted)
 }
 
-// runFiles lists the files of a run and its folders, by paths with slashes, without links, hidden and unfinished ones.
+// runFiles lists the files of a run and its subfolders as paths with slashes. It skips links, hidden files and
+// unfinished files.
 func runFiles(folder string) (names []string, err error) {
 	err = fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -68,7 +69,7 @@ func runFiles(folder string) (names []string, err error) {
 	return names, err
 }
 
-// link makes a link, in place of what the store had there.
+// link makes a link, and replaces the store's previous file.
 func link(source, target string) error {
 	if old, err := os.Readlink(target); err == nil && old == source {
 		return nil
@@ -79,7 +80,7 @@ func link(source, target string) error {
 	return os.Symlink(source, target)
 }
 
-// copyFile copies a file that is not there yet, or has another size or time.
+// copyFile copies a file if the copy is missing or has another size or time.
 func copyFile(source, target string) (err error) {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -109,7 +110,7 @@ func copyFile(source, target string) (err error) {
 	return os.Chtimes(target, info.ModTime(), info.ModTime())
 }
 
-// removeStale removes links to files of the run that are not wanted. Other files are MLflow's users'.
+// removeStale removes unwanted links to files of the run. Other files belong to MLflow's users.
 func removeStale(folder, into string, wanted map[string]bool) error {
 	return filepath.WalkDir(into, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {

@@ -24,7 +24,7 @@ type entry struct {
 	value any
 }
 
-// encode writes YAML that readers of versions 1.1 and 1.2 understand alike: texts are in quotes.
+// encode writes quoted texts, which YAML 1.1 and 1.2 readers understand alike.
 func (m meta) encode() []byte {
 	var b bytes.Buffer
 	for _, e := range m {
@@ -42,7 +42,7 @@ func (m meta) encode() []byte {
 	return b.Bytes()
 }
 
-// quoted writes a text in double quotes with escapes that YAML has.
+// quoted writes a text in double quotes with YAML's escapes.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -61,7 +61,7 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// metaMap is a meta.yaml as it was read.
+// metaMap is a decoded meta.yaml.
 type metaMap map[string]any
 
 func (m metaMap) text(key string) string {
@@ -69,7 +69,7 @@ func (m metaMap) text(key string) string {
 	return s
 }
 
-// readMeta reads a meta.yaml; nil for a missing one.
+// readMeta reads a meta.yaml; it returns nil for a missing file.
 func readMeta(path string) (metaMap, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,8 @@ func readMeta(path string) (metaMap, error) {
 	return m, nil
 }
 
-// put writes a file unless it has that content already; changed tells whether it had not. It does not write through links.
+// put writes a file unless the file has that content already. changed reports whether it wrote. It does not write
+// through links.
 func put(path string, content []byte) (changed bool, err error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
@@ -100,7 +101,8 @@ func put(path string, content []byte) (changed bool, err error) {
 	return true, errors.Join(err, f.Close())
 }
 
-// putAll makes a folder hold files of these names and contents. Without keep, other files in it are removed.
+// putAll writes files of these names and contents into a folder, and reports whether one changed. Without keep, it
+// removes other files.
 func putAll(dir string, files map[string]string, keep bool) (changed bool, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return false, err
@@ -141,7 +143,7 @@ const (
 	maxExperimentName = 500
 )
 
-// cut shortens a text to so many characters; one that is cut ends in an ellipsis.
+// cut shortens a text to so many characters, and ends a shortened text in an ellipsis.
 func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if utf8.RuneCountInString(s) <= most {

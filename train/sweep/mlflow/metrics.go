@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// group is what stands before the / in the name of a metric that is no loss: MLflow's page has a section for each.
+// A group is the part before the / in the name of a metric that is no loss. MLflow's page has a section for each group.
 const (
 	metricsGroup = "metrics"
 	fitGroup     = "fit"
@@ -25,8 +25,8 @@ type series struct {
 	lines       strings.Builder
 }
 
-// metricsOf returns the metrics of a run: the losses by objective, the metrics of evaluations, and at the last step what is
-// known of the end only, such as parts of metrics. A line of each is a time in milliseconds, a number and a step.
+// metricsOf returns the metrics of a run: losses by objective, and metrics of evaluations. Numbers known only at the
+// end, such as parts of metrics, are at the last step. Each line is a time in milliseconds, a number and a step.
 func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) map[string]string {
 	all := map[[2]string]*series{}
 	add := func(group, name string, at time.Time, value float64, step int) {
@@ -65,7 +65,8 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	return named(all)
 }
 
-// named returns series by their names in a store. Groups are folders there: their names, and the names in each, are mapped apart.
+// named returns series by their names in a store. A group is a folder in the store. Group names and the names inside a
+// group are therefore mapped separately.
 func named(all map[[2]string]*series) map[string]string {
 	groups := map[string][]string{}
 	for key := range all {
@@ -84,7 +85,7 @@ func named(all map[[2]string]*series) map[string]string {
 	return files
 }
 
-// timesOf returns the times of the lines of a log: those of TensorBoard's file, and otherwise after the times that epochs took.
+// timesOf returns the times of the lines of a log: from TensorBoard's file, or computed from the durations of epochs.
 func timesOf(folder string, log []rundir.Line, begun time.Time) []time.Time {
 	known := map[int64]time.Time{}
 	events(folder, func(e *tfevents.Event) bool {
@@ -104,7 +105,7 @@ func timesOf(folder string, log []rundir.Line, begun time.Time) []time.Time {
 	return times
 }
 
-// begunAt returns when a run began: when TensorBoard's file did, or when its config was written.
+// begunAt returns the time at the beginning of a run: the first time of TensorBoard's file, or the time of the config.
 func begunAt(folder string) (begun time.Time) {
 	events(folder, func(e *tfevents.Event) bool {
 		begun = e.Time()
@@ -116,7 +117,7 @@ func begunAt(folder string) (begun time.Time) {
 	return begun
 }
 
-// endedAt returns when a run ended: what it recorded, or the time of the last line of its log.
+// endedAt returns the end of a run: the recorded time, or the time of the log's last line.
 func endedAt(r *index.Run, folder string) time.Time {
 	if t, err := time.Parse(time.RFC3339, r.Ended); err == nil {
 		return t
@@ -124,7 +125,7 @@ func endedAt(r *index.Run, folder string) time.Time {
 	return modified(folder, rundir.LogFile)
 }
 
-// modified returns when a file of a run was written; the beginning of time for a missing one.
+// modified returns the time at which a file of a run was written; the zero time for a missing file.
 func modified(folder, name string) time.Time {
 	info, err := os.Lstat(filepath.Join(folder, name))
 	if err != nil {
@@ -133,7 +134,7 @@ func modified(folder, name string) time.Time {
 	return info.ModTime()
 }
 
-// events calls f for the events of TensorBoard's file of a run, as far as it is whole, until f returns false.
+// events calls f for each complete event in a run's TensorBoard file, until f returns false.
 func events(folder string, f func(*tfevents.Event) bool) {
 	path, err := tfevents.Find(folder)
 	if path == "" || err != nil {

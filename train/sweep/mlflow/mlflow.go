@@ -1,9 +1,9 @@
-// Package mlflow writes runs as a file store of MLflow, so that its page and its programs show them.
+// Package mlflow writes runs as a file store of MLflow, for MLflow's page and programs.
 //
-// A store is a folder with a folder for each experiment, and in that one for each run: meta.yaml, and files named after
-// parameters, metrics and tags (mlflow/store/tracking/file_store.py). The runs of one folder are an experiment. Ids come from the
-// paths of folders, so that runs that are written again are updated in place; what MLflow's own users changed stays: names,
-// tags of their own, runs and experiments that they deleted.
+// A store has a folder for each experiment, and inside it a folder for each run. A run's folder holds meta.yaml, and
+// files named after parameters, metrics and tags (mlflow/store/tracking/file_store.py). The runs of one folder form an
+// experiment. Ids derive from the paths of folders, and writing a run again updates it in place. Changes by MLflow's
+// users stay: names, their tags, and deleted runs and experiments.
 package mlflow
 
 import (
@@ -38,20 +38,20 @@ const (
 	artifactDir = "artifacts"
 )
 
-// Options say how runs are written.
+// Options tell Write how to write runs.
 type Options struct {
 	Copy bool // results and figures are copied into the store; otherwise all files of the runs are linked
 }
 
-// Summary says what was written.
+// Summary counts the written runs and lists notes.
 type Summary struct {
-	Runs, Changed int      // runs in the store, and those of them that were new or had changed
+	Runs, Changed int      // runs in the store, and the new or changed ones among them
 	Experiments   int      // of these runs
-	Notes         []string // what is not as it was asked for
+	Notes         []string // deviations from the request
 }
 
-// Write writes runs of a folder to a store, which is made if it is missing. Damaged runs are left out. Runs whose files cannot be read are left
-// out too, and the error names them.
+// Write writes runs of a folder to a store, and makes a missing store. It skips damaged runs. It also skips runs with
+// unreadable files, and names these runs in the error.
 func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options) (sum Summary, err error) {
 	if err := disk.CheckDir(store); err != nil {
 		return sum, err
@@ -119,7 +119,7 @@ func (w *writer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// realPath returns the absolute path of a folder without links, also of one that is missing.
+// realPath returns a folder's absolute path without links. The folder may be missing.
 func realPath(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func realPath(dir string) (string, error) {
 	return found, err
 }
 
-// check refuses a store where its files would be taken for runs, or beside other files.
+// check refuses a store that holds other files, or where the store's files would look like runs.
 func (w *writer) check() error {
 	if rel, err := filepath.Rel(w.dir, w.store); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".") || w.dir == w.store {
 		return fmt.Errorf("%s is in the folder of runs %s; want a store elsewhere", w.store, w.dir)
@@ -163,7 +163,7 @@ func (w *writer) check() error {
 	return nil
 }
 
-// prepare makes what every store has, and reads which experiments are there.
+// prepare makes the files of every store, and reads the existing experiments.
 func (w *writer) prepare() error {
 	if err := os.MkdirAll(filepath.Join(w.store, trash), 0o777); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (w *writer) prepare() error {
 	return nil
 }
 
-// experiment returns the id of the experiment that has the runs of a folder, which is made if it is missing. It returns "" if
-// MLflow's users have deleted it.
+// experiment returns the id of the experiment for the runs of a folder, and makes a missing experiment. It returns ""
+// for an experiment that MLflow's users have deleted.
 func (w *writer) experiment(folder string, begun time.Time) (string, error) {
 	if id, ok := w.experiments[folder]; ok {
 		return id, nil
@@ -229,14 +229,14 @@ func (w *writer) writeExperiment(id, name string, created time.Time) error {
 	return err
 }
 
-// experimentID is the id of the experiment of a folder: 18 digits, as MLflow's own have.
+// experimentID is the id of a folder's experiment: 18 digits, like MLflow's ids.
 func experimentID(folder string) string {
 	sum := sha256.Sum256([]byte("experiment " + filepath.ToSlash(folder)))
 	const least = 100_000_000_000_000_000
 	return fmt.Sprint(least + binary.BigEndian.Uint64(sum[:])%(9*least))
 }
 
-// runID is the id of the run of a folder: 32 hexadecimal digits, as MLflow's own have.
+// runID is the id of a folder's run: 32 hexadecimal digits, like MLflow's ids.
 func runID(folder string) string {
 	sum := sha256.Sum256([]byte("run " + filepath.ToSlash(folder)))
 	return hex.EncodeToString(sum[:16])

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// maxFile bounds the bytes of a name, which is that of a file; MLflow allows 250 characters.
+// maxFile bounds the bytes of a name, which becomes a file name; MLflow allows 250 characters.
 const maxFile = 200
 
-// mapNames maps names to those that MLflow allows for parameters, metrics and tags, no two of them to one: letters, digits, and _, -, .
-// and spaces stay. Names that are allowed stay as they are.
+// mapNames maps names to distinct names that MLflow allows for parameters, metrics and tags. Letters, digits,
+// underscores, hyphens, points and spaces stay. Allowed names do not change.
 func mapNames(list []string) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {
@@ -36,7 +36,7 @@ func mapNames(list []string) map[string]string {
 	return to
 }
 
-// allowed replaces what MLflow forbids in a name.
+// allowed replaces the characters that MLflow forbids in a name.
 func allowed(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-. ", r) {

@@ -28,10 +28,10 @@ const (
 	sourceLocal     = 4
 )
 
-// formatVersion is part of the stamps of runs: runs that another version of this package wrote are written again.
+// formatVersion is part of the stamps of runs: Write rewrites runs that another version of this package wrote.
 const formatVersion = 2
 
-// patience is the time without output after which a run of another machine counts as stopped.
+// patience is the longest pause in the output of a run on another machine before the run counts as stopped.
 const patience = 10 * time.Minute
 
 // Tags of this package and of MLflow.
@@ -46,7 +46,7 @@ const (
 
 var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// run writes a run, unless the store has it as it is.
+// run writes a run, unless the store has an unchanged copy.
 func (w *writer) run(r *index.Run) (changed bool, err error) {
 	folder := filepath.Join(w.dir, filepath.FromSlash(r.Dir))
 	status := w.status(r, folder)
@@ -110,14 +110,14 @@ func (w *writer) run(r *index.Run) (changed bool, err error) {
 		deleted, _ := strconv.ParseInt(fmt.Sprint(old["deleted_time"]), 10, 64)
 		m = append(m, entry{"deleted_time", deleted})
 	}
-	if _, err := put(filepath.Join(at, metaFile), m.encode()); err != nil { // with it the run is there
+	if _, err := put(filepath.Join(at, metaFile), m.encode()); err != nil { // from here on MLflow sees the run
 		return false, err
 	}
 	_, err = put(filepath.Join(at, tagsDir, stampTag), []byte(stamp)) // last: a run that was not written whole is written again
 	return true, err
 }
 
-// status is the state of a run as MLflow has it.
+// status returns MLflow's status for a run's state.
 func (w *writer) status(r *index.Run, folder string) int {
 	switch r.State {
 	case sweep.Finished:
@@ -145,7 +145,7 @@ type unreadableError struct{ error }
 
 func (e unreadableError) Unwrap() error { return e.error }
 
-// stamp returns a text that changes when something that is written of a run changes.
+// stamp returns a text that changes with any part of a run that is written.
 func (w *writer) stamp(folder string, status int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d %t", formatVersion, status, w.options.Copy)
@@ -159,7 +159,7 @@ func (w *writer) stamp(folder string, status int) string {
 	return b.String()
 }
 
-// readLog reads the log of a run as far as it is whole; a run that has not begun has none.
+// readLog reads the complete lines of a run's log. A run that has not begun has no lines.
 func readLog(folder string) (lines []rundir.Line, err error) {
 	text, err := rundir.ReadFile(folder, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,7 @@ func readLog(folder string) (lines []rundir.Line, err error) {
 	return lines, err
 }
 
-// paramsOf returns the settings of a run as parameters, and a note about those that are cut.
+// paramsOf returns the settings of a run as parameters, and a note about shortened values.
 func paramsOf(r *index.Run) (params map[string]string, note string) {
 	values := map[string]string{}
 	for _, key := range []string{"dataset", "supervision", "model", "losses"} {
