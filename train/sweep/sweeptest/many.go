@@ -1,4 +1,5 @@
-// Package sweeptest writes folders of many runs for tests and benchmarks. Nothing is trained: configs are those of a sweep, results are made up.
+// Package sweeptest writes folders of many runs for tests and benchmarks. It trains nothing: the configs come from a
+// sweep, and the results are invented.
 package sweeptest
 
 import (
@@ -43,8 +44,8 @@ product: {losses.1.kl.weight: [%s], train.optimizer.adam.lr: [%s]}
 `, numbers(side, "%d"), numbers(n/10/side, "%de-4")))
 }
 
-// Write makes the folders of runs that have ended: with configs, records, logs and results that depend on the place in the list. Of every
-// rest of them there is only a config, as of runs that have not begun; rest 0: none.
+// Write makes the folders of ended runs: configs, records, logs and results, which depend on the position in the list.
+// Every rest-th run gets only a config, as if it had not begun; with rest 0 no run does.
 func Write(dir string, runs []sweep.Run, rest int) error {
 	errs := make([]error, len(runs))
 	disk.Each(context.Background(), len(runs), func(i int) {
@@ -86,7 +87,7 @@ func write(dir string, run sweep.Run, i int, waiting bool) error {
 	return nil
 }
 
-// results are made up from the place of a run.
+// results invents results from a run's position.
 func results(i int) (list []metrics.Result) {
 	at := func(k int) float64 { return float64((i*37+k*101)%1009) / 1009 }
 	for k, name := range []string{"mig", "sap", "dci", "modularity", "factor-vae", "beta-vae", "explicitness"} {
