@@ -14,8 +14,9 @@ const (
 	maxMistakes   = 10              // mistakes that are listed
 )
 
-// check reports configs of missing runs that cannot be trained. Of runs that differ only in their seed it checks one. When
-// the context ends, the error is train.ErrStopped. Of runs that are made elsewhere it leaves out what this machine's processor lacks.
+// check reports the configs of missing runs that cannot be trained. It checks one run of each group that differs only
+// in the seed. When the context ends, the error is train.ErrStopped. If elsewhere is true, it ignores features that
+// this machine's processor lacks.
 func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, say func(format string, args ...any)) error {
 	entries, err := Scan(dir)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Starter makes or resumes the run in a folder, and calls report with the steps done and the steps of all epochs.
-// The error is runs.ErrLocked if another process holds the run, and train.ErrStopped if the context ended.
+// Starter makes or resumes the run in a folder, and calls report with the steps done and the steps of all epochs. The
+// error is rundir.ErrLocked if another process holds the run, and train.ErrStopped if the context ended.
 type Starter func(ctx context.Context, dir string, threads int, report func(done, all int)) error
 
-// Options say how runs are made.
+// Options tell Execute how to make the runs.
 type Options struct {
 	Jobs    int     // concurrent runs, which share the processors; less than 1: one
 	Retry   bool    // repeat failed runs
@@ -42,9 +42,9 @@ type Outcome struct {
 // waitLocked is the time between two looks at a run that another process holds.
 const waitLocked = 500 * time.Millisecond
 
-// Execute makes the runs that are missing in a folder, and returns the outcomes of all in their order. A run that fails is
-// recorded with its error, and the others continue; configs that cannot be trained are an error before the first
-// run. When the context ends, the error is train.ErrStopped, and the outcomes are those so far.
+// Execute makes the missing runs in a folder, and returns the outcomes of all runs in their order. Execute records the
+// error of a failed run and continues with the others. A config that cannot be trained is an error before the first run
+// starts. When the context ends, the error is train.ErrStopped, and the outcomes are those so far.
 func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome, error) {
 	if o.Start == nil {
 		o.Start = InProcess
@@ -90,13 +90,13 @@ type execution struct {
 	watch    *rundir.Watch
 
 	lock    sync.Mutex
-	left    int   // runs of the pass that are not settled
+	left    int   // unsettled runs of the pass
 	made    bool  // the pass has settled one
 	skipped []int // runs of the pass that other processes hold
 	meter   *meter
 }
 
-// missing lists the runs that are to be made: those of the task first, then the others, from there on.
+// missing lists the runs to make: first the runs of this task, then the runs after them, and last the runs before them.
 func (e *execution) missing(ctx context.Context) (list []int) {
 	hasher := new(datasets.Hasher)
 	for i, run := range e.runs {
@@ -128,7 +128,8 @@ func (e *execution) missing(ctx context.Context) (list []int) {
 	return slices.Concat(own, behind, before)
 }
 
-// changedInputs says which of the user's files that a run has read are other ones now. Files that are gone are no change.
+// changedInputs lists the user's files that have changed since a run read them. A deleted file does not count as
+// changed.
 func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	if e.Record == nil || e.Record.Data == nil || len(e.Record.Data.Inputs) == 0 {
 		return nil
@@ -140,7 +141,8 @@ func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
-// pass settles runs, several at a time. Those that others hold are waited for, or returned if there are others to look at again.
+// pass settles several runs at a time. It waits for runs that other processes hold. If it made a run itself, it returns
+// the held runs for another look.
 func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
 	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
 	for _, i := range missing {
@@ -157,7 +159,7 @@ func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []
 	return e.skipped
 }
 
-// work settles runs until there are none, or the context ends.
+// work settles runs until the queue is empty or the context ends.
 func (e *execution) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -192,7 +194,7 @@ func (e *execution) leave(i int, settled bool) {
 	}
 }
 
-// one makes a run if it is missing. It returns false if another process holds it, or if it was stopped.
+// one makes a run if it is missing. It returns false if another process holds the run, or if the run was stopped.
 func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	run, dir := e.runs[i], e.dirs[i]
 	entry := Read(dir)
@@ -222,7 +224,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if entry.State != Failed || entry.Problem.Error() != err.Error() { // else the run has recorded it, with its history
+		if entry.State != Failed || entry.Problem.Error() != err.Error() { // otherwise the run has recorded the error, with its history
 			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}
@@ -230,7 +232,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		e.Say("%s failed: %v", run.Name, err)
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // also where it could not be recorded
-	} else if entry.Hash != run.Hash { // its record stays as it is
+	} else if entry.Hash != run.Hash { // keep the record of the other config
 		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
 		e.Say("%s failed: %v", run.Name, entry.Problem)
@@ -239,14 +241,14 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	return true
 }
 
-// elsewhere reports whether another process held a run when this one last asked.
+// elsewhere reports whether another process held the run at the last look.
 func (e *execution) elsewhere(i int) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return e.meter.elsewhere[i]
 }
 
-// held reports whether a process holds a run.
+// held reports whether another process holds a run.
 func (e *execution) held(dir string) bool {
 	store, err := e.watch.Open(dir)
 	if err != nil {

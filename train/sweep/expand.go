@@ -146,17 +146,17 @@ func inline(n *config.Node) (string, error) {
 	return whole.Inline(), nil
 }
 
-// maxRuns bounds a sweep; more are taken for a mistake.
+// maxRuns bounds a sweep: a larger plan is probably a mistake.
 const maxRuns = 100000
 
-// choice holds the settings that a run does not share with all others, and their part of its name.
+// choice holds the settings that distinguish a run, and the part of the run's name made from them.
 type choice struct {
 	names    []string
 	settings Settings
 }
 
-// Runs lists the runs: by group, place of the zip and combination of the product, the last key changing
-// first, and by seed last of all. An override that fits no config is a *config.Error.
+// Runs lists the runs by group, index of the zip and combination of the product, with the last key changing fastest.
+// The seed changes fastest of all. An override that fits no config gives a *config.Error.
 func (p *Plan) Runs() ([]Run, error) {
 	file, source, err := ReadConfig(p.Base, filepath.Dir(p.file))
 	if err != nil {
@@ -190,7 +190,7 @@ func (p *Plan) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// located adds to mistakes in settings where the plan has the settings.
+// located adds the place in the plan to the error of a setting.
 func (p *Plan) located(err error) error {
 	var one *config.Error
 	var several config.Errors
@@ -210,7 +210,7 @@ func (p *Plan) located(err error) error {
 	return err
 }
 
-// node finds the setting of the plan that an argument in an error's place is of; nil: it is of none.
+// node returns the setting of the plan that caused an error, given the argument the error names; nil if no setting did.
 func (p *Plan) node(argument string) *config.Node {
 	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product")}
 	if list := p.root.Get("list"); list != nil {
@@ -288,8 +288,8 @@ func (p *Plan) choices() ([]choice, error) {
 // label returns the label of the i-th value of an axis.
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
-// label returns a setting's part of a run's name: the last key of its path and the value, reduced to letters and digits if
-// it is not short and plain.
+// label returns a setting's part of a run's name: the last key of the path and the value. A long or unusual value is
+// reduced to its letters and digits.
 func (s Setting) label() string {
 	key := strings.TrimSuffix(s.Key, ".+")
 	last := key[strings.LastIndex(key, ".")+1:]
@@ -311,11 +311,11 @@ var (
 	numeral    = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// unnamed lists settings that do not change results, and the name itself.
+// unnamed lists the name itself and the settings that do not change results.
 var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
 
-// FolderName returns the folder name of a run with overrides: the name of its config and the overrides, as in the names of
-// a sweep's runs.
+// FolderName returns the folder name of a run with overrides. It joins the config's name and the overrides as a sweep
+// names its runs.
 func FolderName(base string, overrides []Setting) string {
 	parts := []string{base}
 	for _, s := range overrides {
@@ -343,7 +343,7 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 // maxName bounds the names of folders.
 const maxName = 100
 
-// nameOf joins the parts of a run's name to a valid folder name.
+// nameOf joins the parts of a run's name into a valid folder name.
 func nameOf(parts []string, base string) string {
 	name := notInNames.ReplaceAllString(strings.Join(parts, "_"), "-")
 	if name = strings.TrimLeft(name, "._-"); name == "" {
@@ -352,14 +352,14 @@ func nameOf(parts []string, base string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// unique adds a number to a name that is taken, and takes it.
+// unique adds a number to a taken name, and marks the result as taken.
 func unique(name string, taken map[string]bool) string {
 	free := Free(name, func(name string) bool { return taken[name] })
 	taken[free] = true
 	return free
 }
 
-// Free adds a number to a name that is taken.
+// Free adds a number to a taken name.
 func Free(name string, taken func(string) bool) string {
 	free := name
 	for n := 2; taken(free); n++ {

@@ -42,7 +42,7 @@ type Entry struct {
 	Dir    string
 	Name   string // path of the folder, relative to the folder that was scanned
 	State  State
-	Hash   string // by which the run is known: ConfigHash, or another one if Other says why
+	Hash   string // identity of the run: ConfigHash, or another hash if Other says why
 	Config train.Config
 
 	ConfigHash string // of the config alone, see [train.Config.Hash]
@@ -53,7 +53,7 @@ type Entry struct {
 	Fit     *train.Fit       // of a finished run with a decoder
 	Problem error            // why it is damaged, failed or not regarded as finished
 
-	// Stored holds, of a run without a folder, what a table's sources have stored in it, by file.
+	// Stored holds the results that a table's sources stored in a run without a folder, by file.
 	Stored map[string]json.RawMessage
 
 	known *knownConfig // nil: damaged
@@ -110,7 +110,7 @@ func Find(entries []Entry) map[string]Entry {
 	return found
 }
 
-// Others says of planned runs which folders have their configs and are not these runs, by what was done to them.
+// Others lists the folders that have the config of a planned run but are another run, and says what was done to them.
 func Others(entries []Entry, runs []Run) (list []string) {
 	found, others := Find(entries), map[string]Entry{}
 	for _, e := range entries {
@@ -129,8 +129,8 @@ func Others(entries []Entry, runs []Run) (list []string) {
 // maxNames bounds the names tried for the folder of a run.
 const maxNames = 1000
 
-// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
-// same time.
+// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from placing runs
+// at the same time.
 func place(ctx context.Context, dir string, all []Run, say func(format string, args ...any)) (dirs []string, err error) {
 	held, err := rundir.Hold(ctx, dir)
 	if err != nil {
@@ -159,7 +159,7 @@ func place(ctx context.Context, dir string, all []Run, say func(format string, a
 	return dirs, nil
 }
 
-// create makes a run's folder, under another name if that of the run is not empty.
+// create makes a run's folder. If a folder of that name is not empty, it adds a number to the name.
 func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
@@ -174,7 +174,7 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string
 		if n < maxNames && !empty(path) {
 			continue
 		}
-		if err := held.Held(); err != nil { // after the name was chosen, so that nobody makes the run under another one meanwhile
+		if err := held.Held(); err != nil { // after the choice of the name, so nobody makes the run under another name meanwhile
 			return "", err
 		}
 		store, err := rundir.CreatePatiently(ctx, path)

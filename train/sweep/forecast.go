@@ -25,26 +25,29 @@ type Forecast struct {
 	Dir     string        // empty: it has no folder yet
 	Takes   time.Duration // 0: it is finished, or its time is unknown
 	Unknown bool          // no run of equal cost has ended, and none was rehearsed
-	Like    string        // the run whose rehearsal stands for its own, for which no time was left; empty: its time is from runs of equal cost
+	Like    string        // the rehearsed run that lends its time because the limit had passed; empty: a run of equal cost was timed
 }
 
-// Rehearser estimates the time of a run on a number of threads; alone: of its training only. See [train.Rehearse].
+// Rehearser estimates the time of a run on a number of threads; if alone is true, of its training only. See
+// [train.Rehearse].
 type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
-// Forecasting is how [Forecasts] estimates times.
+// Forecasting tells [Forecasts] how to estimate times.
 type Forecasting struct {
 	Jobs     int                               // concurrent runs
-	Times    func(r Run) (time.Duration, bool) // the time of a run that is known elsewhere, such as in a ledger; nil: none is
+	Times    func(r Run) (time.Duration, bool) // looks up a run's time elsewhere, such as in a ledger; nil: no lookup
 	Rehearse Rehearser                         // nil: nothing is rehearsed, and times stay unknown
-	Limit    time.Duration                     // no rehearsal but the first begins later; 0: none is too late
+	Limit    time.Duration                     // no rehearsal but the first begins later; 0: no limit
 	Observe  func(run string, nth, most int)   // is called when a rehearsal begins, of so many at most; nil: nobody looks
 }
 
-// Forecasts lists what Execute would do, and estimates the time of each missing run from finished runs of equal cost ([CostOf]), or by Times.
-// With a Rehearser it rehearses a run of each remaining cost, as many at once as there will be; without one, the times of these runs are unknown.
+// Forecasts lists the runs that Execute would make, and estimates their times from finished runs of equal cost
+// ([CostOf]) or by Times. With a Rehearser it rehearses one run of each remaining cost, with as many copies at once as
+// there will be jobs. Without a Rehearser these times stay unknown.
 //
-// What follows training is rehearsed once for runs of the same data, model and metrics. Each rehearsal is of the run least like the rehearsed ones.
-// When the limit has passed, the other runs take as long as the rehearsed run most like them. Forecasts writes nothing to the folder.
+// It rehearses the work after training once for runs of the same data, model and metrics. It next rehearses the run
+// least like the rehearsed runs. After the limit, each other run takes the time of the rehearsed run most like it.
+// Forecasts writes nothing to the folder.
 func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
@@ -116,13 +119,13 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 // secondsOf returns how long a finished run took: in several sessions, or from begin to end.
 func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.Begun).Seconds()) }
 
-// rehearsals estimate runs that have no finished ones of their kind.
+// rehearsals estimates runs without a finished run of their cost.
 type rehearsals struct {
 	Forecasting
 	ends map[string]*train.Estimate // by what follows training
 }
 
-// of estimates a run.
+// of estimates one run.
 func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 	c := run.Config
 	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer
@@ -168,8 +171,9 @@ func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest
 	return slowest, nil
 }
 
-// RehearseProcesses returns a Rehearser that works in a process of its own, as [Processes] does: it starts the program with args, a folder with the
-// config, the number of threads and true or false: training alone. The program must call [WorkRehearsal]. What the process takes to start counts too.
+// RehearseProcesses returns a Rehearser that works in a separate process, as [Processes] does. It starts the program
+// with args, a folder with the config, the number of threads, and true to rehearse training alone or false. The program
+// must call [WorkRehearsal]. The estimate includes the start of the process.
 func RehearseProcesses(program string, args ...string) Rehearser {
 	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
 		dir, err := os.MkdirTemp("", "unravel-rehearsal-")
@@ -208,14 +212,15 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 	}
 }
 
-// rehearsed is what a process says of a rehearsal.
+// rehearsed is the message of a process about its rehearsal.
 type rehearsed struct {
 	train.Estimate
 	Inside float64 `json:"inside_seconds"` // the whole rehearsal
 	Error  string  `json:"error,omitempty"`
 }
 
-// WorkRehearsal rehearses the run of the config in a folder, in a process started by [RehearseProcesses], and returns what the process has to print.
+// WorkRehearsal rehearses the run of the config in a folder, in a process started by [RehearseProcesses]. It returns
+// the output for the process to print.
 func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]byte, error) {
 	begin := time.Now()
 	var r rehearsed
@@ -234,7 +239,8 @@ func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]
 	return json.Marshal(r)
 }
 
-// Span returns how long runs of these durations take, so many at a time, each begun in their order when another one ends.
+// Span returns the time that runs of these durations take with so many jobs. Each run begins in its order when another
+// run ends.
 func Span(takes []time.Duration, jobs int) (longest time.Duration) {
 	ends := make([]time.Duration, max(1, jobs))
 	for _, d := range takes {

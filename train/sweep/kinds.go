@@ -9,10 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// kinds are runs of different cost that are to be estimated.
+// kinds are the costs to estimate, with one run for each.
 type kinds struct{ list []*kind }
 
-// kind is a run that stands for those of its cost.
+// kind is a run that represents all runs of its cost.
 type kind struct {
 	cost     string
 	lines    map[string]bool // of cost
@@ -44,7 +44,7 @@ func (ks *kinds) add(cost string, r Run) {
 	ks.list = append(ks.list, k)
 }
 
-// rehearse rehearses one kind after the other, always the one least like all before it, until the time is over.
+// rehearse rehearses one kind after another until the time is over, each time the kind least like the rehearsed kinds.
 func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	begin := time.Now()
 	for n := range ks.list {
@@ -69,7 +69,7 @@ func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	return nil
 }
 
-// farthest returns the kind least like those that were rehearsed, the first of several.
+// farthest returns the kind least like the rehearsed kinds, and the first of several.
 func (ks *kinds) farthest() (far *kind) {
 	for _, k := range ks.list {
 		if k.estimate == nil && (far == nil || k.distance > far.distance) {
@@ -79,7 +79,7 @@ func (ks *kinds) farthest() (far *kind) {
 	return far
 }
 
-// to returns how many lines only one of two kinds has.
+// to counts the lines of one kind that the other lacks.
 func (k *kind) to(o *kind) (n int) {
 	for line := range k.lines {
 		if !o.lines[line] {
@@ -94,7 +94,8 @@ func (k *kind) to(o *kind) (n int) {
 	return n
 }
 
-// seconds is the time of a run, by its own rehearsal or by the nearest with training in proportion to its length.
+// seconds is the time of a run by its own rehearsal. Without one it takes the nearest rehearsal and scales the training
+// by its length.
 func (k *kind) seconds() float64 {
 	if k.estimate != nil {
 		return k.estimate.Seconds()

@@ -20,12 +20,12 @@ type Folder struct {
 	Changed int64  // when a file in it was made, replaced or removed, in nanoseconds since 1970
 }
 
-// maxDepth bounds the depth at which runs are looked for.
+// maxDepth bounds the depth of the search for runs.
 const maxDepth = 6
 
-// Look lists the runs in a folder and below it by name, in alphabetical order; a missing folder has none. It does not look for runs inside of runs,
-// and reads no file. If known is set, it says which folders are runs already as they are now: these are looked at once, which costs
-// least on the file system of a network.
+// Look lists the runs in a folder and below it by name, in alphabetical order; a missing folder has none. It does not
+// look for runs inside runs, and reads no file. If known is set, it reports whether an unchanged folder is a known run.
+// Look then visits the folder only once, which helps most on a network's file system.
 func Look(ctx context.Context, dir string, known func(Folder) bool) ([]Folder, error) {
 	var list []Folder
 	level := []string{"."}
@@ -62,14 +62,14 @@ func Look(ctx context.Context, dir string, known func(Folder) bool) ([]Folder, e
 	return list, nil
 }
 
-// look is what a folder is: a run, or one with folders below it.
+// look is the finding about a folder: a run, or a folder with folders below it.
 type look struct {
 	run   bool
 	below []string
 	err   error
 }
 
-// lookAt looks at a folder, and lists what is below one that is no run.
+// lookAt looks at a folder. If the folder is no run, lookAt lists the folders below it.
 func lookAt(dir, name string, list bool) (l look) {
 	whole := filepath.Join(dir, filepath.FromSlash(name))
 	if _, err := os.Lstat(filepath.Join(whole, rundir.Config)); err == nil { // much quicker than listing the folder
@@ -90,7 +90,7 @@ func lookAt(dir, name string, list bool) (l look) {
 	return l
 }
 
-// Folders lists the names of the runs in a folder and below it, see [Look].
+// Folders lists the names of the runs in a folder and below it, as [Look] does.
 func Folders(dir string) (names []string, err error) {
 	folders, err := Look(context.Background(), dir, nil)
 	for _, f := range folders {

@@ -36,8 +36,8 @@ func (s Status) String() string {
 // measuring is the fraction of a run assumed to remain after training, until one has finished.
 const measuring = 0.05
 
-// meter estimates the progress of a sweep. It assumes that runs that differ only in seed take equally long, and the mean of
-// the others for kinds not seen yet.
+// meter estimates the progress of a sweep. It assumes that runs that differ only in the seed take equally long. For a
+// kind without a finished run it assumes the mean of the other kinds.
 type meter struct {
 	runs      []Run
 	kinds     []string          // by run: equal for runs that differ only in seed
@@ -65,7 +65,7 @@ func newMeter(runs []Run) *meter {
 	return m
 }
 
-// kindOf is the hash of a run's config without its seed and its start, which often is that of a seed.
+// kindOf is the hash of a run's config without the seed and without the start, which often belongs to a seed.
 func kindOf(r Run) string {
 	c := r.Config
 	c.Seed, c.Init = 0, nil
@@ -109,7 +109,7 @@ func (m *meter) end(i int, o Outcome) {
 	}
 }
 
-// part returns the fraction of a run that is done when a fraction of its training is.
+// part returns the finished fraction of a run, given the finished fraction of its training.
 func (m *meter) part(i int, done float64) float64 {
 	switch {
 	case m.ended[i]:
@@ -120,7 +120,7 @@ func (m *meter) part(i int, done float64) float64 {
 	return done * (1 - measuring)
 }
 
-// typical returns the assumed seconds of a run of an unknown kind; 0: no kind is known.
+// typical returns the assumed seconds of a run of an unknown kind; 0 if no kind is known.
 func (m *meter) typical(now time.Time) float64 {
 	var all average
 	for _, a := range m.known {
@@ -143,7 +143,7 @@ func (m *meter) status(now time.Time) Status {
 	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.since), Elsewhere: len(m.elsewhere), Left: -1}
 	typical := m.typical(now)
 	var all, done float64
-	var lanes, queue []time.Duration // what is left of runs under way, and of the others
+	var lanes, queue []time.Duration // time left of the runs under way, and of the waiting runs
 	for i := range m.done {
 		w := max(typical, 1)
 		if a := m.known[m.kinds[i]]; a != nil {

@@ -24,7 +24,7 @@ import (
 // OutputFile holds the messages of a run's process, in the run's folder.
 const OutputFile = "output.txt"
 
-// message is a line from a process that makes a run to the one that started it.
+// message is a line from a process that makes a run, to the process that started it.
 type message struct {
 	Done  int    `json:"done,omitempty"`
 	All   int    `json:"all,omitempty"`
@@ -32,7 +32,7 @@ type message struct {
 	Error string `json:"error,omitempty"`
 }
 
-// The ends of a run.
+// The outcomes of a run in a message.
 const (
 	endFinished = "finished"
 	endStopped  = "stopped"
@@ -40,12 +40,12 @@ const (
 	endFailed   = "failed"
 )
 
-// saveWait bounds the time that a process may take to save after it was asked to stop.
+// saveWait bounds the time for a process to save after a request to stop.
 const saveWait = time.Minute
 
-// Processes returns a Starter that makes each run in a process of its own, so that a crash affects one run only: it starts the
-// program with args, the run's folder and the number of threads. The program must call [Work]. A program with parts of its
-// own starts itself (os.Executable), so that the process knows them.
+// Processes returns a Starter that makes each run in a separate process, because a crash then affects one run only. It
+// starts the program with args, the run's folder and the number of threads. The program must call [Work]. A program
+// that registers its own parts should start itself (os.Executable): the process then knows these parts.
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
@@ -57,7 +57,7 @@ func Processes(program string, args ...string) Starter {
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
 		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
-		// Its end of this pipe closes when this process ends, however that happens.
+		// The process's end of this pipe closes when this process ends, even after a crash.
 		if _, err := cmd.StdinPipe(); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func Processes(program string, args ...string) Starter {
 	}
 }
 
-// listen reads the messages of a process to the end.
+// listen reads the messages of a process until they end.
 func listen(out io.Reader, report func(done, all int)) (end message, err error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -130,13 +130,13 @@ func (t *tail) String() string {
 // reportEvery is the time between two messages about steps.
 const reportEvery = 500 * time.Millisecond
 
-// Work makes the run of a folder in a process started by [Processes]: in and out are the standard input and output, log
-// receives readable messages. When in ends, because the starter died, the run is saved and Work returns.
+// Work makes the run of a folder in a process started by [Processes]. in and out are the standard input and output; log
+// receives readable messages. When in ends, because the starter died, Work saves the run and returns.
 func Work(ctx context.Context, dir string, threads int, in io.Reader, out, log io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // whatever ends it
+		_, _ = io.Copy(io.Discard, in) // until the starter closes it or dies
 		cancel()
 	}()
 	lines := json.NewEncoder(out)

@@ -4,5 +4,5 @@ package sweep
 
 import "os"
 
-// interrupt ends a process: there are no signals here. The run continues from its last checkpoint.
+// interrupt kills a process, because this system has no signals. The run continues from its last checkpoint.
 func interrupt(p *os.Process) error { return p.Kill() }

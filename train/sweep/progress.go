@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Progress is what the folders of runs say of runs that other processes make.
+// Progress follows runs that other processes make, by reading their folders.
 type Progress struct {
 	dirs     []string
 	outcomes []Outcome
@@ -22,8 +22,8 @@ type Progress struct {
 	meter    *meter
 }
 
-// Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does, and returns what the folders say. With
-// retry, failed runs are missing again.
+// Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does. It
+// returns the progress that the folders show. With retry, failed runs are missing again.
 func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) (*Progress, error) {
 	if err := check(ctx, dir, runs, retry, true, say); err != nil {
 		return nil, err
@@ -55,10 +55,10 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(f
 	return p, nil
 }
 
-// ended reports whether a run is not to be made again.
+// ended reports whether a run needs no further work: it finished or failed.
 func ended(e Entry) bool { return e.State == Finished || e.State == Failed }
 
-// forget removes the record of a failed run, which is to be made again.
+// forget removes the record of a failed run before another try.
 func forget(dir string) error {
 	store, err := rundir.Open(dir)
 	if err != nil {
@@ -67,7 +67,7 @@ func forget(dir string) error {
 	return errors.Join(store.Remove(rundir.RecordFile), store.Close())
 }
 
-// Look reads the folders of the runs that had not ended, and reports whether all have.
+// Look reads the folders of the unfinished runs, and reports whether all runs have ended.
 func (p *Progress) Look() (done bool, err error) {
 	var left []int
 	for _, i := range p.left {
@@ -88,7 +88,7 @@ func (p *Progress) Look() (done bool, err error) {
 	return len(left) == 0, nil
 }
 
-// Missing counts the runs that had not ended at the last look.
+// Missing counts the runs that were unfinished at the last look.
 func (p *Progress) Missing() int { return len(p.left) }
 
 // Outcomes returns the runs as they were at the last look.
@@ -100,7 +100,7 @@ func (p *Progress) Status() Status {
 	return s
 }
 
-// Mark returns a text that is another one as soon as a run has ended or stored a checkpoint.
+// Mark returns a text that changes as soon as a run ends or stores a checkpoint.
 func (p *Progress) Mark() string {
 	h := fnv.New64a()
 	for _, i := range p.left {

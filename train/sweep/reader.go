@@ -15,14 +15,14 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Reader reads folders of runs. Of configs that differ only in name and seed it decodes the first one, so that the folders of a large
-// sweep are read many times as fast as one by one. Configs of its entries share what their parts point to: they are to be read only. Several goroutines may use it
-// at once.
+// Reader reads folders of runs. It decodes configs that differ only in name and seed once. It therefore reads the
+// folders of a large sweep many times as fast as [Read] does one by one. Its entries share the values that their
+// configs point to: treat these as read-only. Several goroutines may use it at once.
 type Reader struct {
 	known sync.Map // [sha256.Size]byte, of a config's text without name and seed, to *knownConfig
 }
 
-// knownConfig is what configs that differ only in name and seed have in common.
+// knownConfig is the common part of configs that differ only in name and seed.
 type knownConfig struct {
 	config        train.Config
 	before, after []byte // Identity of the config, around its seed
@@ -39,7 +39,7 @@ func (r *Reader) Read(dir string) Entry {
 	return e
 }
 
-// read is Read with the source of the config, where it was decoded.
+// read is Read, and keeps the source of the config if it decoded it.
 func (r *Reader) read(dir string) Entry {
 	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
 	text, err := train.ConfigText(dir)
@@ -70,7 +70,8 @@ func (r *Reader) read(dir string) Entry {
 	return e
 }
 
-// identify sets by which hash the run is known, by the history in its record, or in its state if it has not finished.
+// identify sets the hash that identifies the run. It looks at the history in the record, or in the state of an
+// unfinished run.
 func (e *Entry) identify(text []byte) {
 	e.ConfigHash = e.Hash
 	var h rundir.History
@@ -89,7 +90,7 @@ func (e *Entry) identify(text []byte) {
 	}
 }
 
-// decode sets config and hash.
+// decode sets the config and its hash.
 func (r *Reader) decode(e *Entry, text []byte) error {
 	key, own, ok := splitConfig(text)
 	if ok {
@@ -120,14 +121,14 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	return nil
 }
 
-// ownLines are the values of the lines of a config in which runs that differ only in seed differ.
+// ownLines are the lines of a config with its name and its seed.
 type ownLines struct {
 	Name string `yaml:"name"`
 	Seed uint64 `yaml:"seed"`
 }
 
-// splitConfig returns a hash of a config's text without the values of its name and its seed, and these. It is false for a text in which
-// they are not one plain line each.
+// splitConfig returns a hash of a config's text without the values of its name and seed, and these values. It returns
+// false unless the name and the seed have one plain line each.
 func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	var kept, lines bytes.Buffer
 	names, seeds := 0, 0
@@ -154,7 +155,7 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	return sha256.Sum256(kept.Bytes()), own, true
 }
 
-// newKnownConfig returns what a config shares with those of other names and seeds.
+// newKnownConfig returns the part that a config shares with configs of other names and seeds.
 func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	k := &knownConfig{config: c.WithoutSource()}
 	k.before, k.after, k.hasIdentity = cutSeed(c, identity)
@@ -165,7 +166,8 @@ func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	return k
 }
 
-// cutSeed cuts the seed out of the identity of a config. It is false for one with a start, which often belongs to the seed.
+// cutSeed cuts the seed out of the identity of a config. It returns false for a config with a start, which often
+// belongs to the seed.
 func cutSeed(c train.Config, identity []byte) (before, after []byte, ok bool) {
 	if c.Init != nil {
 		return nil, nil, false
@@ -173,7 +175,7 @@ func cutSeed(c train.Config, identity []byte) (before, after []byte, ok bool) {
 	return bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
 }
 
-// hash is that of the config with a seed.
+// hash returns the config's hash with another seed.
 func (k *knownConfig) hash(seed uint64) string {
 	text := make([]byte, 0, len(k.before)+len(k.after)+32)
 	text = append(append(text, k.before...), "\nseed: "...)
@@ -181,20 +183,20 @@ func (k *knownConfig) hash(seed uint64) string {
 	return rundir.FileHash(append(text, k.after...))
 }
 
-// Settings lists the settings of an entry by key path, but for its name and its seed, in the order of the config. Entries of a [Reader] that
-// differ in nothing else share the list.
+// Settings lists an entry's settings by key path, without its name and seed, in the order of the config. Entries of a
+// [Reader] that differ only in name and seed share the list.
 func (e Entry) Settings() ([]Setting, error) {
 	if e.known == nil {
 		return nil, e.Problem
 	}
 	list, err := e.known.settings()
-	if e.Other != "" { // such runs are not those of their settings alone
+	if e.Other != "" { // such a run is more than its settings
 		list = append(slices.Clone(list), Setting{Key: "history", Value: e.Other})
 	}
 	return list, err
 }
 
-// settingsOf lists the settings of a config but for its name and its seed.
+// settingsOf lists the settings of a config without its name and seed.
 func settingsOf(c train.Config) ([]Setting, error) {
 	text, err := c.Encode()
 	if err != nil {

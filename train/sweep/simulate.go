@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Machines are the nodes of a cluster that runs are simulated on, with what they share.
+// Machines describes a simulated cluster: its nodes and the file system that they share.
 type Machines struct {
 	Nodes   float64 // number
 	Cores   float64 // of a node
@@ -24,11 +24,11 @@ type Machines struct {
 	Array   float64 // largest number of tasks of a job
 
 	Ops        float64 // operations on files that the shared file system does in a second
-	Latency    float64 // of one of them, in milliseconds
+	Latency    float64 // milliseconds of one operation
 	Bandwidth  float64 // of the file system, in MB/s
 	Checkpoint float64 // size of a checkpoint, in MB
 	Interval   float64 // seconds between checkpoints
-	Run        float64 // operations of a run beside its checkpoints
+	Run        float64 // operations of a run apart from its checkpoints
 	Folder     float64 // operations of a task on the folder of each run when it begins; tasks of a node share them
 
 	Assumed []string // keys that were not given, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
@@ -57,8 +57,8 @@ var machineKeys = []struct {
 	{"folder", func(m *Machines) *float64 { return &m.Folder }, 15, 0, false},
 }
 
-// ParseMachines parses a list such as nodes=64,cores=64,threads=1. Nodes and cores must be given; the others are assumed to be as of a usual network's file
-// system and of Slurm.
+// ParseMachines parses a list such as nodes=64,cores=64,threads=1. It requires nodes and cores. The other keys default
+// to the figures of a usual network file system and of Slurm.
 func ParseMachines(text string) (*Machines, error) {
 	m, given := &Machines{}, map[string]bool{}
 	var names []string
@@ -103,7 +103,7 @@ func ParseMachines(text string) (*Machines, error) {
 	return m, nil
 }
 
-// Places returns the number of runs at a time.
+// Places returns the number of runs that fit at a time.
 func (m *Machines) Places() int { return int(m.Nodes * math.Floor(m.Cores/m.Threads)) }
 
 // Piece is a run of a simulation.
@@ -112,15 +112,15 @@ type Piece struct {
 	After   []int // runs that must end before, by their places in the list
 }
 
-// What else runs take.
+// Further costs of runs.
 const (
-	checkpointOps = 30   // on files, of a checkpoint with the state and the logs beside it
+	checkpointOps = 30   // operations on files for a checkpoint, including the state and the logs
 	planTime      = 3e-4 // seconds of a task to expand the plan, by run
-	resultSize    = 0.25 // MB that a run leaves beside its checkpoints
+	resultSize    = 0.25 // MB that a run leaves apart from its checkpoints
 	lookedAt      = 32   // folders at a time, of a task that begins
 )
 
-// Simulation is what the runs of a sweep would take on machines.
+// Simulation is the cost of a sweep on simulated machines.
 type Simulation struct {
 	Runs      int     `json:"runs"`
 	Places    int     `json:"places"`       // runs that the machines can make at a time
@@ -128,19 +128,19 @@ type Simulation struct {
 	CoreHours float64 `json:"core_hours"`   // of runs
 	Wall      float64 `json:"wall_seconds"` // until the last run has ended
 	Longest   float64 `json:"longest_seconds"`
-	Use       float64 `json:"use"` // fraction of the cores' time in which they make runs
+	Use       float64 `json:"use"` // fraction of the cores' time spent on runs
 
-	Begin    float64 `json:"begin_seconds"`  // until a task knows what there is to do
+	Begin    float64 `json:"begin_seconds"`  // until a task knows its work
 	Ops      float64 `json:"ops_per_second"` // on files, while all tasks work
 	Written  float64 `json:"mb_per_second"`
 	Follow   float64 `json:"follow_seconds"` // of the first look of who follows
-	OpsNodes float64 `json:"ops_nodes"`      // nodes from which the file system's operations are the limit
-	MBNodes  float64 `json:"mb_nodes"`       // from which its bandwidth is
-	RunNodes float64 `json:"run_nodes"`      // from which more nodes end no sooner: each run has a place, or the longest takes as long as all
+	OpsNodes float64 `json:"ops_nodes"`      // number of nodes at which the file system's operations become the limit
+	MBNodes  float64 `json:"mb_nodes"`       // number of nodes at which its bandwidth becomes the limit
+	RunNodes float64 `json:"run_nodes"`      // number of nodes beyond which the sweep ends no sooner: each run has a place, or the longest run takes as long as all
 }
 
-// Simulate gives runs to the places of machines in their order, each when a place is free and what it starts from has ended. An error says that runs wait
-// for each other.
+// Simulate assigns runs to the places of machines in order. A run begins when a place is free and the run that it
+// starts from has ended. It returns an error if runs wait for each other.
 func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	s := &Simulation{Runs: len(runs), Places: m.Places()}
 	if len(runs) == 0 {
@@ -173,7 +173,7 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	return s, nil
 }
 
-// Limit says what keeps more machines from ending sooner.
+// Limit names the bottleneck that keeps more machines from ending sooner.
 func (s *Simulation) Limit(m *Machines) string {
 	switch span := s.Wall - s.Begin; {
 	case s.Runs == 0:
@@ -192,7 +192,8 @@ func (s *Simulation) Limit(m *Machines) string {
 	return "the number of cores"
 }
 
-// straggle is the factor of the i-th run's duration: spread as a normal distribution of logarithms with mean 1, in a fixed order.
+// straggle is the factor on the i-th run's duration. The factors follow a log-normal distribution with mean 1, in a
+// fixed order.
 func (m *Machines) straggle(i int) float64 {
 	if m.Spread == 0 {
 		return 1
@@ -201,7 +202,7 @@ func (m *Machines) straggle(i int) float64 {
 	return math.Exp(m.Spread*math.Sqrt2*math.Erfinv(2*u-1) - m.Spread*m.Spread/2)
 }
 
-// schedule returns how long runs take at so many places.
+// schedule returns the time that runs take at so many places.
 func schedule(runs []Piece, takes []float64, places int) (now float64, err error) {
 	waits, next := make([]int, len(runs)), make([][]int, len(runs))
 	ready := &numbers[int]{less: cmp.Compare[int]}
@@ -243,7 +244,7 @@ func schedule(runs []Piece, takes []float64, places int) (now float64, err error
 	return now, nil
 }
 
-// numbers are a heap.
+// numbers is a heap.
 type numbers[T any] struct {
 	list []T
 	less func(a, b T) int
@@ -259,7 +260,8 @@ func (n *numbers[T]) Pop() any {
 	return last
 }
 
-// Pieces lists runs for a simulation, with their seconds; a run that starts from another one of the same folder waits for it.
+// Pieces lists runs and their seconds for a simulation. A run that starts from another run of the same folder waits for
+// it.
 func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 	at := map[string]int{}
 	for i, r := range runs {
@@ -281,8 +283,8 @@ func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 
 var weightLine = regexp.MustCompile(`: -?([0-9]*\.[0-9]+(e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+)$`)
 
-// CostOf returns a text that is the same for runs that take equally long: of their configs without names, seeds, starts, and weights and rates, which are the numbers with
-// a point or an exponent in losses and optimisers.
+// CostOf returns a text that is equal for runs that take equally long. The text is the config without names, seeds,
+// starts, weights and rates. Weights and rates are the numbers with a point or an exponent in losses and optimisers.
 func CostOf(r Run) string {
 	c := r.Config
 	c.Seed, c.Init = 0, nil

@@ -1,10 +1,9 @@
-// Package sweep makes many runs of one experiment: a [Plan], a YAML file, lists the settings in which they
-// differ, and [Execute] makes the missing ones.
+// Package sweep makes many runs of one experiment. A [Plan], a YAML file, lists the settings that vary, and [Execute]
+// makes the missing runs.
 //
-// Every run is an ordinary run folder. A sweep keeps no state of its own: it makes the runs that the folders do
-// not show as finished, so that an interrupted sweep continues on any machine that sees the folder, and several
-// processes can work on one folder at once. A run is recognised by the hash of its resolved config
-// ([train.Config.Hash]), whatever its folder is called.
+// Every run is an ordinary run folder. A sweep stores no separate state: it makes every run that no folder shows as
+// finished. An interrupted sweep therefore continues on any machine that sees the folder. Several processes can work on
+// one folder at once. The hash of its resolved config ([train.Config.Hash]) identifies a run, under any folder name.
 package sweep
 
 import (
@@ -19,9 +18,9 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Plan is a sweep: a base config, the settings of all runs, and those in which they differ. Its runs are
-// all combinations of a seed, a group of the list, an index into the zip's lists, and a value for every key of
-// the product.
+// Plan is a sweep: a base config, the settings of all runs, and the settings that vary. Its runs are all combinations
+// of four choices: a seed, a group of the list, an index into the zip's lists, and a value for every key of the
+// product.
 type Plan struct {
 	Name    string   `yaml:"name" doc:"name of the sweep and of its folder under runs/"`
 	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
@@ -35,14 +34,14 @@ type Plan struct {
 	root *config.Node
 }
 
-// Run is a run of a sweep: its name, its config, and the hash by which it is recognised.
+// Run is a run of a sweep: its name, its config and the hash that identifies it.
 type Run struct {
 	Name   string
 	Config train.Config
 	Hash   string
 }
 
-// NewRun names a config and hashes it, with what its start takes.
+// NewRun names a config and hashes it, together with the weights that its start takes.
 func NewRun(name string, c train.Config) (Run, error) {
 	c.Name = name
 	if err := c.Validate(); err != nil {
@@ -68,8 +67,8 @@ func Open(file string) (*Plan, error) {
 	return Load(file, source)
 }
 
-// Load reads a plan: YAML source, named for messages. Files that it names are looked for beside
-// that file first.
+// Load reads a plan: YAML source, named for messages. It looks for the files that the plan names next to the plan's
+// file first.
 func Load(file string, source []byte) (*Plan, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {
@@ -102,7 +101,7 @@ func (p *Plan) Validate() error {
 	return p.once()
 }
 
-// HintValue explains one number in place of seeds: it may be the seed, or how many there are.
+// HintValue explains a single number given for seeds: it may mean the seed, or the number of seeds.
 func (p *Plan) HintValue(n *config.Node, _ string) string {
 	if n.Path() == "seeds" && n.IsScalar() {
 		return "seeds are listed: [0, 1, 2] makes three runs, and [3] one of the seed 3"
@@ -110,7 +109,7 @@ func (p *Plan) HintValue(n *config.Node, _ string) string {
 	return ""
 }
 
-// Hint says where settings of the runs stand.
+// Hint says where the settings of the runs belong.
 func (p *Plan) Hint(key string) string {
 	switch key {
 	case "seed":
@@ -156,8 +155,8 @@ func (p *Plan) once() error {
 	return errors.Join(errs...)
 }
 
-// ReadConfig returns the source of a config: a file, in a folder or from the current one, or an
-// experiment that comes with unravel.
+// ReadConfig returns the source of a config. The name is a file, in the given folder or the current one, or an
+// experiment that comes with Unravel.
 func ReadConfig(name, folder string) (file string, source []byte, err error) {
 	for _, path := range []string{filepath.Join(folder, name), name} {
 		source, err = config.ReadFile(path)
