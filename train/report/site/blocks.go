@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// blocks renders what pages show in a way of their own: headings with anchors, code with colours, wide tables, pictures.
+// blocks renders nodes in this site's way: headings with anchors, code with colours, wide tables, and pictures.
 type blocks struct {
 	b *builder
 	p *page
@@ -65,7 +65,7 @@ func (r *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 	return ast.WalkSkipChildren, nil
 }
 
-// table gives wide tables a box of their own to scroll in.
+// table puts a table into a box that scrolls if the table is wide.
 func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, err := w.WriteString("<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n")
@@ -75,7 +75,7 @@ func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (a
 	return ast.WalkContinue, err
 }
 
-// image says how large a picture is, so that the text below it stays where it is while it loads.
+// image gives the size of a picture, which keeps the text below it in place during loading.
 func (r *blocks) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil

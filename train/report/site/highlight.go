@@ -16,10 +16,10 @@ const (
 	commentClass = "comment"
 )
 
-// piece is code with the class that it is shown in, perhaps none.
+// piece is code with a class, which may be empty.
 type piece struct{ code, class string }
 
-// highlight returns code as HTML, with comments, texts, numbers and keys of known languages in classes.
+// highlight returns code as HTML, with classes for comments, texts, numbers and keys of known languages.
 func highlight(language, code string) template.HTML {
 	var pieces []piece
 	switch language {
@@ -43,7 +43,7 @@ func highlight(language, code string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// goPieces takes Go apart, also fragments.
+// goPieces splits Go code, complete or not, into pieces.
 func goPieces(code string) (pieces []piece) {
 	files := token.NewFileSet()
 	file := files.AddFile("", files.Base(), len(code))
@@ -56,7 +56,7 @@ func goPieces(code string) (pieces []piece) {
 			break
 		}
 		if literal == "" || literal == "\n" && tok == token.SEMICOLON {
-			continue // operators, and semicolons that are not written
+			continue // operators, and inserted semicolons
 		}
 		start := file.Offset(pos)
 		class := ""
@@ -79,13 +79,13 @@ func goPieces(code string) (pieces []piece) {
 	return append(pieces, piece{code: code[end:]})
 }
 
-// hashTokens find texts, which may hold a #, comments and, of YAML, keys, in groups 1 to 3.
+// hashTokens find texts, which may hold a #, comments and, in YAML, keys, in groups 1 to 3.
 var hashTokens = map[bool]*regexp.Regexp{
 	false: regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)`),
 	true:  regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)|([\w./$*-]+):(?:\s|$)`),
 }
 
-// hashPieces takes code apart whose comments begin with #.
+// hashPieces splits code with # comments into pieces.
 func hashPieces(code string, keys bool) (pieces []piece) {
 	end := 0
 	for _, m := range hashTokens[keys].FindAllStringSubmatchIndex(code, -1) {

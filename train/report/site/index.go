@@ -7,7 +7,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// indexFile is the index that pages search in: a script, because pages that are opened from a disk cannot fetch files.
+// indexFile is the search index of pages. It is a script, because pages opened from a disk cannot fetch files.
 const indexFile = "search-index.js"
 
 // section is an entry of the index: the text below a heading.

@@ -13,7 +13,7 @@ import (
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// links leads the links of a page to files of the site, and takes along the pictures it shows.
+// links points the links of a page to files of the site, and copies the pictures of the page.
 func (b *builder) links(p *page) error {
 	var mistakes []error
 	// The visitor returns no errors.
@@ -42,7 +42,7 @@ func (b *builder) links(p *page) error {
 	return errors.Join(mistakes...)
 }
 
-// resolve returns where a link of a page leads in the site.
+// resolve returns the target of a page's link within the site.
 func (b *builder) resolve(p *page, destination string) (string, error) {
 	u, err := url.Parse(destination)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 	return to, nil
 }
 
-// picture takes along a picture of a page.
+// picture copies a picture of a page.
 func (b *builder) picture(p *page, destination string) error {
 	name := path.Join(path.Dir(p.name), destination)
 	if !fs.ValidPath(name) || !b.exists(name) {

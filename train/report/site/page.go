@@ -86,7 +86,7 @@ func (p *page) has(anchor string) bool {
 	return false
 }
 
-// text is what a reader sees of a node, without what marks it.
+// text is the visible text of a node without its markup.
 func (p *page) text(n ast.Node) string {
 	var b strings.Builder
 	// The visitor returns no errors.
@@ -156,7 +156,7 @@ type group struct {
 	Links []link
 }
 
-// view is what the template shows.
+// view is the data of the template.
 type view struct {
 	Site, Title, Summary, Version string
 	Root                          string // way from the page to the site's folder: "", "../" ...
@@ -167,7 +167,7 @@ type view struct {
 	Before, After                 *link
 }
 
-// write adds the page of a place in the order.
+// write adds the page at an index of the order.
 func (b *builder) write(at int) error {
 	p := b.pages[b.order[at]]
 	here := b.source.address(p.name)
@@ -203,7 +203,7 @@ func (b *builder) write(at int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	v.Body = template.HTML(body) // of our own pages, without HTML of theirs
+	v.Body = template.HTML(body) // pages of ours contain no HTML
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, v); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -212,7 +212,7 @@ func (b *builder) write(at int) error {
 	return nil
 }
 
-// maxSummary bounds what search engines are told of a page, in bytes.
+// maxSummary bounds the description of a page for search engines, in bytes.
 const maxSummary = 300
 
 // summary is the first paragraph of a page.
@@ -234,7 +234,7 @@ func (b *builder) summary(p *page) string {
 func (b *builder) body(p *page) (string, error) {
 	var out bytes.Buffer
 	r := renderer.NewRenderer(renderer.WithNodeRenderers(
-		util.Prioritized(&blocks{b, p}, 100), // before those of goldmark
+		util.Prioritized(&blocks{b, p}, 100), // takes precedence over goldmark's
 		util.Prioritized(extension.NewTableHTMLRenderer(), 500),
 		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 		util.Prioritized(html.NewRenderer(), 1000)))

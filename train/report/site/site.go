@@ -1,8 +1,7 @@
-// Package site makes a static site of Markdown pages: plain files with relative links, which can be read without a server.
+// Package site makes a static site from Markdown pages: plain files with relative links, readable without a server.
 //
-// Each page gets the navigation, a table of its contents, the pages before and after it, and a field that searches all pages
-// in an index made with the site. Links, anchors and pictures are checked while it is made. The same source gives the same
-// bytes.
+// Each page gets the navigation, a table of contents, links to the previous and the next page, and a search field. The
+// search index is made with the site. Build checks links, anchors and pictures. Equal sources give equal bytes.
 package site
 
 import (
@@ -17,14 +16,14 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// Source is what a site is made of.
+// Source is the input of a site.
 type Source struct {
-	Name       string            // of the site, beside the titles of pages
+	Name       string            // of the site, next to the titles of pages
 	Version    string            // of the code, at the foot of pages
 	Pages      map[string][]byte // Markdown by path, such as docs/data.md; every page begins with a heading of the first level
 	Files      fs.FS             // pictures that pages show, by their paths
 	Groups     []Group           // the navigation: every page once
-	Front      string            // the page that becomes index.html, one of Pages
+	Front      string            // the page of Pages that becomes index.html
 	Repository string            // address below which links to other files lead, such as https://example.com/project/blob/main/
 }
 
@@ -40,7 +39,7 @@ var assets embed.FS
 // assetsFolder holds styles and scripts, also in a site.
 const assetsFolder = "assets"
 
-// Build returns the files of a site by path. Its errors say which links of which pages lead nowhere.
+// Build returns the files of a site by path. Its errors name the pages with broken links, and the links.
 func Build(s Source) (map[string][]byte, error) {
 	order, err := s.order()
 	if err != nil {
@@ -83,7 +82,7 @@ func Build(s Source) (map[string][]byte, error) {
 	return files, nil
 }
 
-// builder is a site under way.
+// builder is a site during Build.
 type builder struct {
 	source Source
 	order  []string
@@ -103,7 +102,7 @@ func (s Source) assets() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	files[path.Join(assetsFolder, "style.css")] = []byte(web.Style()) // those of all pages of Unravel
+	files[path.Join(assetsFolder, "style.css")] = []byte(web.Style()) // the styles of all pages of Unravel
 	files[path.Join(assetsFolder, web.Base)] = []byte(web.Text(web.Base))
 	return files, nil
 }

@@ -12,16 +12,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Manifest is the file of a written folder that lists the others, so that the next call can replace them and nothing else.
+// Manifest is a file in a written folder that lists the other files. The next call replaces the listed files and
+// nothing else.
 const Manifest = "made-by-unravel.txt"
 
 var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}
 
-// ErrForeign is returned by Write for a folder with files that Write has not made.
+// ErrForeign is returned by Write for a folder with files that Write did not make.
 var ErrForeign = errors.New("the folder holds files that unravel docs has not made")
 
-// Write makes files, by path, in a folder, which must be new, empty or written by Write before. Files of the earlier call that are not
-// among the new ones go; others in the folder stay as they are. Links in the folder lead nowhere outside.
+// Write writes files, by path, into a folder, which must be new, empty or written by Write before. It deletes files of
+// the earlier call that are not in the new list, and keeps other files in the folder. It does not follow links out of
+// the folder.
 func Write(dir string, files map[string][]byte) error {
 	if err := disk.MakeDir(dir); err != nil {
 		return err
@@ -68,7 +70,7 @@ func Write(dir string, files map[string][]byte) error {
 	return manifest.Write(root, names)
 }
 
-// made lists the files of an earlier call; an error if the folder has others only.
+// made lists the files of an earlier call. It returns an error if the folder only has other files.
 func made(root *os.Root, dir string) ([]string, error) {
 	names, err := manifest.Read(root)
 	if errors.Is(err, fs.ErrNotExist) {
