@@ -6,14 +6,15 @@ import (
 	"math"
 )
 
-// Array is an array of numbers as pages read it: little-endian bytes in base64, row by row. JavaScript has it by Unravel.array.
+// Array is an array of numbers in the form that pages read: little-endian bytes in base64, row by row. JavaScript reads
+// it by Unravel.array.
 type Array struct {
 	Shape []int  `json:"shape"`
 	Type  string `json:"type"` // f32, f16, u8 or i32
 	Data  []byte `json:"data"`
 }
 
-// Floats returns numbers as an array f32. Those that are not finite stay what they are.
+// Floats returns numbers as an array f32. NaN and infinite numbers are kept.
 func Floats[T float32 | float64](values []T, shape ...int) Array {
 	data := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -22,7 +23,8 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// Halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Beyond 65504 they are infinite.
+// Halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Numbers
+// beyond 65504 become infinite.
 func Halves(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {
@@ -31,7 +33,7 @@ func Halves(values []float32, shape ...int) Array {
 	return Array{shape, "f16", data}
 }
 
-// Bytes returns numbers from 0 to 255 as an array u8. It keeps values.
+// Bytes returns numbers from 0 to 255 as an array u8. It does not copy values.
 func Bytes(values []uint8, shape ...int) Array { return Array{shape, "u8", values} }
 
 // Integers returns whole numbers as an array i32.
@@ -60,10 +62,11 @@ func Half(v float32) uint16 {
 	return sign | uint16((size-0x38000000)>>13)
 }
 
-// Number is a number in JSON that may be NaN or infinite, which JSON has no form for: they are the strings "NaN", "Inf" and "-Inf".
+// Number is a number in JSON that may be NaN or infinite. JSON has no form for these: they are the strings "NaN", "Inf"
+// and "-Inf".
 type Number float64
 
-// MarshalJSON writes the number, or the string of one that is not finite.
+// MarshalJSON writes the number, or a string for NaN and infinity.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch v := float64(n); {
 	case math.IsNaN(v):

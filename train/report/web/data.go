@@ -1,6 +1,6 @@
 package web
 
-// Curves is what the widget curves draws: panels one after the other.
+// Curves is the data of the widget curves: panels one after another.
 type Curves struct {
 	Panels []Panel `json:"panels"`
 }
@@ -11,11 +11,11 @@ type Panel struct {
 	X      string   `json:"x"` // title of the axis
 	Y      string   `json:"y"`
 	Log    bool     `json:"log"`             // whether the y axis begins logarithmic
-	Lines  bool     `json:"lines,omitempty"` // the panel is left out until one of its curves has two points
+	Lines  bool     `json:"lines,omitempty"` // hide the panel until one of its curves has two points
 	Series []Series `json:"series"`
 }
 
-// Series is a named curve. Points that are not finite leave a gap.
+// Series is a named curve. NaN and infinite points leave a gap.
 type Series struct {
 	Name   string `json:"name"`
 	X      Array  `json:"x"`
@@ -23,7 +23,7 @@ type Series struct {
 	Colour *int   `json:"colour,omitempty"` // of the categorical palette; nil: by the place in the panel
 }
 
-// Codes is what the widgets codes and neighbours draw: rows of codes, with what is known of their images.
+// Codes is the data of the widgets codes and neighbours: rows of codes, with facts about their images.
 type Codes struct {
 	Columns    []string    `json:"columns"`
 	Codes      Array       `json:"codes"`                // [rows, columns]
@@ -40,7 +40,7 @@ type Components struct {
 	Values Array    `json:"values"` // [rows, names]
 }
 
-// Factor is what is known of one factor of the rows.
+// Factor describes one factor of the rows.
 type Factor struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`             // circular, ordinal, categorical or continuous
@@ -65,7 +65,7 @@ type Thumbnails struct {
 	Count  int    `json:"count"`
 }
 
-// Heat is what the widget heat draws: maps of numbers.
+// Heat is the data of the widget heat: maps of numbers.
 type Heat struct {
 	Maps []Map `json:"maps"`
 }
@@ -75,10 +75,10 @@ type Map struct {
 	Title   string   `json:"title"`
 	Rows    []string `json:"rows"`
 	Columns []string `json:"columns"`
-	Across  string   `json:"across,omitempty"` // what the columns are
-	Down    string   `json:"down,omitempty"`   // what the rows are
+	Across  string   `json:"across,omitempty"` // the meaning of the columns
+	Down    string   `json:"down,omitempty"`   // the meaning of the rows
 	Values  Array    `json:"values"`           // [rows, columns]
 	Signed  bool     `json:"signed"`           // whether colours diverge from 0
 	Sorted  bool     `json:"sorted"`           // whether rows begin sorted by the columns of their largest numbers
-	Unit    string   `json:"unit"`             // what the numbers are; may be empty
+	Unit    string   `json:"unit"`             // the quantity; may be empty
 }

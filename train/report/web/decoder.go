@@ -8,7 +8,7 @@ import (
 
 // Decoder is a network as a list of operations of ONNX (operator set 17), for one row at a time.
 type Decoder struct {
-	Arguments  []int       `json:"arguments"` // shape of what it takes, such as a code [1, d]
+	Arguments  []int       `json:"arguments"` // shape of the input, such as a code [1, d]
 	Input      string      `json:"input"`
 	Output     string      `json:"output"`
 	Operations []Operation `json:"operations"`
@@ -59,7 +59,8 @@ func newConstant(c weights.Constant) Constant {
 	return Constant{c.Name, Floats(c.Floats, shape...)}
 }
 
-// Arrays in half precision have more elements than this, and the largest of them is in this range, in which its 11 digits hold for it.
+// An array is in half precision if it has more elements than fewElements and its largest element lies in this range.
+// The range keeps all 11 bits of the largest element.
 const (
 	fewElements  = 256
 	smallestHalf = 1. / (1 << 13)

@@ -7,9 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Style returns the style sheet of pages and of the widgets on them, with all colours: those of colours.CSS, and --category,
-// --sequential, --diverging, --cyclic and --points, lists of colours that scripts have by Unravel.palette. --points is the sequential
-// map without what is too near the paper for small marks.
+// Style returns the style sheet of pages and their widgets, with all colours. The colours are the properties of
+// colours.CSS and the lists --category, --sequential, --diverging, --cyclic and --points, which scripts read by
+// Unravel.palette. --points is the sequential map without colours too near the paper for small marks.
 func Style() string {
 	return fmt.Sprintf(`%s
 :root {
@@ -24,10 +24,10 @@ func Style() string {
 %s`, colours.CSS(), lists(&colours.Light), lists(&colours.Dark), lists(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
 }
 
-// pointsFrom is where the map for points begins on the sequential one.
+// pointsFrom is the fraction of the sequential map where the map for points begins.
 const pointsFrom = 0.3
 
-// lists are the properties of palettes and maps.
+// lists returns the properties of palettes and maps.
 func lists(theme *colours.Theme) string {
 	t := theme.Tables()
 	points := t.Sequential[int(pointsFrom*float64(len(t.Sequential))):]

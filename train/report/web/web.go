@@ -1,6 +1,7 @@
-// Package web holds what pages about runs are made of: the style sheet, scripts that draw curves, codes and maps, and the form in which
-// data reach them. The scripts are plain files without a bundler: base.js makes one global, Unravel, and each of the others adds a widget to
-// it, a function (element, data) that returns {update, destroy}. A page begins the widgets of its elements with the attribute data-widget.
+// Package web holds the parts of pages about runs: the style sheet, scripts that draw curves, codes and maps, and the
+// types of their data. The scripts are plain files without a bundler. base.js makes one global, Unravel, and each other
+// script adds a widget to it: a function (element, data) that returns {update, destroy}. A page starts widgets on its
+// elements with the attribute data-widget.
 package web
 
 import (
@@ -17,7 +18,7 @@ var Files embed.FS
 // Base is the script that all widgets need.
 const Base = "base.js"
 
-// widgets lists the files of each widget, in the order in which they load.
+// widgets lists the files of each widget in loading order.
 var widgets = map[string][]string{
 	"curves":     {"uplot/uPlot.iife.min.js", "curves.js"},
 	"explore":    {"operations.js", "products.js", "decoder.js", "picture.js", "ball.js", "controls.js", "explore.js"},
@@ -26,8 +27,8 @@ var widgets = map[string][]string{
 	"neighbours": {"points.js", "neighbours.js"},
 }
 
-// Scripts returns the names of the scripts of widgets in the order in which a page loads them, Base first. Unknown widgets are a
-// mistake of the program.
+// Scripts returns the scripts of widgets in loading order, with Base first. An unknown widget is a mistake of the
+// program and panics.
 func Scripts(names ...string) []string {
 	list := []string{Base}
 	for _, name := range names {
@@ -44,7 +45,7 @@ func Scripts(names ...string) []string {
 	return list
 }
 
-// Text returns the content of a file, such as a script. A missing file is a mistake of the program.
+// Text returns the content of a file, such as a script. A missing file is a mistake of the program and panics.
 func Text(name string) string {
 	text, err := Files.ReadFile(name)
 	if err != nil {
