@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// BarPanel is a panel of bars from 0 on. Values that are not finite leave a gap.
+// BarPanel is a panel of bars that start at 0. NaN and infinite values leave a gap.
 type BarPanel struct {
 	Name   string
 	Values []float64
 }
 
-// barColumns bounds the panels side by side.
+// barColumns bounds the number of panels side by side.
 const barColumns = 3
 
 // BarOptions are the title of a figure of bars and the names of the axes of its panels.
@@ -70,7 +70,7 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	return p
 }
 
-// bars are drawn by the values of a panel.
+// bars draws the values of a panel as bars.
 type bars struct{ values []float64 }
 
 // Plot implements plot.Plotter.

@@ -21,11 +21,11 @@ type Box struct {
 	Values []float64
 }
 
-// FiveNumbers sum up values: quartiles, interpolated between neighbours, and the ends of the whiskers, the
-// outermost values no further from the quartiles than 1.5 times the quartiles' distance.
+// FiveNumbers summarise values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A whisker
+// ends at the outermost value within 1.5 times the interquartile range of its quartile.
 type FiveNumbers struct{ Low, First, Median, Third, High float64 }
 
-// FiveNumbers are those of the values, of which there is at least one.
+// FiveNumbers returns the summary of the values, which must not be empty.
 func (b *Box) FiveNumbers() FiveNumbers {
 	sorted := slices.Sorted(slices.Values(b.Values))
 	at := func(part float64) float64 {
@@ -89,7 +89,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	})
 }
 
-// addLine draws the line, with its name in the legend, which is beside the boxes.
+// addLine draws the line, and puts its name into the legend at the right of the boxes.
 func (b *BoxPlot) addLine(p *plot.Plot, l *lineLegend) error {
 	if b.Line == nil {
 		return nil
@@ -104,7 +104,7 @@ func (b *BoxPlot) addLine(p *plot.Plot, l *lineLegend) error {
 	return nil
 }
 
-// Range is that of the vertical axis: all values, the line, and 0 where they come near it.
+// Range returns the range of the vertical axis: all values, the line, and 0 if they come near it.
 func (b *BoxPlot) Range() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	add := func(v float64) { low, high = min(low, v), max(high, v) }

@@ -15,8 +15,8 @@ import (
 // maxShown is the largest number of images that a figure of codes shows.
 const maxShown = 10000
 
-// Shown returns at most 10000 of n indices, ascending, stratified at random: a regular stride would alias with the
-// factor grid. Figures of codes show these rows.
+// Shown returns at most 10000 of n indices, in ascending order, stratified at random: a regular stride would alias with
+// the factor grid. Figures of codes show these rows.
 func Shown(n int) []int {
 	list, stream := make([]int, min(n, maxShown)), rng.New(0, "figures")
 	for i := range list {
@@ -28,8 +28,8 @@ func Shown(n int) []int {
 	return list
 }
 
-// LatentTorus draws the angles of circles of the codes against the circular factors; see [Torus]. circles are the
-// first of the two columns of each. It writes nothing where there is no circle or no circular factor.
+// LatentTorus draws the angles of circles of the codes against the circular factors; see [Torus]. circles holds the
+// first of the two columns of each circle. It writes nothing without circles or without circular factors.
 func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
 	var angles, factors []Angles
 	for i, first := range circles {
@@ -63,7 +63,7 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
 
 // TrainedCodes draws pairs of code columns before and after training; see [CodePlanes]. before has a row for each row
-// of in, whose codes are those after training. It writes nothing for codes of one column.
+// of in, and in holds the codes after training. It writes nothing for codes with a single column.
 func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.Input) error {
 	if in.Codes.Cols < 2 {
 		return nil
@@ -87,8 +87,8 @@ func column(m metrics.Matrix, c int) []float64 {
 	return values
 }
 
-// levelColumns lists the values of the factors' levels, NaN where they are unknown. A factor of rotations in space has
-// [PoseColumns] instead.
+// levelColumns lists the values of the factors' levels, with NaN for unknown levels. For a factor of rotations in space
+// it lists [PoseColumns] instead.
 func levelColumns(in *metrics.Input) []Column {
 	var list []Column
 	for k, f := range in.Factors {
@@ -109,8 +109,8 @@ func levelColumns(in *metrics.Input) []Column {
 	return list
 }
 
-// PoseColumns lists, for n levels of a factor of rotations in space, the x, y and z of where the object's y axis points: the
-// numbers of levels mean nothing. Unknown levels give NaN.
+// PoseColumns lists, for n levels of a factor of rotations in space, the direction of the object's y axis as x, y and
+// z. The numbers of the levels themselves mean nothing. Unknown levels give NaN.
 func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 	list := make([]Column, 3)
 	for c := range list {
@@ -125,10 +125,10 @@ func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 	return list
 }
 
-// CodeHistograms draws the joint histogram of each factor and each code column over the images in which both are
-// active (Ross and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, of factors
-// with a true hierarchy and of codes with a hierarchy. Bars behind the rows are the factors' parts of r4c, or else of r4, if the
-// results have it.
+// CodeHistograms draws the joint histogram of each factor and each code column over the images with both active (Ross
+// and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, if the factors
+// have a true hierarchy or the codes have a hierarchy. A bar behind each row shows the factor's part of r4c, or of r4
+// without r4c.
 func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metrics.Result) error {
 	active := func(name string, values []float64, hierarchical bool) Column {
 		c := Column{Name: name, Values: slices.Clone(values)}
@@ -149,7 +149,7 @@ func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metr
 	return Histograms(w, title, rows, columns, factorScores(results, len(rows)))
 }
 
-// factorScores returns the parts of r4c by factor, or else those of r4.
+// factorScores returns the parts of r4c by factor, or the parts of r4 without r4c.
 func factorScores(results []metrics.Result, factors int) RowScores {
 	for _, metric := range []struct{ name, shown string }{{"r4c", "R4_c"}, {"r4", "R4"}} {
 		for _, r := range results {

@@ -18,7 +18,7 @@ const (
 	maxComponentViews = 12
 )
 
-// Manifolds are what an algorithm such as MIMOSA has found in codes: the component of each code.
+// Manifolds are the components that an algorithm such as MIMOSA has found in codes: the component of each code.
 type Manifolds struct {
 	Codes      metrics.Matrix
 	Components Grouping
@@ -26,14 +26,14 @@ type Manifolds struct {
 	Truth      Grouping // true dimensions; without labels: not known
 }
 
-// Grouping puts codes into groups.
+// Grouping assigns codes to groups.
 type Grouping struct {
 	Labels []int    // by code, from 0; -1: none
 	Names  []string // of the groups
 }
 
-// NumberedGroups returns a grouping whose groups are named by number, dimension and size. dims may be nil, or hold 0 where the
-// dimension is not known.
+// NumberedGroups returns a grouping with groups named by number, dimension and size. dims may be nil, or hold 0 for an
+// unknown dimension.
 func NumberedGroups(labels, dims []int) Grouping {
 	g := Grouping{Labels: labels}
 	sizes := make([]int, max(len(dims), slices.Max(append([]int{-1}, labels...))+1))
@@ -52,7 +52,7 @@ func NumberedGroups(labels, dims []int) Grouping {
 	return g
 }
 
-// BySize renumbers groups, the largest first, and leaves out those without a code.
+// BySize renumbers groups, with the largest first, and drops empty groups.
 func BySize(labels, dims []int) (sorted, dimensions []int) {
 	sizes := map[int]int{}
 	for _, l := range labels {
@@ -78,8 +78,9 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 	return sorted, dimensions
 }
 
-// Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3), in the colours of their true dimensions,
-// of the components before merging and of those after it, and every component alone along its own axes.
+// Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3). It colours them by true
+// dimensions, by components before merging and by components after it. It also draws every component alone along the
+// component's axes.
 func Components(w io.Writer, title string, m Manifolds) error {
 	rows := someOf(m.Codes.Rows)
 	axes := alongAxes(m.Codes, rows, upTo(m.Codes.Rows))
@@ -121,10 +122,11 @@ func Components(w io.Writer, title string, m Manifolds) error {
 	return Groups(w, title, table)
 }
 
-// someOf returns at most so many of n indices that a panel shows, at random.
+// someOf returns a random choice of n indices, at most as many as a panel shows.
 func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
 
-// alongAxes projects rows of codes onto the first three principal axes of other rows; the result has at least two columns.
+// alongAxes projects rows of codes onto the first three principal axes of other rows. The result has at least two
+// columns.
 func alongAxes(codes metrics.Matrix, rows, of []int) []Column {
 	d := codes.Cols
 	points := make([]float64, 0, len(of)*d)

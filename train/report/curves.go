@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Series is a named curve. Points that are not finite leave a gap.
+// Series is a named curve. NaN and infinite points leave a gap.
 type Series struct {
 	Name string
 	X, Y []float64
@@ -27,38 +27,37 @@ type Series struct {
 type CurveOptions struct {
 	Title, XLabel, YLabel string
 
-	// Log draws a logarithmic y axis. Values that are 0 or negative leave a gap, and
-	// the legend counts them; without any positive value the axis is linear.
+	// Log draws a logarithmic y axis. Values of 0 or less leave a gap, and the legend counts them. Without any positive
+	// value the axis is linear.
 	Log bool
 
-	// LogX draws a logarithmic x axis with a tick at every x, or, where these are many, at powers of ten; they must be positive.
+	// LogX draws a logarithmic x axis with a tick at every x or, for many x, at powers of ten. All x must be positive.
 	LogX bool
 
-	// Marks are vertical lines, with a name in the legend.
+	// Marks are vertical lines with a name in the legend.
 	Marks []Mark
 
-	// Marked draws points as dots, too.
+	// Marked also draws points as dots.
 	Marked bool
 
-	// Names are ticks of the x axis in place of numbers, at 0, 1, 2 ...
+	// Names replace the numbers at the ticks 0, 1, 2 ... of the x axis.
 	Names []string
 
 	// Down draws the y axis downwards, as for ranks.
 	Down bool
 }
 
-// Mark is a place on the x axis.
+// Mark is a position on the x axis.
 type Mark struct {
 	Name string
 	X    float64
 }
 
-// maxPoints is the number of points of a curve from which means of neighbouring
-// points are drawn instead.
+// maxPoints is the largest number of points of a curve. A longer curve is drawn as means of neighbouring points.
 const maxPoints = 1500
 
-// Curves draws curves over a common x axis, with a legend beside them that shows the last value
-// of each. Long curves are drawn as means of neighbouring points. Legends of many or long names make the figure larger.
+// Curves draws curves over a common x axis, with a legend that shows the last value of each curve. It draws long curves
+// as means of neighbouring points. Many or long names in the legend make the figure larger.
 func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	log := o.Log && anyPositive(series)
 	p := newPlot("", o.XLabel, o.YLabel)
@@ -118,7 +117,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	})
 }
 
-// nameTicks puts names on an axis at 0, 1, 2 ..., aslant where they are many.
+// nameTicks puts names on an axis at 0, 1, 2 ..., slanted if they are many.
 func nameTicks(a *plot.Axis, names []string) {
 	var ticks plot.ConstantTicks
 	for i, name := range names {
@@ -131,7 +130,7 @@ func nameTicks(a *plot.Axis, names []string) {
 	}
 }
 
-// seriesStyle is the line of the i-th series: colours of the palette, then again with dashes.
+// seriesStyle is the line of the i-th series: the colours of the palette, then the same colours with dashes.
 func seriesStyle(i int) draw.LineStyle {
 	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
 	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
@@ -139,10 +138,10 @@ func seriesStyle(i int) draw.LineStyle {
 	return style
 }
 
-// mostTicks is the largest number of x of series that all have a tick.
+// mostTicks is the largest number of different x that all get a tick.
 const mostTicks = 20
 
-// ticksAt are ticks at all x of series, or at powers of ten where these are many.
+// ticksAt returns ticks at all x of series, or at powers of ten for many x.
 func ticksAt(series []Series) plot.Ticker {
 	seen := map[float64]bool{}
 	var ticks plot.ConstantTicks
@@ -160,7 +159,7 @@ func ticksAt(series []Series) plot.Ticker {
 	return ticks
 }
 
-// legendValue is the last value of a series, and how many of its points are not drawn.
+// legendValue is the last value of a series, and the number of its points that are not drawn.
 func legendValue(s Series, dropped int) string {
 	var parts []string
 	for i := len(s.Y) - 1; i >= 0; i-- {
@@ -188,8 +187,7 @@ func anyPositive(series []Series) bool {
 	return false
 }
 
-// thin replaces runs of n neighbouring points by their means, so that at most
-// maxPoints are left.
+// thin replaces runs of n neighbouring points by their means, which leaves at most maxPoints.
 func thin(s Series) (Series, int) {
 	n := (len(s.X) + maxPoints - 1) / maxPoints
 	if n <= 1 {
@@ -208,7 +206,7 @@ func thin(s Series) (Series, int) {
 	return short, n
 }
 
-// split cuts a series into the pieces that can be drawn.
+// split cuts a series into its drawable pieces.
 func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	open := false
 	for i, y := range s.Y {
@@ -226,7 +224,7 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis gives an axis a range of its own where the data give none.
+// settleAxis gives an axis a range if its data have none.
 func settleAxis(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
@@ -257,7 +255,7 @@ func wholeX(series []Series) bool {
 	return true
 }
 
-// linearTicks places labels at 1, 2 or 5 times a power of ten; at whole numbers only if these are whole.
+// linearTicks places labels at 1, 2 or 5 times a power of ten, and only at whole numbers if whole is set.
 type linearTicks struct{ whole bool }
 
 func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
@@ -290,7 +288,7 @@ func tickLabel(v float64) string {
 	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
 }
 
-// logTicks labels powers of ten, and 2 and 5 times them where there are few.
+// logTicks labels powers of ten, and if these are few, also 2 and 5 times them.
 type logTicks struct{}
 
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {

@@ -24,7 +24,7 @@ const traversalSteps = 12
 // maxTraversals bounds the rows of a figure of traversals.
 const maxTraversals = 32
 
-// turnSpheres returns a code whose spheres are turned by Q g Q^T.
+// turnSpheres returns a code with its spheres turned by Q g Q^T.
 func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	code = slices.Clone(code)
 	for _, s := range spheres {
@@ -34,12 +34,12 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	return code
 }
 
-// The percentiles of a column between which traversals move it (Ross and Doshi-Velez 2021, figure A.9).
+// The percentiles of a column that bound its movement in traversals (Ross and Doshi-Velez 2021, figure A.9).
 const (
 	lowPercentile, highPercentile = 1, 99
 )
 
-// sweep returns the values of a column at the steps of a traversal: from its low to its high percentile on rows.
+// sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
 func sweep(codes metrics.Matrix, rows []int, column int) [traversalSteps]float64 {
 	low, high := quantile(codes, rows, column, lowPercentile/100.), quantile(codes, rows, column, highPercentile/100.)
 	var values [traversalSteps]float64
@@ -49,16 +49,17 @@ func sweep(codes metrics.Matrix, rows []int, column int) [traversalSteps]float64
 	return values
 }
 
-// percentileLabels are above the columns of traversals by percentile.
+// percentileLabels returns the labels above the columns of a traversal by percentile.
 func percentileLabels() []string {
 	labels := make([]string, traversalSteps)
 	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")
 	return labels
 }
 
-// SphereMap draws what a decoder makes of a code whose first sphere points in directions all over it, by latitude and
-// longitude: as [Sphere] turns it, latitude 0 and longitude 0 point to the viewer, latitude 90 up and longitude 90 to the right. The
-// other spheres turn along, by the rotation with the least angle. It writes nothing where there is no sphere.
+// SphereMap draws decoded images over latitude and longitude, while the first sphere of a code points in directions all
+// over the sphere. As [Sphere] turns it, latitude 0 and longitude 0 point to the viewer, latitude 90 up and longitude
+// 90 to the right. The other spheres turn with it, by the rotation with the least angle. It writes nothing without
+// spheres.
 func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	if len(spheres) == 0 {
 		return nil
@@ -84,7 +85,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	return Traversals(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
 }
 
-// leastTurn is the rotation with the least angle that takes one direction to another.
+// leastTurn returns the rotation with the least angle that takes one direction to another.
 func leastTurn(from, to [3]float64) [9]float64 {
 	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
 	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
@@ -105,10 +106,10 @@ func appendRow(dst []float32, row []float64) []float32 {
 	return dst
 }
 
-// PathTraversals draws, for every path through the hierarchy that codes take, what a decoder makes of a code near the
-// path's median in which one active dimension moves from its 1st to its 99th percentile on that path
-// (Ross and Doshi-Velez 2021, figure A.9). It shows at most 32 rows, the paths with the most codes first, and writes
-// nothing where there is no active dimension.
+// PathTraversals draws traversals of every path that codes take through the hierarchy. A traversal starts from a code
+// near the path's median and moves one active dimension from its 1st to its 99th percentile on that path (Ross and
+// Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and takes the paths with the most codes first. It writes
+// nothing without active dimensions.
 func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d Decoder) error {
 	options := len(h.Categoricals())
 	var rows []float32
@@ -139,14 +140,13 @@ func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d 
 	return Traversals(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
-// codePath is a combination of options, and the rows of the codes that choose it.
+// codePath is a combination of options, with the rows of the codes that choose it.
 type codePath struct {
 	choice []int
 	rows   []int
 }
 
-// pathsOf groups codes by their options, which stand in the first columns as 1 + option; the
-// largest groups first.
+// pathsOf groups codes by their options, which the first columns hold as 1 + option. The largest groups come first.
 func pathsOf(codes metrics.Matrix, options int) []codePath {
 	var list []codePath
 	at := map[string]int{}
@@ -169,7 +169,7 @@ func pathsOf(codes metrics.Matrix, options int) []codePath {
 	return list
 }
 
-// medianRow returns the row of a group that is nearest to the group's medians in the columns from first on.
+// medianRow returns the row of a group nearest to the group's medians in the columns from first upwards.
 func medianRow(codes metrics.Matrix, rows []int, first int) int {
 	medians := make([]float64, codes.Cols)
 	for c := first; c < codes.Cols; c++ {
@@ -189,7 +189,7 @@ func medianRow(codes metrics.Matrix, rows []int, first int) int {
 	return best
 }
 
-// quantile returns the value of a column below which a fraction of the rows lies, interpolated between values.
+// quantile returns the value of a column below which a fraction of the rows lies. It interpolates between values.
 func quantile(codes metrics.Matrix, rows []int, column int, fraction float64) float64 {
 	values := make([]float64, len(rows))
 	for i, r := range rows {

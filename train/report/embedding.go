@@ -28,10 +28,10 @@ const (
 	maxKeyNames       = 12 // categories in a key
 )
 
-// Embedding draws codes along their first two principal components, a panel for each factor, whose levels are the colours:
-// a cyclic map for circular factors, the palette for categorical ones, a bar from light to dark for others. Codes of one column
-// are drawn against their rank. Without factors that vary there is one panel in one colour. It writes nothing for codes of which
-// less than two are finite.
+// Embedding draws codes along their first two principal components, with a panel for each factor coloured by its
+// levels. Circular factors have a cyclic map, categorical factors the palette, and other factors a map from light to
+// dark. Codes of one column are drawn against their rank. Without varying factors it draws one panel in one colour. It
+// writes nothing for fewer than two finite codes.
 func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	rows := finiteRows(in.Codes, rng.New(0, "figure/embedding").Perm(in.Codes.Rows))
 	rows = rows[:min(len(rows), maxEmbedded)]
@@ -64,10 +64,11 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	})
 }
 
-// embeddedKey is the room of a key, in inches.
+// embeddedKey is the width of a key, in inches.
 const embeddedKey = 1.05
 
-// embeddedFactors lists the factors with a panel: those of more than one level that is known. -1 is a panel without.
+// embeddedFactors lists the factors with a panel: factors with more than one known level. -1 is a panel without a
+// factor.
 func embeddedFactors(in *metrics.Input) (list []int) {
 	for k, f := range in.Factors {
 		if f.Size > 1 && f.Rotations == nil && !in.Classes && len(list) < maxEmbeddedPanels {
@@ -95,8 +96,9 @@ type plane struct {
 	names [2]string
 }
 
-// principalPlane returns rows along the two axes with the largest variances, by iteration of a subspace (Golub and Van Loan,
-// "Matrix Computations", section 7.3.2): codes can have a thousand columns. The largest coordinate of an axis is positive.
+// principalPlane projects rows onto the two axes with the largest variances. It finds the axes by subspace iteration
+// (Golub and Van Loan, "Matrix Computations", section 7.3.2), as codes can have a thousand columns. The largest
+// coordinate of each axis is positive.
 func principalPlane(codes metrics.Matrix, rows []int) (*plane, error) {
 	n, d := len(rows), codes.Cols
 	if d == 1 {
@@ -122,7 +124,7 @@ func principalPlane(codes metrics.Matrix, rows []int) (*plane, error) {
 		return nil, errors.New("report: the codes are too large for principal components")
 	}
 	if largest > 0 {
-		x.Scale(1/largest, x) // so that squares are finite
+		x.Scale(1/largest, x) // keeps squares finite
 	}
 	total := math.Pow(mat.Norm(x, 2), 2)
 	axes, variances := subspace(x)
@@ -194,7 +196,7 @@ func cmpAbs(u, v float64) int {
 	return 0
 }
 
-// orthogonal makes the columns orthonormal; those that depend on others become 0.
+// orthogonal makes the columns orthonormal. A column that depends on others becomes 0.
 func orthogonal(q *mat.Dense) {
 	d, k := q.Dims()
 	for j := range k {
@@ -231,7 +233,7 @@ func symmetric(m *mat.Dense) *mat.SymDense {
 	return s
 }
 
-// plot draws the points in the colours of a factor, those without a level behind the others.
+// plot draws the points in the colours of a factor, with points without a level behind the others.
 func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot.Plot {
 	q := newPlot("", p.names[0], p.names[1])
 	name := "codes"
@@ -263,7 +265,7 @@ func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot
 	return q
 }
 
-// factorKey gives the levels of a factor colours, and explains them.
+// factorKey maps the levels of a factor to colours, and explains them.
 type factorKey struct {
 	f       factor.Factor
 	none    bool
@@ -271,7 +273,7 @@ type factorKey struct {
 	scale   scale
 }
 
-// keyOf returns the key of a factor; -1 is none.
+// keyOf returns the key of a factor; -1 is no factor.
 func keyOf(in *metrics.Input, k int) *factorKey {
 	if k < 0 {
 		return &factorKey{none: true}

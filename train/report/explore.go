@@ -12,16 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Limits of a decoder that a page computes: weights, two bytes each, and multiplications for an image, of which browsers do one to three
-// billion a second. What is larger is shown by sheets of pictures.
+// Limits of a decoder that a page computes: its weights, two bytes each, and its multiplications for an image. A
+// browser does one to three billion multiplications a second. Sheets of pictures replace a larger decoder.
 const (
 	maxPageWeights  = 2_000_000
 	maxPageProducts = 40_000_000
 )
 
-// Explored is what a page needs to play with a decoder.
+// Explored is the data for a page's interactive decoder.
 type Explored struct {
-	Codes   *decode.Codes  // Known has the codes of images from which controls have their ranges
+	Codes   *decode.Codes  // Known has the codes of images that give controls their ranges
 	Starts  []int          // numbers of images to start from
 	At      metrics.Matrix // their codes
 	Pixels  []float32      // of these images, [n, Height, Width, Channels]
@@ -33,8 +33,8 @@ type Explored struct {
 	Reason  string              // why there is no Network
 }
 
-// Explore returns the controls of a decoder, and the decoder itself with weights in half precision where it is small enough, and
-// otherwise sheets of pictures of its answers.
+// Explore returns the controls of a decoder, and the decoder itself with weights in half precision if it is small
+// enough. For a larger decoder it returns sheets of pictures of its answers.
 func Explore(x Explored) (*web.Explore, error) {
 	d := x.Decoder
 	limits := raster.PicturesOf(d.Height, d.Width, d.Channels, x.Pixels)
@@ -67,7 +67,7 @@ func Explore(x Explored) (*web.Explore, error) {
 // startsAcross is the number of start images in a row of their sheet.
 const startsAcross = 8
 
-// reason says why a page cannot compute the decoder; empty: it can.
+// reason says why a page cannot compute the decoder; empty if it can.
 func (x *Explored) reason() string {
 	if x.Network == nil {
 		return x.Reason
@@ -104,10 +104,11 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 	return all
 }
 
-// maxBorrowed bounds the codes that options borrow from, of those with the same options.
+// maxBorrowed bounds the known codes for each combination of options.
 const maxBorrowed = 24
 
-// borrowed are known codes of every combination of options.
+// borrowed returns known codes of every combination of options. A newly opened dimension takes the value of the nearest
+// one.
 func borrowed(c *decode.Codes) web.Array {
 	var list []float64
 	if c.Hierarchy != nil {
@@ -120,7 +121,7 @@ func borrowed(c *decode.Codes) web.Array {
 	return web.Floats(list, len(list)/c.Width(), c.Width())
 }
 
-// sheetOf puts pictures of equal size into one, some across.
+// sheetOf joins pictures of equal size into one picture, with so many across.
 func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
 	w, h := pictures[0].Bounds().Dx(), pictures[0].Bounds().Dy()
 	across = min(across, len(pictures))

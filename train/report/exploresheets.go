@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// Sizes of sheets: the steps of a line or a circle, of a sphere, and pictures, pixels and characters of URLs in all. A pair
-// of controls that has no room with all steps has every coarse-th of them.
+// Sizes of sheets: the steps of a line or a circle, the steps of a sphere, and the limits on all pictures, pixels and
+// characters of URLs together. If a pair of controls does not fit with all steps, its sheet has every coarse-th step.
 const (
 	sheetSteps       = 9
 	latitudes        = 7
@@ -26,12 +26,13 @@ const (
 	coarse           = 2
 )
 
-// sheets decodes the controls alone, as many as there is room for, and then pairs of those that change the picture most.
+// sheets decodes single controls until the limits are reached, and then pairs of the controls that change the picture
+// most.
 func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
 	var moving []*stepped
 	for _, c := range flattened(x.Codes.Controls()) {
-		if c.Kind == decode.Turn { // the spheres are there one by one
+		if c.Kind == decode.Turn { // each sphere has a control of its type Ball
 			continue
 		}
 		m := &stepped{Control: c, values: stepsOf(c)}
@@ -88,7 +89,7 @@ func flattened(list []decode.Control) (all []decode.Control) {
 	return all
 }
 
-// sheets are made one after the other, until there is no room.
+// sheets collects sheets one after another until the limits are reached.
 type sheets struct {
 	*Explored
 	limits              raster.Pictures
@@ -96,7 +97,7 @@ type sheets struct {
 	done, pixels, bytes int // of pictures
 }
 
-// room is the number of pictures that still go in, if they are as large as those before.
+// room is the number of pictures that still fit if they are as large as the previous ones.
 func (s *sheets) room() int {
 	if s.done == 0 {
 		return maxSheetPictures
@@ -133,7 +134,7 @@ func stepsOf(c decode.Control) (values [][]float64) {
 	return values
 }
 
-// places is the number of a control's steps if only some have pictures.
+// places is the number of steps of a control if only every so many have pictures.
 func (m *stepped) places(every int) int {
 	if m.Kind == decode.Choose {
 		every = 1
@@ -141,7 +142,8 @@ func (m *stepped) places(every int) int {
 	return (len(m.values) + every - 1) / every
 }
 
-// walk returns a code at some steps of a control, or as often the code itself if it does not use the control.
+// walk returns a code at some steps of a control. If the code does not use the control, it returns the unchanged code
+// for each step.
 func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
 	at := m.Columns[0]
 	if !s.Codes.Uses(code, at) {
@@ -158,8 +160,8 @@ func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64)
 	return codes
 }
 
-// spread are points all over a unit sphere: by latitude and longitude in space, otherwise on the great circles from the first axis to
-// every other one.
+// spread returns points all over a unit sphere. In space they follow latitude and longitude; in other dimensions they
+// lie on the great circles from the first axis to every other axis.
 func spread(n int) (points [][]float64) {
 	if n == 3 {
 		for i := range latitudes {
@@ -181,7 +183,7 @@ func spread(n int) (points [][]float64) {
 	return points
 }
 
-// add decodes a control alone, or a pair of them, at some steps.
+// add decodes a control alone, or a pair of controls, at some steps.
 func (s *sheets) add(a, b *stepped, every int) error {
 	codes, columns := s.walk(s.At.Row(0), a, every), ""
 	if b != nil {
@@ -217,7 +219,7 @@ func (s *sheets) add(a, b *stepped, every int) error {
 	return err
 }
 
-// change is the mean absolute difference of n images from the one before.
+// change is the mean absolute difference of n images from the previous image.
 func change(pixels []float32, n int) (sum float64) {
 	size := len(pixels) / n
 	for i := size; i < len(pixels); i++ {
@@ -226,7 +228,7 @@ func change(pixels []float32, n int) (sum float64) {
 	return sum / float64(max(len(pixels)-size, 1))
 }
 
-// dataURL returns a picture as a URL that holds it.
+// dataURL returns a picture as a data URL.
 func dataURL(img image.Image) (string, error) {
 	var png bytes.Buffer
 	if err := raster.WritePNG(&png, img); err != nil {

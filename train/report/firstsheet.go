@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
-// firstImages finds, for levels of the row factor (-1: none) and of the column factor, the first image that has both and the
-// fixed levels; -1: there is none.
+// firstImages finds, for levels of the row factor (-1: none) and of the column factor, the first image that has both
+// and the fixed levels. It writes -1 if no image has them.
 func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
 	found := make([][]int, len(rows))
 	for r := range found {
@@ -31,7 +31,7 @@ func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed
 	return found
 }
 
-// hasLevels reports whether levels are those of the factors that are fixed.
+// hasLevels reports whether levels agree with the fixed factors.
 func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
 	for k, f := range d.Factors() {
 		if level, ok := fixed[f.Name]; ok && levels[k] != level {
@@ -41,7 +41,7 @@ func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
 	return true
 }
 
-// firstSubtitle says which factors a sheet of first images shows.
+// firstSubtitle names the factors that a sheet of first images shows.
 func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) string {
 	h, w, c := d.ImageShape()
 	var parts []string

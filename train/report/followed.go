@@ -7,21 +7,21 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Followed is the factor about which a column of codes has the largest share of information.
+// Followed is the factor about which a code column has the largest share of information.
 type Followed struct {
 	Factor string
 	Share  float64 // of the factor's entropy, 0 to 1
 }
 
-// A column is said to follow a factor from this share on, with its values in so many bins.
+// The least share for a column to follow a factor, and the number of bins for its values.
 const (
 	leastShare   = 0.2
 	followedBins = 20
 )
 
-// FollowedBy returns, for each column of codes, the factor about which it has the largest share of information: the mutual information
-// of the column in bins and the factor, less what independent ones would seem to have, over the factor's entropy. Columns with a share
-// below 0.2 are left out, and all where levels are not known.
+// FollowedBy returns, for each code column, the factor about which it has the largest share of information. The share
+// is the mutual information of the binned column and the factor, minus the chance level of an independent column,
+// divided by the factor's entropy. It drops columns with a share below 0.2, and returns none if levels are unknown.
 func FollowedBy(in *metrics.Input) map[int]Followed {
 	m := &metrics.Modularity{Histogram: metrics.Histogram{Bins: followedBins, Binning: metrics.EqualWidth}}
 	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: m}})
@@ -50,8 +50,8 @@ func FollowedBy(in *metrics.Input) map[int]Followed {
 	return list
 }
 
-// entropyOf returns the entropy of counts in nats, and the mutual information that an independent column would seem to have: the first
-// term of its bias, (bins - 1)(levels - 1)/2n.
+// entropyOf returns the entropy of counts in nats, and the mutual information with an independent column by chance. The
+// latter is the first term of the bias, (bins - 1)(levels - 1)/2n.
 func entropyOf(counts []float64) (entropy, chance float64) {
 	n, used := 0.0, 0.0
 	for _, c := range counts {

@@ -7,15 +7,15 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// gridWords says in words what the matrix of a metric shows.
+// gridWords describes the matrix of a metric in words.
 type gridWords struct {
-	title         string // what is shown
+	title         string // title of the heatmap
 	unit          string
 	rows, columns string
 	signed        bool
 }
 
-// gridTexts are the words about matrices, by name; those of one metric alone have its name in front.
+// gridTexts describes matrices by name. A key for a single metric begins with the metric's name.
 var gridTexts = map[string]gridWords{
 	"mutual_information":                    {"mutual information of code columns and factors", "mutual information, nats", codeColumn, aFactor, false},
 	"mutual-information/mutual_information": {"mutual information of pairs of code columns", "mutual information, nats", codeColumn, codeColumn, false},
@@ -41,8 +41,8 @@ const (
 	aFactor    = "factor"
 )
 
-// GridHeat returns the heatmap of a matrix that a metric returned: its title and axes in words, signed numbers around 0, and
-// code columns sorted by the factor that they follow.
+// GridHeat returns the heatmap of a matrix that a metric returned. It describes title and axes in words, centres signed
+// numbers at 0, and sorts code columns by the factor that they follow.
 func GridHeat(metric string, g metrics.Grid) *Heat {
 	words, ok := gridTexts[metric+"/"+g.Name]
 	if !ok {
@@ -60,7 +60,7 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 	return h
 }
 
-// SelectedHeat returns the heatmap of the matrix R of med with frames around the columns that it selects.
+// SelectedHeat returns the heatmap of the matrix R of med, with frames around the columns that med selects.
 func SelectedHeat(g metrics.Grid, selected []int) *Heat {
 	h := GridHeat("med", g)
 	h.Framed = selected

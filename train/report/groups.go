@@ -15,24 +15,24 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// View is a panel of points, each of which belongs to a group or to none.
+// View is a panel of points, each in one group or without a group.
 type View struct {
 	Name   string
 	X, Y   Column
 	Groups []int // by point; -1: none
 }
 
-// GroupRow is a row of panels with the names of the groups that their points belong to.
+// GroupRow is a row of panels with the names of their groups.
 type GroupRow struct {
 	Names []string
 	Views []View
 }
 
-// maxLegend bounds the names in a legend.
+// maxLegend bounds the number of names in a legend.
 const maxLegend = 14
 
-// Groups draws rows of panels, every point in the colour of its group. Points without a group are
-// grey, and behind the others.
+// Groups draws rows of panels with every point in the colour of its group. Points without a group are grey and lie
+// behind the others.
 func Groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {
@@ -67,7 +67,7 @@ func Groups(w io.Writer, title string, rows []GroupRow) error {
 	})
 }
 
-// legend is the names that are shown.
+// legend returns the names in the legend.
 func legend(names []string) []string {
 	if len(names) <= maxLegend {
 		return names
@@ -85,7 +85,7 @@ func drawLegend(c draw.Canvas, left, top vg.Length, names []string) {
 	}
 }
 
-// groupColour is the colour of a group; -1 is none.
+// groupColour is the colour of a group; -1 is no group.
 func groupColour(g int) color.RGBA {
 	switch {
 	case g < 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// GroupSheet shows groups of images that a split has or draws, a row for each, with the factors that differ between the first
-// image and another one. It has at most Rows groups, and of each at most Columns images.
+// GroupSheet shows the groups of images of a split, in a row each. A row names the factors that differ between its
+// first image and another one. It shows at most Rows groups, and at most Columns images of each.
 func GroupSheet(d datasets.Dataset, s *datasets.Split, o SheetOptions) (image.Image, error) {
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
@@ -69,7 +69,7 @@ func PairSheet(d datasets.Dataset, title, subtitle string, pairs [][2]int, label
 	return t.Draw(), nil
 }
 
-// differing names the factors in which the images of a group differ from its first.
+// differing names the factors that differ between the first image of a group and any other.
 func differing(d datasets.Dataset, group []int) string {
 	factors := d.Factors()
 	first, levels, differs := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))

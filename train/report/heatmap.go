@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// The limits of a heatmap: cells that are written out, sizes in inches.
+// The limits of a heatmap: the number of cells with written numbers, and sizes in inches.
 const (
 	maxWritten       = 24
 	maxHeatmapHeight = 24.0
@@ -25,23 +25,23 @@ const (
 	leastBar         = 1.6 // height of the colour bar
 )
 
-// Heat is a heatmap: a matrix as coloured cells with a colour bar. Numbers and all labels are written where there is room for
-// them; cells that are not finite are grey.
+// Heat is a heatmap: a matrix as coloured cells with a colour bar. It writes numbers and all labels if they fit. NaN
+// and infinite cells are grey.
 type Heat struct {
 	Title                 string
 	Rows, Columns         []string
 	Values                [][]float64
 	RowTitle, ColumnTitle string // what rows and columns are
-	Unit                  string // what the numbers are, beside the colour bar
+	Unit                  string // the quantity, next to the colour bar
 
-	// Signed draws numbers from minus to plus the largest size, white at 0, also where none is negative. Without it this is so
-	// where one is, and otherwise they go from 0 up, darker the larger.
+	// Signed draws numbers from minus to plus the largest size, with white at 0, even if no number is negative. Without
+	// Signed, a negative number has the same effect. Otherwise numbers go from 0 up, darker with size.
 	Signed bool
 
-	Framed []int // rows with a frame, whose labels come first where there is no room for all
+	Framed []int // rows with a frame; their labels take precedence if not all fit
 
-	// Sort puts rows with the same column of the largest size together, the largest first, and says so in the title. Rows without
-	// numbers but 0 come last.
+	// Sort groups rows that have their largest size in the same column, with the largest first, and notes this in the
+	// title. Rows with only zeros or without numbers come last.
 	Sort bool
 }
 
@@ -55,7 +55,7 @@ func (h *Heat) WritePNG(w io.Writer) error {
 		render(w, m.draw)
 }
 
-// heatmap is a heatmap with the size of its cells, and of the labels beside and above them, in inches.
+// heatmap is a heatmap with the size of its cells and labels, in inches.
 type heatmap struct {
 	Heat
 	low, high     float64
@@ -103,7 +103,7 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	return m, nil
 }
 
-// size chooses the size of cells. Labels of columns are upright where cells would be wide otherwise.
+// size chooses the size of cells. It turns the labels of columns upright if cells would be wide otherwise.
 func (m *heatmap) size() {
 	label := inches(widest(cellText(ink), m.Columns)) + 0.12
 	m.width, m.top = max(0.62, label), 0.3
@@ -125,7 +125,8 @@ func (m *heatmap) size() {
 
 func inches(l vg.Length) float64 { return l.Points() / 72 }
 
-// sort orders rows by the column of their largest size, and by that; the order of columns decides between equal ones.
+// sort orders rows by the column of their largest size, the first of equal ones, and then by this size. Equal rows keep
+// their order.
 func (m *heatmap) sort() {
 	follows, size := make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	order := make([]int, len(m.Rows))
@@ -189,7 +190,7 @@ func (m *heatmap) draw(c draw.Canvas) {
 	s.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-leastBar*vg.Inch), top)
 }
 
-// columnLabels writes the names of columns, those that there is room for.
+// columnLabels writes as many names of columns as fit.
 func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
 	style, step := cellText(ink), labelStep(inches(widest(cellText(ink), m.Columns))+0.12, m.width)
 	y := top + vg.Points(7)
@@ -209,8 +210,8 @@ func (m *heatmap) label(c draw.Canvas, row int, y vg.Length) {
 	c.FillText(style, vg.Point{X: c.Min.X - vg.Points(4), Y: y}, m.Rows[row])
 }
 
-// frames draws the frames, and the labels of a heatmap that has some: those of framed rows, one above the
-// other where they are close, and of the others what leaves these room.
+// frames draws the frames and, in a heatmap with frames, the row labels. Framed rows get labels first, and at most one
+// of several close rows; other rows get the remaining space.
 func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 	if len(m.Framed) == 0 {
 		return
@@ -244,13 +245,13 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 // labelStep is the step between labels of a length on cells of a size.
 func labelStep(label, size float64) int { return max(1, int(math.Ceil(label/size))) }
 
-// colour of a cell.
+// colour returns the colour of a cell.
 func (m *heatmap) colour(v float64) color.RGBA {
 	s := scale{low: m.low, high: m.high, signed: m.Signed}
 	return s.colour(v)
 }
 
-// cellNumber is a number in a cell: whole from 100 on, else with two digits that count.
+// cellNumber formats a number for a cell: whole from 100 on, otherwise with two significant digits.
 func cellNumber(v float64) string {
 	if a := math.Abs(v); a >= 99.5 && a < 99999.5 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

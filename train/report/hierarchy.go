@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// The largest tree: what does not fit is summed up in a line. And sizes in points.
+// The largest tree, and sizes in points. Parts beyond the largest tree are summed up in a line.
 const (
 	maxTreeDepth = 12
 	maxTreeLines = 220
@@ -22,8 +22,8 @@ const (
 	treeLine, treePad, treeGap = 13, 5, 9
 )
 
-// Hierarchy draws groups of dimensions as boxes, from left to right, and lines from categorical
-// dimensions to the groups that their options open.
+// Hierarchy draws groups of dimensions as boxes from left to right. Lines lead from categorical dimensions to the
+// groups that their options open.
 func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
 	t := &treeMaker{labels: l}
 	root := t.box(h, 0)
@@ -66,10 +66,10 @@ type treeEdge struct {
 	to    *treeBox
 }
 
-// treeColumn is where the boxes of a depth are, and the width of edges in front of them.
+// treeColumn is the position of the boxes of a depth, and the width of the edges in front of them.
 type treeColumn struct{ edge, left, width float64 }
 
-// treeMaker numbers the dimensions while it makes boxes.
+// treeMaker makes boxes and numbers their dimensions.
 type treeMaker struct {
 	labels                         hierarchy.Labels
 	categorical, continuous, lines int
@@ -151,7 +151,7 @@ func (b *treeBox) add(text string, colour color.RGBA) {
 	b.lines = append(b.lines, treeText{fit(cellText(ink), text, maxTreeText), colour})
 }
 
-// place puts a box beside the middle of its options, below what was placed before.
+// place centres a box on its options, below the boxes placed before.
 func (b *treeBox) place(bottom *float64) {
 	start := *bottom
 	b.top = start
@@ -167,7 +167,7 @@ func (b *treeBox) place(bottom *float64) {
 
 func (b *treeBox) middle() float64 { return b.top + b.height/2 }
 
-// columns widens columns, from the one of the box on, so that all fits.
+// columns widens the columns from the box's depth on until the box and its options fit.
 func (b *treeBox) columns(all []treeColumn) []treeColumn {
 	var add func(b *treeBox, depth int)
 	add = func(b *treeBox, depth int) {

@@ -22,9 +22,9 @@ type RowScores struct {
 	Values []float64 // nil: there are no bars
 }
 
-// Histograms shows how each column of rows goes with each of columns: a table of joint
-// histograms, white where no value lies, dark blue where most do. A pair of values in which either is
-// missing (NaN) is not counted. At most sixteen of both are shown.
+// Histograms shows the dependence between each of rows and each of columns. It is a table of joint histograms: white
+// without values, dark blue where most values lie. It skips pairs with a missing value (NaN). It shows at most sixteen
+// rows and sixteen columns.
 func Histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
 	if len(rows) == 0 || len(columns) == 0 {
 		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
@@ -104,7 +104,7 @@ func histogram(y, x []float64) image.Image {
 	return img
 }
 
-// scoreBar is the picture of a score: a bar that is as long as the picture at 1. A score that is not a number has none.
+// scoreBar is the picture of a score: a bar with the full length of the picture at 1. For NaN it has no bar.
 func scoreBar(score float64) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, histogramBins, histogramBins))
 	length := 0

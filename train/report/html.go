@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// Page is the content of the page about a run. What is empty is left out.
+// Page is the content of the page about a run. Empty parts are left out.
 type Page struct {
 	Title   string
 	Summary []Fact   // facts in a line: model, data set, time, ...
@@ -26,7 +26,7 @@ type Page struct {
 	Metrics []metrics.Result
 	Figures []Figure // in order
 
-	Explore *web.Explore // the decoder to play with; nil: none
+	Explore *web.Explore // the interactive decoder; nil: none
 	Curves  *web.Curves
 	Codes   *web.Codes
 	Heat    *web.Heat
@@ -42,7 +42,7 @@ type Figure struct {
 	PNG     []byte
 }
 
-// live names the widget that takes the place of a figure where scripts run.
+// live names the widget that replaces a figure if scripts run.
 var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
 
 // maxListed is the number of values of a part that the page shows.
@@ -68,13 +68,13 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"css": func(text string) template.CSS { return template.CSS(text) },
 }).Parse(reportText))
 
-// section is data of a page that a widget draws.
+// section is the data of a widget on a page.
 type section struct {
 	Name string
 	JSON template.JS
 }
 
-// sections lists what widgets draw, in order.
+// sections lists the data of widgets, in order.
 func (p *Page) sections() (list []section, err error) {
 	for _, s := range []struct {
 		name  string
@@ -96,8 +96,8 @@ func (p *Page) sections() (list []section, err error) {
 	return list, nil
 }
 
-// WritePage writes one HTML page that needs no other file: figures, data and scripts are inside. Its text and figures are there without
-// scripts, too, and it lets no other script run than its own.
+// WritePage writes one HTML page that needs no other file, as figures, data and scripts are inside. Text and figures
+// also work without scripts. The page forbids all scripts but its own.
 func WritePage(w io.Writer, p Page) error {
 	data, err := p.sections()
 	if err != nil {
@@ -133,13 +133,14 @@ func WritePage(w io.Writer, p Page) error {
 	return nil
 }
 
-// Bounds of a page in bytes: with all its data, and of figures beside data that take more.
+// Bounds on the bytes of a page: with all its data, and for figures if the data take more.
 const (
 	pageBytes   = 5_500_000
 	figureBytes = 2_000_000
 )
 
-// large returns the places of figures that do not fit into a number of bytes: largest first, those that widgets replace before others.
+// large returns the indices of figures to drop until the rest fits into room bytes. It drops figures with a widget
+// first, and the largest first among equals.
 func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
 	var order []int
 	for i, f := range figures {

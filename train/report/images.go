@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// Reconstructions shows inputs above what a model makes of them, eight to a row. Images of any size and any number of
-// channels are shown, sequences and vectors as curves.
-// Both hold the same number of h x w x c images, one after the other.
+// Reconstructions shows inputs above their reconstructions, eight to a row. It shows images of any size and any number
+// of channels, with sequences and vectors as curves. inputs and outputs hold equally many h x w x c images, one after
+// another.
 func Reconstructions(w io.Writer, title string, inputs, outputs []float32, height, width, channels int) error {
 	if len(inputs) != len(outputs) {
 		return fmt.Errorf("report: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
@@ -37,7 +37,8 @@ func Reconstructions(w io.Writer, title string, inputs, outputs []float32, heigh
 	return raster.WritePNG(w, t.Draw())
 }
 
-// scaleOf is the factor that enlarges pictures of one size until their longer side has about the wanted pixels.
+// scaleOf is the factor that enlarges pictures of one size until their longer side has about the wanted number of
+// pixels.
 func scaleOf(want int, list []image.Image) int {
 	side := 1
 	if len(list) > 0 {
@@ -54,9 +55,8 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// Traversals shows decoded images while one part of a code moves and the rest is
-// held: one row per part, one column per position. The images are len(rows) x
-// len(columns) of h x w x c.
+// Traversals shows decoded images while one part of a code moves and the rest is fixed: one row for each part, one
+// column for each position. The images are len(rows) x len(columns) of h x w x c.
 func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
 	all, err := raster.PicturesOf(height, width, channels, images).Of(images)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// lineLegend lists lines beside a plot: a piece of each, its name and a value.
+// lineLegend is a legend at the right of a plot: for each line a piece, its name and a value.
 type lineLegend struct {
 	names, values []string
 	styles        []draw.LineStyle
@@ -31,7 +31,7 @@ func legendText() draw.TextStyle {
 	return style
 }
 
-// width includes the space beside the plot.
+// width includes the gap between plot and legend.
 func (l *lineLegend) width() vg.Length {
 	if len(l.names) == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (l *lineLegend) height() vg.Length {
 	return legendLine * vg.Length(min(len(l.names), maxLegendLines))
 }
 
-// draw draws the legend down from a point. Of more lines than it shows it counts the others.
+// draw draws the legend down from a point. It counts the lines that do not fit.
 func (l *lineLegend) draw(c draw.Canvas, left, top vg.Length) {
 	style, values := legendText(), left+legendThumbnail+vg.Points(6)+widest(legendText(), l.names)+vg.Points(10)
 	for i, name := range l.names {

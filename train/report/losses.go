@@ -6,13 +6,13 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// LossNames names the losses of an objective in the order in which they are drawn.
+// LossNames names the losses of an objective in drawing order.
 type LossNames struct {
 	Objective string
 	Names     []string
 }
 
-// LossCurves draws the mean losses of every epoch that a run's log holds. It writes nothing for a log without epochs.
+// LossCurves draws the mean losses of every epoch in a run's log. It writes nothing for a log without epochs.
 func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
 	var series []Series
 	at := map[string]int{}

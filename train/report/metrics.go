@@ -40,8 +40,8 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	return nil
 }
 
-// Interval writes the interval of a result and how it was found in a line. Where it does not hold the value, which is biased by
-// finitely many rows, the line says that the interval is of the corrected estimate.
+// Interval writes the interval of a result and its method in a line. If the interval excludes the value, which is
+// biased by finitely many rows, the line says that it belongs to the corrected estimate.
 func Interval(r *metrics.Result) string {
 	i, of := r.Interval, "halves of the rows"
 	if i.Way == metrics.ResampleDraws {
@@ -54,7 +54,7 @@ func Interval(r *metrics.Result) string {
 	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
 }
 
-// Chance writes the chance level of a result in a line, and marks a value that is no better.
+// Chance writes the chance level of a result in a line, and marks a value no better than chance.
 func Chance(r *metrics.Result) string {
 	c := r.Chance
 	text := fmt.Sprintf("%s with the rows shuffled (± %s, of %d shuffles", Number(c.Mean), Number(c.Deviation), c.Shuffles)

@@ -26,11 +26,10 @@ type Stage struct {
 // maxPairs bounds the pairs of code columns that a figure shows.
 const maxPairs = 6
 
-// CodePlanes draws pairs of code columns against each other, one row of panels per
-// stage, every image in the colour that its factors mix: the first three are red,
-// green and blue, a single one is light to dark; grey where one of them is unknown (NaN). The stages have the same columns. Codes
-// that are a product function of the factors fill rectangles whose sides each show
-// one colour's course.
+// CodePlanes draws pairs of code columns against each other, with one row of panels for each stage. The factors mix the
+// colour of every image: the first three are red, green and blue, and a single factor goes from light to dark. An image
+// with an unknown factor (NaN) is grey. All stages have the same columns. If codes are a product function of the
+// factors, they fill rectangles, and along each side only one colour changes.
 func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
 	if len(stages) == 0 || len(stages[0].Codes) < 2 || len(factors) == 0 {
 		return errors.New("report: want at least one stage, two code columns and one factor")
@@ -60,7 +59,7 @@ func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 	})
 }
 
-// pairsOf chooses pairs of d columns: all of them if they are few, else neighbours.
+// pairsOf chooses pairs of d columns: all pairs of few columns, and neighbours of many.
 func pairsOf(d int) (list [][2]int) {
 	if d > 4 {
 		for i := 0; i+1 < d && len(list) < maxPairs; i += 2 {
@@ -95,8 +94,7 @@ func planePlot(s Stage, pair [2]int, tints []color.RGBA) *plot.Plot {
 	return p
 }
 
-// sparseTicks are linearTicks, of which every other one has no label where all of
-// them would not fit side by side.
+// sparseTicks are linearTicks without every other label if not all labels fit side by side.
 type sparseTicks struct{}
 
 func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -113,10 +111,10 @@ func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// unknownColour is that of an image with an unknown factor.
+// unknownColour is the colour of an image with an unknown factor.
 var unknownColour = colours.Light.Missing
 
-// mixed says which factors the colours of [mix] are.
+// mixed names the factors behind the colours of [mix].
 func mixed(factors []Column) string {
 	switch len(factors) {
 	case 0:

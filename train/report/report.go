@@ -1,7 +1,6 @@
-// Package report draws the pictures of a run: curves, codes against factors, heatmaps, the
-// latent torus, reconstructions and traversals, and the HTML report that holds
-// them. Every function goes from data to a PNG file and keeps no state; the same
-// data give the same bytes.
+// Package report draws the pictures of a run: curves, codes against factors, heatmaps, the latent torus,
+// reconstructions and traversals. It also writes the HTML report that holds them. Every function turns data into a PNG
+// file and keeps no state; equal data give equal bytes.
 package report
 
 import (
@@ -29,10 +28,10 @@ var (
 	palette  = colours.Light.Palette
 )
 
-// panelText is how long the names of axes and panels may be.
+// panelText bounds the width of the names of axes and panels.
 const panelText = 2.2 * vg.Inch
 
-// newPlot is an empty plot in our style. Its names are cut to what a panel has room for.
+// newPlot returns an empty plot in our style. It cuts names that are too long for a panel.
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.TextStyle.Font = sans(12)
@@ -73,11 +72,11 @@ const (
 type figure struct {
 	title         string
 	width, height float64   // inches; the height includes the first line of the title
-	pad           vg.Length // around what the body draws
+	pad           vg.Length // around the body
 }
 
-// render draws a figure and writes it as a PNG file. It grows with the lines of its title. What the plotting library
-// panics about becomes an error.
+// render draws a figure and writes it as a PNG file. The figure grows with the number of title lines. A panic of the
+// plotting library becomes an error.
 func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -25,7 +25,7 @@ const (
 	retrievedFactors = "squares below: factors with the level of the query (%s); a frame: all of them"
 )
 
-// Images gives figures pictures of rows of codes.
+// Images gives figures the pictures of rows of codes.
 type Images struct {
 	Pixels                  func(rows []int) []float32
 	Height, Width, Channels int
@@ -37,8 +37,9 @@ type Neighbour struct {
 	Distance float64
 }
 
-// Neighbours returns the nearest rows to a row by the cosine distance of the codes, 1 - cos, nearest first, and the first rows of
-// equal ones. Codes of length 0, and such as are not finite, are at a distance of 1 from all.
+// Neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. Among
+// equal distances the first rows win. Codes of length 0 and codes with NaN or infinite numbers have a distance of 1
+// from all others.
 func Neighbours(codes metrics.Matrix, query, count int) []Neighbour {
 	return neighbours(codes, lengths(codes), query, count)
 }
@@ -75,8 +76,8 @@ func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []Nei
 	return list[:min(count, len(list))]
 }
 
-// Retrieval shows some images and their nearest neighbours among the codes, by cosine distance. Marks below a neighbour tell which
-// factors it shares with the query. It writes nothing for less than two codes.
+// Retrieval shows some images and their nearest neighbours among the codes, by cosine distance. Marks below a neighbour
+// show which factors it shares with the query. It writes nothing for fewer than two codes.
 func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) error {
 	n := in.Codes.Rows
 	if n < 1+leastNeighbours {
@@ -121,7 +122,7 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	return raster.WritePNG(w, t.Draw())
 }
 
-// markedFactors lists the factors with marks: the first ones of more than one level.
+// markedFactors lists the factors with marks: the first factors with more than one level.
 func markedFactors(in *metrics.Input) (list []int) {
 	for k, f := range in.Factors {
 		if f.Size > 1 && !in.Classes && len(list) < maxRetrieved {
@@ -131,7 +132,7 @@ func markedFactors(in *metrics.Input) (list []int) {
 	return list
 }
 
-// agreement tells by factor whether two rows have the same known level.
+// agreement reports by factor whether two rows have the same known level.
 func agreement(in *metrics.Input, factors []int, a, b int) (same []bool) {
 	n := len(in.Factors)
 	for _, k := range factors {

@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// scale gives numbers colours: signed ones diverge from 0, which is in the middle of the range, others go one way.
+// scale maps numbers to colours. Signed numbers diverge from 0 in the middle of the range, and other numbers run in one
+// direction.
 type scale struct {
 	low, high float64
 	signed    bool
@@ -20,7 +21,7 @@ type scale struct {
 	label     string
 }
 
-// colour of a number; grey if it is not finite.
+// colour returns the colour of a number, grey for NaN and infinity.
 func (s *scale) colour(v float64) color.RGBA {
 	if !finite(v) {
 		return colours.Light.Missing
@@ -40,7 +41,7 @@ func (s *scale) colour(v float64) color.RGBA {
 	return colours.Light.Sequential(t)
 }
 
-// heatBarRoom is the room that a colour bar and what is around a figure take, in inches.
+// heatBarRoom is the space for a colour bar and the margins of a figure, in inches.
 const heatBarRoom = 1.25
 
 // draw draws a colour bar from bottom to top with ticks and the label.

@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Column is a named list of numbers, one per image: a code column, or the values of
-// a factor.
+// Column is a named list of numbers, one for each image: a code column, or the values of a factor.
 type Column struct {
 	Name   string
 	Values []float64
@@ -62,7 +61,7 @@ func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) err
 	})
 }
 
-// cloud draws points as filled discs, each in a colour of its own.
+// cloud draws points as filled discs, each in its colour.
 type cloud struct {
 	points plotter.XYs
 	radius vg.Length

@@ -15,9 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// SheetOptions choose what a contact sheet shows. The zero value shows up to 8 x 12
-// images along the first two factors. Of more than two with several levels, it takes the first categorical one for the rows, and for the
-// columns the first circular one, or else the one with the most levels.
+// SheetOptions select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two
+// factors. If more than two factors have several levels, the rows show the first categorical one. The columns show the
+// first circular one, or without one the factor with the most levels.
 type SheetOptions struct {
 	Row, Column string         // names of factors; empty: as above
 	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
@@ -26,16 +26,16 @@ type SheetOptions struct {
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// ContactSheet shows images of a data set in rows and columns along two of its
-// factors. A combination of levels that the set lacks leaves a blank. A data set
-// with one factor gives one row. Where images share all levels, or do not have all of them, each place shows the first image
-// with its two levels and those of Fixed. Images with more than three channels are shown channel by channel, and sequences
-// (images of one row) and vectors (of one pixel) as curves. Where numbers are not in [0, 1], the largest one is white.
+// ContactSheet shows images of a data set in rows and columns along two of its factors. A combination of levels that
+// the set lacks stays blank. A data set with one factor gives one row. If images share all levels, or lack some, each
+// place shows the first image with its two levels and the levels of Fixed. Images with more than three channels are
+// shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If numbers lie
+// outside [0, 1], the largest number is white.
 //
-// If no factor is chosen, such sets, as those without factors, show evenly spaced images in their order.
+// If no factor is chosen, such sets and sets without factors show evenly spaced images in their order.
 //
-// A [datasets.Hierarchical] data set has a row for each of its paths, the choices that an image
-// can make, or for evenly spaced ones, with the first images of each. Factors cannot be chosen.
+// For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. Of many
+// paths it shows evenly spaced ones. Factors cannot be chosen for such a set.
 func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	if d == nil {
 		return nil, errors.New("contact sheet: there is no data set")
@@ -88,7 +88,7 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	return t.Draw(), nil
 }
 
-// orderSheet shows evenly spaced images of a set whose levels do not tell them apart, row by row.
+// orderSheet shows evenly spaced images, row by row, of a set that has several images with equal levels.
 func orderSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	rows, columns := o.Rows, o.Columns
 	if rows <= 0 {
@@ -167,7 +167,7 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 	return row, column, nil
 }
 
-// manyFactors reports whether more than two factors have something to show.
+// manyFactors reports whether more than two factors vary.
 func manyFactors(d datasets.Dataset) bool {
 	n := 0
 	for _, f := range d.Factors() {
@@ -199,7 +199,7 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
-// sheetRow finds the images of some levels of the column factor; -1: there is none.
+// sheetRow finds the images of some levels of the column factor, with -1 for a missing image.
 func sheetRow(index *datasets.Index, levels []int, column int, columns []int) []int {
 	images := make([]int, len(columns))
 	for n, level := range columns {
@@ -213,7 +213,7 @@ func sheetRow(index *datasets.Index, levels []int, column int, columns []int) []
 	return images
 }
 
-// sheetImages makes pictures of rows of images with common limits; those of negative numbers stay blank.
+// sheetImages makes pictures of rows of images with common limits. Negative indices stay blank.
 func sheetImages(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
 	h, w, c := d.ImageShape()
 	var list []int
@@ -241,8 +241,8 @@ func sheetImages(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
 	return out, nil
 }
 
-// levelsShown returns up to most levels of a factor, evenly spaced; those of a pose are scattered, as neighbours of a grid of
-// rotations repeat at equal steps.
+// levelsShown returns up to most levels of a factor, evenly spaced. For a pose they are scattered, because at equal
+// steps a grid of rotations repeats similar poses.
 func levelsShown(f factor.Factor, most, otherwise int) []int {
 	levels := evenly(f.Size, most, otherwise)
 	if f.Rotations == nil || len(levels) == f.Size {
@@ -255,7 +255,7 @@ func levelsShown(f factor.Factor, most, otherwise int) []int {
 	return slices.Compact(levels)
 }
 
-// evenly returns up to most of n levels, spaced evenly from 0; most is otherwise if it is 0.
+// evenly returns up to most of n levels, evenly spaced from 0. If most is 0, otherwise replaces it.
 func evenly(n, most, otherwise int) []int {
 	if most <= 0 {
 		most = otherwise
@@ -275,7 +275,7 @@ func valueLabel(f factor.Factor, level int) string {
 // sheetLetters bounds the letters of a line of a sheet's subtitle.
 const sheetLetters = 165
 
-// sheetSubtitle lists the factors, and the levels of those that are fixed.
+// sheetSubtitle lists the factors, and the levels of the fixed factors.
 func sheetSubtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {

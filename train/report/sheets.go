@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
-// Decoded is a sheet of codes with the images that a decoder made of them.
+// Decoded is a sheet of codes with their decoded images.
 type Decoded struct {
 	Sheet                   *decode.Sheet
 	Images                  []float32 // [Sheet.Count(), Height, Width, Channels]
@@ -18,8 +18,8 @@ type Decoded struct {
 	Scale                   int // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// pictures makes the images of all rows with common limits: black is 0 and white 1, or, where numbers are not in this range, the
-// largest one.
+// pictures makes the images of all rows with common limits: 0 is black and 1 is white. If numbers lie outside this
+// range, the largest is white.
 func (d *Decoded) pictures() ([][]image.Image, error) {
 	all, err := raster.PicturesOf(d.Height, d.Width, d.Channels, d.Images).Of(d.Images)
 	if err != nil {
@@ -48,12 +48,13 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 	return raster.WritePNG(w, t.Draw())
 }
 
-// animationHundredths is how long a frame is shown, in hundredths of a second.
+// animationHundredths is the duration of a frame, in hundredths of a second.
 const animationHundredths = 12
 
-// WriteGIF draws the sheet as an animation along its columns that repeats for ever: a frame has the images of one step below the
-// labels of their rows, in the order of the rows, left to right and top to bottom. Rows that do not end where they begin go back
-// again. A row of fewer steps shows each of them for longer, or goes around twice. It writes nothing if the sheet does not move.
+// WriteGIF draws the sheet as an endless animation along its columns. A frame has the images of one step below the
+// labels of their rows, in the order of the rows, left to right and top to bottom. Rows that do not end where they
+// began go back again. A row with fewer steps shows each step for longer, or goes around twice. It writes nothing if
+// the sheet does not move.
 func (d *Decoded) WriteGIF(w io.Writer) error {
 	if !d.Sheet.Moves {
 		return nil
@@ -86,7 +87,7 @@ func (d *Decoded) WriteGIF(w io.Writer) error {
 	return raster.WriteGIF(w, frames, animationHundredths)
 }
 
-// period is the number of frames after which a row of some steps begins anew.
+// period is the number of frames after which a row of some steps repeats.
 func period(steps int, cyclic bool) int {
 	if cyclic {
 		return steps
@@ -94,7 +95,7 @@ func period(steps int, cyclic bool) int {
 	return 2 * steps
 }
 
-// frameStep returns which of some steps a row shows in a frame of so many.
+// frameStep returns the step that a row of some steps shows in a given frame.
 func frameStep(frame, frames, steps int, cyclic bool) int {
 	switch {
 	case !cyclic:
@@ -105,14 +106,14 @@ func frameStep(frame, frames, steps int, cyclic bool) int {
 	return frame * steps / frames
 }
 
-// The steps of [AnimatedTraversals]: rows that go back take as many frames as those that go around.
+// The steps of [AnimatedTraversals]: rows that go back take as many frames as rows that go around.
 const (
 	animatedSteps = 12
 	animatedParts = 24
 	animatedSide  = 64 // pixels of an image
 )
 
-// AnimatedTraversals writes an animation of what a decoder makes of a code while each of its parts moves alone; see
+// AnimatedTraversals writes an animation of decoded images while each part of a code moves alone; see
 // [decode.Codes.Walk]. It shows at most 24 parts.
 func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	from := decode.Point{Code: codes.Known.Row(0)}

@@ -15,22 +15,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Space is a panel of points in one to three coordinates. Panels of a row with the same Like have the same limits, where
-// their names of coordinates agree.
+// Space is a panel of points in one to three coordinates. Panels of a row with the same Like have the same limits, if
+// they name their coordinates alike.
 type Space struct {
 	Name string
 	Axes []Column // one to three
 	Like string
 }
 
-// SpaceRow is a row of panels, whose points have the colours that its factors mix; see [CodePlanes].
+// SpaceRow is a row of panels. The factors mix the colours of its points; see [CodePlanes].
 type SpaceRow struct {
 	Spaces  []Space
 	Factors []Column // one to three
 }
 
-// Spaces draws rows of panels of points: two coordinates against each other, three in an axonometric view, and one against the
-// first factor. Points with a coordinate that is not finite are left out.
+// Spaces draws rows of panels of points. Two coordinates are drawn against each other, three in an axonometric view,
+// and a single one against the first factor. It skips points with a NaN or infinite coordinate.
 func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 	if len(rows) == 0 || len(rows[0].Spaces) == 0 {
 		return errors.New("report: want at least one row of panels")
@@ -109,7 +109,7 @@ func seen(x, y, z float64) plotter.XY {
 	return plotter.XY{X: (x - y) * math.Sqrt(3) / 2, Y: z - (x+y)/2}
 }
 
-// solidPlot draws three coordinates in a cube of their limits, near points over those behind.
+// solidPlot draws three coordinates in a cube of their limits, with near points over far ones.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
 	p := newPlot("", "", "")
 	subtitle(p, name)
@@ -163,7 +163,7 @@ func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RG
 	return p
 }
 
-// cubeEdges lists the edges of the unit cube, apart from those at its near corner.
+// cubeEdges lists the edges of the unit cube, except the edges at its near corner.
 func cubeEdges() (edges [][2][3]float64) {
 	for axis := range 3 {
 		for corner := range 4 {

@@ -17,7 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Sphere is how three code columns follow a factor of rotations in space, R: nearly by z = Q R v, for an orthogonal Q.
+// Sphere describes how three code columns follow a factor of rotations R in space: nearly z = Q R v, for an orthogonal
+// Q.
 type Sphere struct {
 	First  int        // of the three columns
 	Factor int        // index of the factor; -1: there is none
@@ -25,7 +26,7 @@ type Sphere struct {
 	Axis   [3]float64 // v, in axes of the object, of length 1
 }
 
-// SphereOf finds the factor of rotations that three code columns follow most closely, and how.
+// SphereOf finds the factor of rotations that three code columns follow most closely, and fits Q and v.
 func SphereOf(in *metrics.Input, first int) Sphere {
 	best := Sphere{First: first, Factor: -1, Q: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}}
 	most := 0.0
@@ -53,11 +54,11 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 	return best
 }
 
-// LatentSpheres draws the codes on spheres of the latent space, a row for each: its two halves as seen from the front (x right, y
-// up) and from behind. Where there is a factor of rotations R, codes are turned to agree best with the directions R v of an axis
-// v of the object, and each has the colour of its direction R v, to which the last two panels are the key: perfect codes look like
-// the key. Otherwise the first circular factor gives the colours. It writes nothing where there is no sphere, and neither of
-// these factors.
+// LatentSpheres draws the codes on spheres of the latent space, a row for each sphere. It shows the two halves as seen
+// from the front (x right, y up) and from behind. With a factor of rotations R, codes are turned to agree best with the
+// directions R v of an axis v of the object. Each code has the colour of its direction R v, and the last two panels are
+// the key to these colours. Perfect codes look like the key. Without one, the first circular factor gives the colours.
+// It writes nothing without spheres, or without both kinds of factors.
 func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
 	hue := -1
 	for k, f := range in.Factors {

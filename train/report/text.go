@@ -17,13 +17,13 @@ func sans(size vg.Length) font.Font {
 	return f
 }
 
-// textStyle is text of a size in ink, its middle at the point.
+// textStyle is text of a size in ink, centred at the point.
 func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine makes a name from elsewhere harmless: control characters are escaped, line feeds and tabs become spaces, and letters
-// that the font lacks question marks.
+// oneLine makes a name from elsewhere harmless. It escapes control characters, and turns line feeds and tabs into
+// spaces and letters missing in the font into question marks.
 func oneLine(s string) string {
 	face := font.DefaultCache.Lookup(sans(10), 10).Face
 	return strings.Map(func(r rune) rune {
@@ -37,11 +37,11 @@ func oneLine(s string) string {
 	}, plain.Text(s))
 }
 
-// most bounds the letters of a name that are looked at.
+// most bounds the number of letters examined in a name.
 const most = 400
 
-// fit returns a name of one line that is no wider than a length: what is too much goes from its middle, as long names
-// often differ at their ends.
+// fit returns a name in one line no wider than a length. It cuts letters from the middle, because long names often
+// differ at their ends.
 func fit(style draw.TextStyle, name string, width vg.Length) string {
 	r := []rune(oneLine(name))
 	if len(r) > most {
@@ -63,7 +63,7 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 	return shortened(low)
 }
 
-// fitted are names that are no wider than a length.
+// fitted returns the names, cut to a width.
 func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	list := make([]string, len(names))
 	for i, n := range names {
@@ -72,7 +72,7 @@ func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	return list
 }
 
-// widest is the width of the widest of some lines.
+// widest is the width of the widest line.
 func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	for _, l := range lines {
 		width = max(width, style.Width(l))
@@ -83,7 +83,7 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 // maxTitleLines bounds the lines of a title.
 const maxTitleLines = 4
 
-// wrapped breaks a text into lines no wider than a length, between words where it can.
+// wrapped breaks a text into lines no wider than a length, between words if possible.
 func wrapped(style draw.TextStyle, text string, width vg.Length) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(oneLine(text)) {

@@ -19,7 +19,8 @@ const (
 	thumbnailBytes = 450_000
 )
 
-// thumbnails returns a sheet of the first of some images of a data set: as many as fit into the bounds, small ones rather than few.
+// thumbnails returns a sheet of the first of some images of a data set. It shows as many as the bounds allow, and
+// prefers many small pictures to few large ones.
 func thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	if d == nil || len(images) == 0 {
 		return nil, nil
@@ -52,7 +53,8 @@ func thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	}
 }
 
-// thumbnailSheet lays pictures, reduced by a whole number, side by side in a sheet that is about square, with as few colours as they have.
+// thumbnailSheet lays pictures side by side in an almost square sheet, reduced by a whole number. It uses a palette if
+// they have few colours.
 func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
 	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
@@ -71,7 +73,7 @@ func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails
 	return fewColours(sheet), t
 }
 
-// meanColour averages a block of pixels, as far as it is in the picture.
+// meanColour averages a block of pixels, as far as the block is inside the picture.
 func meanColour(p image.Image, left, top, side int) color.RGBA {
 	var sum [3]uint32
 	size, n := p.Bounds(), uint32(0)
@@ -84,7 +86,8 @@ func meanColour(p image.Image, left, top, side int) color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// fewColours returns a picture of at most 256 colours with a palette, which takes a quarter of the space, and others as they are.
+// fewColours returns a picture of at most 256 colours with a palette, which takes a quarter of the space. Other
+// pictures stay unchanged.
 func fewColours(img *image.RGBA) image.Image {
 	known := map[color.RGBA]uint8{}
 	out := image.NewPaletted(img.Bounds(), nil)

@@ -16,19 +16,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Angles are named angles in radians, one per image; of a factor NaN where it is unknown.
+// Angles are named angles in radians, one for each image; NaN for an unknown level of a factor.
 type Angles struct {
 	Name   string
 	Values []float64
 }
 
-// Torus shows how the circles of a latent space follow the circular factors. Row r
-// is circle r: its angle against the angle of every factor, and, where there are
-// two circles or more, its angle and the next circle's, coloured by factor r.
+// Torus shows how the circles of a latent space follow the circular factors. Row r shows the angle of circle r against
+// the angle of every factor. With two circles or more, it also shows this angle against the next circle's, coloured by
+// factor r.
 //
-// A circle's zero and direction are arbitrary. Each circle is turned and mirrored
-// to agree best with one of the factors, and its angle against that factor is
-// unwrapped: perfect codes lie on the diagonal.
+// A circle's zero and direction are arbitrary. Each circle is turned and mirrored to agree best with one factor, and
+// its angle against that factor is unwrapped: perfect codes lie on the diagonal.
 func Torus(w io.Writer, title string, circles, factors []Angles) error {
 	if len(circles) == 0 || len(factors) == 0 {
 		return errors.New("report: a torus needs at least one circle and one circular factor")
@@ -78,8 +77,8 @@ func drawAll(plots [][]*plot.Plot, c draw.Canvas) {
 	}
 }
 
-// align turns and mirrors angles to agree best with one of the factors: the one
-// with the largest |mean of exp(i (code -+ true))|.
+// align turns and mirrors angles to agree best with one factor: the factor with the largest |mean of exp(i (code -+
+// true))|.
 func align(code []float64, factors []Angles) (aligned []float64, match int) {
 	best, direction, offset := -1.0, 1.0, 0.0
 	for f, factor := range factors {
@@ -104,7 +103,7 @@ func align(code []float64, factors []Angles) (aligned []float64, match int) {
 
 const degrees = 180 / math.Pi
 
-// wrap brings degrees into [0, 360).
+// wrap maps degrees into [0, 360).
 func wrap(d float64) float64 {
 	if d = math.Mod(d, 360); d < 0 {
 		d += 360
@@ -112,7 +111,7 @@ func wrap(d float64) float64 {
 	return d
 }
 
-// followPlot is the angle of a circle against that of a factor.
+// followPlot plots the angle of a circle against the angle of a factor.
 func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
 	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
@@ -141,7 +140,7 @@ func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
 	return p
 }
 
-// pairPlot is two circles against each other, coloured by a factor.
+// pairPlot plots two circles against each other, coloured by a factor.
 func pairPlot(a, b, factor Angles) *plot.Plot {
 	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
 	subtitle(p, "coloured by "+factor.Name)
@@ -165,10 +164,10 @@ func circleAxis(a *plot.Axis) {
 	a.Tick.Marker = circleTicks
 }
 
-// circleTicks are those of degrees around a circle.
+// circleTicks are ticks in degrees around a circle.
 var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
-// hueBar draws the key to the colours along the bottom of a canvas.
+// hueBar draws the key of the colours along the bottom of a canvas.
 func hueBar(c draw.Canvas) {
 	const steps = 180
 	width, height := vg.Points(180), vg.Points(9)

@@ -12,10 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
-// CodeTraversals draws what a decoder makes of the first known code while one part of it moves: each choice takes its options in
-// turn, again and again; each circle turns once; all spheres S^2 turn once together about each of three axes; spheres of more
-// dimensions go once around the great circle towards each axis; each other column goes from its 1st to its 99th percentile among the known
-// codes. It shows at most 32 rows. The axes of S^2 are those of the first one's Q, which are the world's if the codes follow a pose.
+// CodeTraversals draws decoded images while one part of the first known code moves at a time. Each choice cycles
+// through its options, and each circle turns once. All spheres S^2 turn once together about each of three axes. A
+// sphere of more dimensions goes once around the great circle towards each axis. Each other column goes from its 1st to
+// its 99th percentile among the known codes. It shows at most 32 rows. The axes of S^2 come from the Q of the first
+// sphere: they are the world's axes if the codes follow a pose.
 func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decoder) error {
 	t := traversals{code: codes.Known.Row(0), codes: codes}
 	parts := codes.Parts()
@@ -50,7 +51,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 	return Traversals(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, images, d.Height, d.Width, d.Channels)
 }
 
-// traversals are those of the parts of a code.
+// traversals collects the rows of a figure of traversals.
 type traversals struct {
 	code  []float64
 	codes *decode.Codes
@@ -60,7 +61,7 @@ type traversals struct {
 	choices, circles, turned, arcs, columns int // rows of each kind
 }
 
-// row adds a row of traversalSteps codes, unless there are enough.
+// row adds a row of traversalSteps codes, unless the figure is full.
 func (t *traversals) row(name string, at func(step int) []float64) {
 	if len(t.names) == maxTraversals {
 		return
@@ -71,7 +72,7 @@ func (t *traversals) row(name string, at func(step int) []float64) {
 	}
 }
 
-// choose takes the options of a choice in turn. The name of the row says how many there are.
+// choose cycles through the options of a choice. The name of the row gives their number.
 func (t *traversals) choose(p decode.Part) {
 	r, _ := t.codes.Walk(t.code, p, 0)
 	t.row(fmt.Sprintf("%s: 1 to %d", p.Name, len(r.Codes)), func(step int) []float64 { return r.Codes[step%len(r.Codes)] })
@@ -123,7 +124,7 @@ func everyRow(codes metrics.Matrix) []int {
 	return all
 }
 
-// axis returns the labels above the columns, and what they and the rows that do not go by them are.
+// axis returns the labels above the columns, and a title that explains them and the exceptions.
 func (t *traversals) axis() (labels []string, title string) {
 	labels = percentileLabels()
 	var others []string

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// ViewSheet shows random images of a data set, a row for each, and views of them, the image itself first.
-// A normalisation at the end of the pipeline is left out.
+// ViewSheet shows random images of a data set with their augmented views. A row begins with the image itself. It skips
+// a normalisation at the end of the pipeline.
 func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	p = p[:len(p)-len(p.Plain())]

@@ -13,15 +13,15 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// Bounds of the codes of a page: points, numbers and, whatever their width, the fewest points.
+// Bounds on the codes of a page: most points, most numbers, and least points for any width.
 const (
 	mostPoints  = 1600
 	mostNumbers = 120_000
 	leastPoints = 100
 )
 
-// PageRows returns the rows of n codes of a width that a page shows: stratified at random, in random order, so that the
-// first of them are a sample, too.
+// PageRows returns the rows of n codes of a width that a page shows. They are stratified at random and in random order,
+// which makes their first rows a sample too.
 func PageRows(n, width int) []int {
 	count := min(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))))
 	stream, list := rng.New(0, "report/page"), make([]int, count)
@@ -35,8 +35,9 @@ func PageRows(n, width int) []int {
 	return list
 }
 
-// PageCodes returns what a page shows of codes: in holds the codes and levels of some images of a data set, images their numbers in
-// it, and names those that people know them by; nil: the same numbers. spaces is the layout of the codes; nil: single columns.
+// PageCodes returns the codes for a page. in holds the codes and levels of some images of a data set, images holds
+// their indices in it, and names holds their numbers for people; nil means the same numbers. spaces is the layout of
+// the codes; nil means single columns.
 func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, spaces []models.Space) (*web.Codes, error) {
 	if in.Codes.Rows == 0 {
 		return nil, nil
@@ -65,7 +66,7 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 	return c, err
 }
 
-// pageComponents projects codes to their first two principal components.
+// pageComponents projects codes onto their first two principal components.
 func pageComponents(p *geometry.Components, codes metrics.Matrix) *web.Components {
 	const k = 2
 	var sum float64
@@ -86,7 +87,7 @@ func allFinite(list []float64) bool {
 	return !slices.ContainsFunc(list, func(v float64) bool { return !finite(v) })
 }
 
-// pageSpaces lists the latent spaces that are no coordinates of their own.
+// pageSpaces lists the circles, spheres and choices of the latent space.
 func pageSpaces(spaces []models.Space) []web.Space {
 	list, counts := []web.Space{}, map[string]int{}
 	for _, s := range spaces {
@@ -112,10 +113,10 @@ func pageSpaces(spaces []models.Space) []web.Space {
 	return list
 }
 
-// mostLevelNames is the largest number of levels whose names a page holds.
+// mostLevelNames is the largest number of levels with names on a page.
 const mostLevelNames = 4096
 
-// pageFactor returns what is known of a factor of all rows.
+// pageFactor describes a factor and lists the levels of all rows.
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, k := in.Codes.Rows, len(in.Factors)
 	f := in.Factors[j]

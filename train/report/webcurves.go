@@ -9,8 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// RunCurves returns the curves that a run's log holds: the losses of each objective by epoch, and every metric that was
-// measured during training by epoch; nil for an empty log. Losses of the given names come first, in this order; nil: the sum, loss.
+// RunCurves returns the curves of a run's log: the losses of each objective and every metric measured during training,
+// by epoch. It returns nil for an empty log. Losses of the given names come first, in this order; nil means the sum,
+// loss.
 func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	if first == nil {
 		first = []string{"loss"}
@@ -44,7 +45,7 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	return &web.Curves{Panels: list}
 }
 
-// place is the place of a name in a list, the end if it is not there.
+// place is the index of a name in a list, or the list's length without it.
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
@@ -52,7 +53,7 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// keys lists the keys of maps of lines, sorted.
+// keys lists the sorted keys of maps of lines.
 func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string {
 	all := map[string]bool{}
 	for _, line := range log {

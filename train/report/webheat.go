@@ -11,21 +11,22 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// Bounds of the maps of a page: cells of one, rows or columns of one, and maps.
+// Bounds on the maps of a page: cells of a map, rows or columns of a map, and maps.
 const (
 	mostSide = 256
 	mostMaps = 24
 )
 
-// importanceRows is the number of rows that importances are fitted to only to be shown, and mostImportance bounds that times columns
-// times levels.
+// importanceRows is the number of rows for a fit of importances only for display. mostImportance bounds rows times
+// columns times levels.
 const (
 	importanceRows = 1000
 	mostImportance = 2_000_000
 )
 
-// PageHeat returns the maps of a page: the matrices behind results, and of the codes, if they are measured in none of these, mutual
-// information of columns and factors, co-occurrence of factors, and the importance of columns in a small DCI. nil: there is none.
+// PageHeat returns the maps of a page: the matrices behind results. If no result has them, it adds the mutual
+// information of columns and factors, the co-occurrence of factors, and the importance of columns in a small DCI. It
+// returns nil without maps.
 func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) (*web.Heat, error) {
 	h, have := &web.Heat{}, map[string]bool{}
 	for _, r := range results {
@@ -68,13 +69,13 @@ func sameMap(a, b web.Map) bool {
 	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }
 
-// shownMetric is a metric that is measured for its matrix alone.
+// shownMetric is a metric measured only for its matrix.
 type shownMetric struct {
 	about  string // ends the title of its matrix
 	choice metrics.Choice
 }
 
-// cheap lists the metrics whose matrices every page shows.
+// cheap lists the metrics with a matrix on every page.
 func cheap(in *metrics.Input) []shownMetric {
 	var list []shownMetric
 	for _, name := range []string{"mig", "co-occurrence"} {
@@ -94,7 +95,7 @@ func cheap(in *metrics.Input) []shownMetric {
 	return list
 }
 
-// gridMap returns a map of a matrix of a metric, without the smallest rows and columns of very large ones.
+// gridMap returns a map of a metric's matrix, without the smallest rows and columns of a very large one.
 func gridMap(metric string, g metrics.Grid) web.Map {
 	rows, columns := largest(len(g.Rows), func(i int) []float64 { return g.Values[i] }), largest(len(g.Columns), func(j int) (list []float64) {
 		for _, row := range g.Values {
@@ -122,7 +123,8 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 	return m
 }
 
-// largest returns the indices, ascending, of the lists with the largest numbers: all, or as many as a map shows.
+// largest returns, in ascending order, the indices of the lists with the largest numbers: all, or as many as a map
+// shows.
 func largest(n int, list func(i int) []float64) []int {
 	order, top := make([]int, n), make([]float64, n)
 	for i := range order {
