@@ -18,10 +18,10 @@ var pageFiles embed.FS
 //go:embed assets/*
 var ownFiles embed.FS
 
-// kinds are the types of the files that pages are made of.
+// kinds maps the extensions of page files to their media types.
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
-// assets are the files that pages are made of, by name: those of package web, and own ones below serve/.
+// assets holds the files of pages by name: the files of package web, and the files below serve/.
 var assets = sync.OnceValue(func() map[string]*content {
 	list := map[string]*content{}
 	add := func(name string, text []byte) {
@@ -49,10 +49,10 @@ var assets = sync.OnceValue(func() map[string]*content {
 	return list
 })
 
-// widgets are those of package web that pages show.
+// widgets are the widgets of package web that pages show.
 var widgets = []string{"curves", "explore"}
 
-// asset answers with a file that pages are made of.
+// asset answers with a file of the pages.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	c, ok := assets()[r.PathValue("name")]
 	if !ok {
@@ -62,17 +62,17 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	c.send(w, r)
 }
 
-// page is what every page has.
+// page is the data of every page.
 type page struct {
 	Title   string
 	Scripts []string // of package web, then own ones
 	Runs    string   // the folder
-	Single  bool     // whether the folder is a run itself, so that there is no list
-	Run     string   // what the page shows, if it is one run
+	Single  bool     // the folder itself is a run, without a list
+	Run     string   // the run that the page shows; empty: no single run
 	Failure string   // why it shows nothing
 }
 
-// newPage makes a page that shows widgets of package web and has own scripts.
+// newPage makes a page that shows widgets of package web and loads its own scripts.
 func (s *Server) newPage(title string, shown []string, own ...string) page {
 	p := page{Title: title, Runs: s.runs.dir, Single: s.runs.single, Scripts: web.Scripts(shown...)}
 	for _, name := range append([]string{"shared.js"}, own...) {
@@ -85,7 +85,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
 })
 
-// sendPage answers with a page of pages/; with 404 if it shows nothing.
+// sendPage answers with a page of pages/, and with 404 if the page has no content.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
 	key := name + "\x00" + p.Run
 	c := s.pages.get(key, "")

@@ -18,16 +18,16 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// comparison is the answer of /api/compare: chosen runs, what they differ in, and what they have found.
+// comparison is the answer of /api/compare: the chosen runs, their differing settings, and their results.
 type comparison struct {
 	Version  int        `json:"version"`
 	Matched  int        `json:"matched"` // runs that are chosen; of these the first maxCompared are compared
-	Missing  []string   `json:"missing"` // chosen runs that are not there
+	Missing  []string   `json:"missing"` // chosen runs that do not exist
 	Settings []string   `json:"settings"`
 	Metrics  []measured `json:"metrics"`
 	By       []string   `json:"by"` // settings that groups share; none: there are no groups
 	Groups   []group    `json:"groups"`
-	Colours  []string   `json:"colours"` // values of the setting that colours stand for; none: each run has its own
+	Colours  []string   `json:"colours"` // values of the setting shown by colours; empty: each run has a colour
 	Runs     []compared `json:"runs"`
 }
 
@@ -48,15 +48,15 @@ type compared struct {
 	Results  []*estimate `json:"results"`  // null: not measured
 }
 
-// estimate is a number with the interval that is known of it.
+// estimate is a number with its interval, if known.
 type estimate struct {
 	Value web.Number  `json:"value"`
 	Low   *web.Number `json:"low,omitempty"` // of the interval; none: there is none
 	High  *web.Number `json:"high,omitempty"`
-	Runs  int         `json:"runs,omitempty"` // whose mean it is
+	Runs  int         `json:"runs,omitempty"` // number of runs in the mean
 }
 
-// group is runs with the same values of some settings.
+// group is a set of runs with equal values of some settings.
 type group struct {
 	Name    string      `json:"name"`
 	Runs    int         `json:"runs"`
@@ -74,17 +74,17 @@ const (
 // butSeed stands for all settings but the seed.
 const butSeed = "-seed"
 
-// choice is which runs to compare, and how.
+// choice says which runs to compare, and how.
 type choice struct {
 	query
 	runs   []string // by name; none: all that the filters let through
-	by     string   // a column whose values make groups, or butSeed; empty: there are no groups
-	colour string   // a column whose values have colours; empty: each run has its own
+	by     string   // a column to group by, or butSeed; empty: no groups
+	colour string   // the column shown by colours; empty: each run has a colour
 
 	differing []index.Column // of the chosen runs; nil: not known yet
 }
 
-// readChoice reads the parameters run and filter, both repeatable, by and colour.
+// readChoice reads the parameters run and filter, which may repeat, and the parameters by and colour.
 func readChoice(r *http.Request) (c choice, err error) {
 	if c.query, err = readQuery(r); err == nil {
 		v := r.URL.Query()
@@ -104,7 +104,7 @@ func (s *Server) compareData(w http.ResponseWriter, r *http.Request) {
 	s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
 }
 
-// chosenRuns returns the runs of a choice, and the names of those that are not there.
+// chosenRuns returns the runs of a choice, and the chosen names without a run.
 func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
 	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
 		return list, nil, err
@@ -154,7 +154,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	return v, v.groupBy(&c, list)
 }
 
-// cellsOf returns what a run has in columns.
+// cellsOf returns the values of a run in columns.
 func cellsOf(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
@@ -165,7 +165,7 @@ func cellsOf(one *run, columns []index.Column) []*string {
 	return cells
 }
 
-// entriesOf lists runs as package index has them.
+// entriesOf converts runs to the type of package index.
 func entriesOf(list []*run) []*index.Run {
 	entries := make([]*index.Run, len(list))
 	for i, one := range list {
@@ -174,7 +174,7 @@ func entriesOf(list []*run) []*index.Run {
 	return entries
 }
 
-// results reads the stored results of a finished run, by name; none if they cannot be read.
+// results reads the stored results of a finished run by name. It returns none if they are unreadable.
 func (s *Server) results(one *run) map[string]metrics.Result {
 	if one.base != sweep.Finished {
 		return nil
@@ -191,7 +191,7 @@ func (s *Server) results(one *run) map[string]metrics.Result {
 	return all
 }
 
-// estimateOf returns a result of a run with the interval that was stored with it, and notes which values are better.
+// estimateOf returns a result of a run with its stored interval, and notes which values are better.
 func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measured) *estimate {
 	value, ok := one.Results.Get(name)
 	if !ok {
@@ -211,7 +211,7 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 	return e
 }
 
-// groupColumns returns the columns whose values make groups of runs; none: there are no groups.
+// groupColumns returns the columns that define groups; none: no groups.
 func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	switch c.by {
 	case "":
@@ -266,7 +266,7 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 	return nil
 }
 
-// groupName says what runs of a group share.
+// groupName names the values that the runs of a group share.
 func groupName(one *run, columns []index.Column) string {
 	var parts []string
 	for _, c := range columns {
@@ -283,7 +283,8 @@ func groupName(one *run, columns []index.Column) string {
 	return strings.Join(parts, ", ")
 }
 
-// meanOf returns the mean of values and its 95 % interval by Student's distribution, m +- t s/sqrt(n), from two values on; nil without any.
+// meanOf returns the mean of values. From two values on it adds the 95 % interval by Student's distribution, m +- t
+// s/sqrt(n). It returns nil without values.
 func meanOf(values []float64) *estimate {
 	n := float64(len(values))
 	if n == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// Limits of curves over each other.
+// Limits of overlaid curves.
 const (
 	maxCurves      = 60  // runs
 	maxPanels      = 40  // losses and metrics
@@ -23,12 +23,12 @@ const (
 
 // overlay is the answer of /api/compare/curves.
 type overlay struct {
-	Runs   int         `json:"runs"` // whose curves are there
+	Runs   int         `json:"runs"` // number of runs with curves
 	Curves *web.Curves `json:"curves"`
 }
 
-// compareCurves answers with the curves of chosen runs over each other: a panel for each loss and each metric, in colours of the runs, or
-// of the values of the setting of the parameter colour.
+// compareCurves answers with the overlaid curves of chosen runs: a panel for each loss and each metric. Each run has a
+// colour, or each value of the setting named by the parameter colour.
 func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) {
 	c, err := readChoice(r)
 	if err != nil {
@@ -102,7 +102,7 @@ func (k panelKey) compare(o panelKey) int {
 	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
 }
 
-// points are those of a curve.
+// points are the points of a curve.
 type points struct{ x, y []float32 }
 
 // curvesOf returns the curves of a log.
@@ -129,7 +129,7 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	return all
 }
 
-// thinned keeps at most maxCurvePoints numbers, equally many apart, the last among them.
+// thinned keeps at most maxCurvePoints numbers at equal distances, including the last.
 func thinned(values []float32) []float32 {
 	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
 	if step < 2 {
@@ -142,14 +142,14 @@ func thinned(values []float32) []float32 {
 	return some
 }
 
-// coloured is the value of a run that its colour stands for, and the colour's place in the palette.
+// coloured is the value of a run that its colour stands for, and the colour's position in the palette.
 type coloured struct {
 	value string
 	place int
 }
 
-// colours returns the colours of runs: by the values of a column, by group, or each its own. values are those that have colours,
-// numbers in order.
+// colours returns the colours of runs: by the values of a column, by group, or one for each run. values lists the
+// coloured values, with numbers in order.
 func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
 	values, colours = []string{}, make([]coloured, len(list))
 	columns, err := c.groupColumns(list)
@@ -195,16 +195,16 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 	return colours, values, nil
 }
 
-// keptLines are the lines of a log that has not changed.
+// keptLines are the lines of an unchanged log.
 type keptLines struct {
 	stamp fileStamp
 	lines []rundir.Line
 }
 
-// maxKeptLines bounds the logs that are kept as lines.
+// maxKeptLines bounds the number of logs kept as lines.
 const maxKeptLines = 2 * maxCurves
 
-// linesOf returns the lines of the log of a run, from what is kept if it has not changed.
+// linesOf returns the lines of a run's log. It reads only a changed log.
 func (t *tails) linesOf(one *run) ([]rundir.Line, error) {
 	stamp := stampOf(filepath.Join(t.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
 	t.lock.Lock()

@@ -13,16 +13,17 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// The pace of streams, and how many there are at most.
+// The pace of streams, and the largest number of streams.
 const (
 	streamPause = 500 * time.Millisecond
 	pingPause   = 15 * time.Second
 	maxStreams  = 128
 )
 
-// events streams what happens to a run: more points of its curves (event curves), its state when it changes (state) and new checkpoints
-// (checkpoint). The parameter from, or the header Last-Event-ID, says how much of the log is known. After the event reset the curves
-// must be read again: the log was rewritten, as a run that continues from a checkpoint does.
+// events streams the changes of a run: new points of its curves (event curves), its new state (state) and new
+// checkpoints (checkpoint). The parameter from, or the header Last-Event-ID, tells how much of the log the browser has.
+// After the event reset the browser must read the curves again: the log was rewritten, as happens when a run continues
+// from a checkpoint.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -75,7 +76,7 @@ type stream struct {
 	sent       time.Time
 }
 
-// send writes and flushes; false: the visitor is gone, or does not read.
+// send writes and flushes. It returns false if the visitor is gone or does not read.
 func (e *stream) send(text string) bool {
 	e.sent = time.Now()
 	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // it then has none
@@ -92,7 +93,7 @@ func (e *stream) event(name string, v any) bool {
 	return e.send(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, e.at, text))
 }
 
-// look sends what is new. It returns false when the stream ends.
+// look sends new points, states and checkpoints. It returns false when the stream ends.
 func (e *stream) look() bool {
 	one, err := e.server.runs.find(e.name)
 	if err != nil {

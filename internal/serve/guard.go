@@ -13,12 +13,13 @@ import (
 	"strings"
 )
 
-// pagePolicy lets pages have scripts, styles and data of this server only, and pictures that they draw themselves.
+// pagePolicy lets pages load scripts, styles and data from this server only, and show pictures that they draw
+// themselves.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard refuses what this server never answers: other methods than GET and HEAD, names of other machines, other pages' requests,
-// and visitors without the token.
+// guard refuses methods other than GET and HEAD, names of other machines, requests from other pages, and visitors
+// without the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -53,13 +54,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with an error in plain text, and ends the connection, so that visitors without the token hold none.
+// refuse answers with an error in plain text and closes the connection, because visitors without the token must not
+// hold one.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, code) // which keeps other headers
 }
 
-// knows reports whether the host of a request names this server. A name of another domain that leads here is an attack by DNS
+// knows reports whether the host of a request names this server. A foreign domain that leads here is an attack by DNS
 // rebinding: the browser would let that domain's page read the answers.
 func (s *Server) knows(host string) bool {
 	name := host
@@ -71,11 +73,11 @@ func (s *Server) knows(host string) bool {
 		return true
 	}
 	at, err := netip.ParseAddr(name)
-	// With a token any address will do: a number cannot be rebound.
+	// With a token any address is safe: a number cannot be rebound.
 	return err == nil && (at.IsLoopback() || s.options.Token != "")
 }
 
-// digest hides a token: comparing digests takes a time that says nothing about it.
+// digest hides a token: the time to compare two digests reveals nothing about the token.
 func digest(token string) [sha256.Size]byte { return sha256.Sum256([]byte("unravel serve " + token)) }
 
 func (s *Server) same(token string) bool {
@@ -83,7 +85,7 @@ func (s *Server) same(token string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// cookie is the name of the cookie with the token: servers on other ports of the machine have other ones.
+// cookie is the name of the cookie with the token. The name differs between the ports of a machine.
 func (s *Server) cookie() string {
 	d := digest("cookie " + s.options.Token)
 	return "unravel-" + hex.EncodeToString(d[:6])
@@ -98,7 +100,7 @@ func (s *Server) admitted(r *http.Request) bool {
 	return err == nil && s.same(c.Value)
 }
 
-// enter takes the token out of an address and keeps it in a cookie, so that it is in no history and no link.
+// enter moves the token from the address into a cookie, which keeps it out of histories and links.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !s.same(q.Get("token")) {

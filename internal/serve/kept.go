@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// answers keeps what was answered to requests, as long as the runs are at one version. One answer is made at a time.
+// answers keeps the answers to requests while the runs stay at one version. It makes one answer at a time.
 type answers struct {
 	lock    sync.Mutex
 	version int
 	kept    map[string]*content
 }
 
-// send answers a request with what is kept under a key, or else with what is made now.
+// send answers a request with the answer kept under a key, or makes a fresh one.
 func (a *answers) send(w http.ResponseWriter, r *http.Request, version int, key string, fresh func() (any, error)) {
 	c, err := a.of(version, key, fresh)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// limited is a listener with at most so many open connections. Another one takes the place of the oldest connection that has not sent a
-// request to be answered, so that visitors without the token lock nobody out. Where there is no such connection, others wait to be accepted.
+// limited is a listener with a bounded number of open connections. At the bound, a new connection replaces the oldest
+// one without a permitted request. Visitors without the token therefore lock nobody out. If every connection has a
+// permitted request, new connections wait.
 type limited struct {
 	net.Listener
 	free chan struct{}
@@ -23,7 +24,7 @@ func limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
 }
 
-// Accept waits for a connection, and until there are few enough.
+// Accept waits for a connection, and until few enough are open.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
@@ -47,7 +48,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	return one, nil
 }
 
-// evict closes the oldest stranger.
+// evict closes the oldest connection without a permitted request.
 func (l *limited) evict() {
 	l.lock.Lock()
 	var oldest *counted
@@ -60,7 +61,7 @@ func (l *limited) evict() {
 	}
 }
 
-// know takes a connection out of the strangers.
+// know marks a connection as permitted.
 func (l *limited) know(c *counted) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -71,12 +72,12 @@ func (l *limited) know(c *counted) {
 
 type connectionKey struct{}
 
-// withConnection keeps the connection of a request in its context.
+// withConnection stores the connection of a request in its context.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// admit keeps the connection of a request that is answered.
+// admit marks the connection of a permitted request.
 func admit(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {
 		c.from.know(c)

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// listing is the answer of /api/runs: some of the runs, with columns in which they differ.
+// listing is the answer of /api/runs: some of the runs, and the columns that differ between them.
 type listing struct {
 	Version int           `json:"version"`
 	Reading bool          `json:"reading,omitempty"` // not all runs were read yet
@@ -25,7 +25,7 @@ type listing struct {
 	Rows    []row         `json:"rows"`
 }
 
-// column is a column of a listing behind those that every run has.
+// column is a column of a listing after the fixed columns.
 type column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // setting or result
@@ -55,14 +55,14 @@ const (
 	maxQuery    = 8 << 10
 )
 
-// query is what is asked of a list.
+// query is a request for a list.
 type query struct {
 	filters     []string
 	sort        string // name of a column, after - for descending order
 	from, count int
 }
 
-// readQuery reads the parameters filter (repeatable, as of unravel runs), sort, from and count.
+// readQuery reads the parameters filter (repeatable, as in unravel runs), sort, from and count.
 func readQuery(r *http.Request) (q query, err error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return q, wrong("the query is too long")
@@ -85,7 +85,7 @@ func readQuery(r *http.Request) (q query, err error) {
 	return q, nil
 }
 
-// chosen is the runs that filters let through, with their columns.
+// chosen holds the runs that pass the filters, with their columns.
 type chosen struct {
 	content int // of the snapshot
 	runs    []*run
@@ -93,13 +93,13 @@ type chosen struct {
 	kinds   []column
 }
 
-// lists keeps what lists have been asked for.
+// lists keeps the requested lists.
 type lists struct {
 	answers
 	chosen map[string]*chosen // under the lock of the answers
 }
 
-// maxKept bounds the lists that are kept.
+// maxKept bounds the number of kept lists.
 const maxKept = 64
 
 // listData answers with a list of runs.
@@ -146,7 +146,7 @@ func rowOf(one *run, columns []index.Column, moment time.Time) row {
 	return r
 }
 
-// choose returns the runs that filters let through.
+// choose returns the runs that pass the filters.
 func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 	key := strings.Join(filters, "\x00")
 	if c, ok := l.chosen[key]; ok && c.content == now.content {
@@ -183,7 +183,7 @@ func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 	return c, nil
 }
 
-// refreshed has the progress of a newer snapshot of the same runs.
+// refreshed returns the same runs with the progress of a newer snapshot.
 func (c *chosen) refreshed(now *snapshot) *chosen {
 	for i, one := range c.runs {
 		c.runs[i] = now.byName[one.Dir]
@@ -191,7 +191,7 @@ func (c *chosen) refreshed(now *snapshot) *chosen {
 	return c
 }
 
-// filter returns the runs for which all filters hold.
+// filter returns the runs that pass all filters.
 func filter(now *snapshot, filters []string) ([]*run, error) {
 	entries := make([]*index.Run, len(now.list))
 	for i, one := range now.list {
@@ -208,10 +208,10 @@ func filter(now *snapshot, filters []string) ([]*run, error) {
 	return found, nil
 }
 
-// The order of states in a list that is not sorted otherwise.
+// stateOrder is the order of states in a list without a requested order.
 var stateOrder = map[state]int{running: 0, failed: 1, damaged: 1, stopped: 2, finished: 3, waiting: 4}
 
-// sortRuns sorts runs by a column; without one those that are running come first, then by time, the newest first.
+// sortRuns sorts runs by a column. Without a column, running runs come first, then the newest.
 func sortRuns(c *chosen, by string) ([]*run, error) {
 	list := slices.Clone(c.runs)
 	name, down := strings.CutPrefix(by, "-")
@@ -240,7 +240,7 @@ func sortRuns(c *chosen, by string) ([]*run, error) {
 	return list, nil
 }
 
-// cell is what a run has in a column, for sorting.
+// cell is the value of a run in a column, for sorting.
 type cell struct {
 	there, number bool
 	value         float64
@@ -249,7 +249,7 @@ type cell struct {
 
 func numberCell(v float64, there bool) cell { return cell{there: there, number: true, value: v} }
 
-// compare orders numbers before texts; runs that have nothing in a column are last, up and down.
+// compare orders numbers before texts. Runs without a value come last in both directions.
 func (a cell) compare(b cell, down bool) int {
 	switch {
 	case a.there != b.there:
@@ -270,7 +270,7 @@ func (a cell) compare(b cell, down bool) int {
 	return order
 }
 
-// sortKey returns the function that gives the cell of a run in a column.
+// sortKey returns a function from a run to its cell in a column.
 func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":

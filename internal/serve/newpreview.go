@@ -21,7 +21,7 @@ type previewAnswer struct {
 	Explore  *web.Explore `json:"explore,omitempty"`
 }
 
-// position is where a checkpoint is in the training, as far as it is known.
+// position is the known position of a checkpoint in the training.
 type position struct {
 	Epoch *int `json:"epoch,omitempty"`
 	Step  *int `json:"step,omitempty"`
@@ -34,8 +34,8 @@ type picture struct {
 	Source  string `json:"src"` // a data URL
 }
 
-// NewPreview opens the newest checkpoint of a run's folder and computes what is shown of it, as JSON: reconstructions, traversals and
-// the decoder to play with. It writes nothing, neither into the folder nor into the cache of data sets.
+// NewPreview opens the newest checkpoint of a run's folder and computes its preview as JSON: reconstructions,
+// traversals and the interactive decoder. It writes nothing, neither to the folder nor to the cache of data sets.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
 	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
@@ -57,7 +57,7 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// positionOf reads where the newest checkpoint is.
+// positionOf reads the position of the newest checkpoint.
 func positionOf(dir string) (p position) {
 	text, err := rundir.ReadFile(dir, rundir.StateFile)
 	if err != nil || json.Unmarshal(text, &p) != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// previews keeps what is shown of the newest checkpoints of runs. At most one checkpoint is opened at a time, each at most once.
+// previews keeps the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
+// checkpoint at most once.
 type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
@@ -29,15 +30,15 @@ type previews struct {
 	rest time.Time           // until then no newer checkpoint of a run is opened
 }
 
-// preview is what is shown of a checkpoint of a run.
+// preview is the preview of a run's checkpoint.
 type preview struct {
 	version string
-	done    chan struct{} // closed when the rest is there
+	done    chan struct{} // closed when the preview is ready
 	body    *content
 	err     error
 }
 
-// The pace of opening checkpoints: it takes at most the given part of the time.
+// The pace of opening checkpoints: opening takes at most the given fraction of the time.
 const (
 	previewShare = 40
 	previewWait  = 20 * time.Second // of a request
@@ -50,10 +51,10 @@ func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, er
 	return p
 }
 
-// close ends what is under way.
+// close stops the current preview.
 func (p *previews) close() { p.cancel() }
 
-// version tells checkpoints of a run apart; empty: it has none.
+// version identifies the checkpoint of a run; empty: no checkpoint.
 func (p *previews) version(one *run) string {
 	s := stampOf(filepath.Join(p.runs.dir, filepath.FromSlash(one.path)), rundir.CheckpointFile)
 	if s.size < 0 {
@@ -62,7 +63,8 @@ func (p *previews) version(one *run) string {
 	return fmt.Sprintf("%d-%d", s.modified, s.size)
 }
 
-// of returns what is shown of the newest checkpoint of a run, or of the one before while the newest has to wait.
+// of returns the preview of a run's newest checkpoint. While the newest has to wait, it returns the preview of the
+// checkpoint before.
 func (p *previews) of(one *run) (*preview, error) {
 	version := p.version(one)
 	if version == "" {
@@ -83,7 +85,7 @@ func (p *previews) of(one *run) (*preview, error) {
 	return fresh, nil
 }
 
-// ready reports whether it is computed.
+// ready reports whether the preview is computed.
 func (v *preview) ready() bool {
 	select {
 	case <-v.done:
@@ -93,7 +95,7 @@ func (v *preview) ready() bool {
 	}
 }
 
-// compute opens a checkpoint.
+// compute opens a checkpoint and computes its preview.
 func (p *previews) compute(one *run, v *preview) {
 	defer close(v.done)
 	select {
@@ -116,11 +118,11 @@ func (p *previews) compute(one *run, v *preview) {
 	p.rest = time.Now().Add(previewShare * time.Since(begin))
 }
 
-// enclosed reports a file of a run that is a link out of the folder of runs.
+// enclosed reports a file of a run that links out of the folder of runs.
 func (r *runs) enclosed(one *run) error {
 	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
-			return nil // what is gone meanwhile is not read
+			return nil // a file that vanished meanwhile is not read
 		}
 		if _, err := r.root.Load().Stat(filepath.FromSlash(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is a link that leads out of the folder of runs", path)
@@ -129,7 +131,8 @@ func (r *runs) enclosed(one *run) error {
 	})
 }
 
-// previewData answers with what is shown of the newest checkpoint of a run, or why it cannot be shown: 202 while it is computed.
+// previewData answers with the preview of a run's newest checkpoint, or the reason for its failure. It answers 202
+// during the computation.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -156,7 +159,7 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, v.err)
 		return
 	}
-	if v.err != nil { // that of the run: its checkpoint or data cannot be read, say
+	if v.err != nil { // the run's fault: an unreadable checkpoint or data set, for example
 		sendJSON(w, r, previewAnswer{Problem: strings.ToValidUTF8(v.err.Error(), "\uFFFD"), Pictures: []picture{}}, nil)
 		return
 	}

@@ -17,12 +17,12 @@ type ownFault struct{ error }
 
 func (f ownFault) Unwrap() error { return f.error }
 
-// maxPreview bounds what a preview may hold.
+// maxPreview bounds the bytes of a preview.
 const maxPreview = 64 << 20
 
-// PreviewProcess returns a function for [Options] that computes previews in a process of its own, with one thread: a checkpoint that
-// takes much memory, or is broken, ends no server. It starts the program with args and the run's folder; the program prints
-// [NewPreview].
+// PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. The
+// server then survives a broken or very large checkpoint. It starts the program with args and the run's folder; the
+// program prints [NewPreview].
 func PreviewProcess(program string, args ...string) func(ctx context.Context, dir string) ([]byte, error) {
 	return func(ctx context.Context, dir string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
@@ -47,11 +47,11 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 	}
 }
 
-// bounded keeps what is written, up to a size.
+// bounded keeps the written bytes up to a size.
 type bounded struct {
 	bytes.Buffer
 	most    int
-	forgive bool // what is more is dropped
+	forgive bool // drop further bytes
 }
 
 func (b *bounded) Write(p []byte) (int, error) {

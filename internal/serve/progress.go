@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// state is what a run is doing.
+// state is the state of a run.
 type state string
 
-// The states of runs, those of [index.Live].
+// The states of runs, as [index.Live] reports them.
 const (
 	running  = state(sweep.Running)
 	finished = state(sweep.Finished)
@@ -26,7 +26,8 @@ const (
 	damaged  = state(sweep.Damaged)
 )
 
-// progress is what a run's folder says beside the index. It is compared to see whether anything has changed.
+// progress is the progress of a run that only its folder shows, not the index. Two values are compared to detect a
+// change.
 type progress struct {
 	state   state
 	seen    bool // its files were looked at
@@ -39,7 +40,7 @@ type progress struct {
 	written time.Time
 }
 
-// fileStamp tells versions of a file apart.
+// fileStamp distinguishes versions of a file.
 type fileStamp struct {
 	size, modified int64
 }
@@ -52,7 +53,7 @@ func stampOf(dir, name string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime().UnixNano()}
 }
 
-// progressOf looks at what a run's index does not have.
+// progressOf reads the progress that the index does not have.
 func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progress {
 	p := one.progress
 	if p.seen && (one.base == sweep.Finished || one.base == sweep.Failed || one.base == sweep.Damaged) {
@@ -82,7 +83,7 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 	return p
 }
 
-// logTail is how much of the end of a log is read for the list.
+// logTail is the number of bytes at the end of a log that the list reads.
 const logTail = 64 << 10
 
 // readLog reads the last epoch of a log.
@@ -124,7 +125,7 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	}
 }
 
-// left estimates the time until the last epoch ends; 0: it is not known, or over.
+// left estimates the time until the last epoch ends; 0 if the time is unknown or the training is over.
 func (p *progress) left(now time.Time) time.Duration {
 	if p.state != running || p.epoch == 0 || p.epoch >= p.epochs {
 		return 0
@@ -133,7 +134,7 @@ func (p *progress) left(now time.Time) time.Duration {
 	return max(left, time.Second)
 }
 
-// part is how much of the training is over, from 0 to 1.
+// part is the finished fraction of the training, from 0 to 1.
 func (p *progress) part() float64 {
 	switch {
 	case p.state == finished:

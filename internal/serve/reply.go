@@ -13,14 +13,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// content is an answer that is kept: its text, compressed too where that helps, and its tag.
+// content is a kept answer: its text, a compressed copy where that helps, and its tag.
 type content struct {
 	kind, tag    string
 	body, zipped []byte
 	code         int // of the answer; 0: all is well
 }
 
-// leastZipped is the length from which texts are compressed.
+// leastZipped is the least length of a compressed text.
 const leastZipped = 1 << 10
 
 func newContent(kind string, body []byte) *content {
@@ -38,7 +38,7 @@ func newContent(kind string, body []byte) *content {
 	return c
 }
 
-// jsonContent is newContent of a value as JSON.
+// jsonContent returns newContent of a value as JSON.
 func jsonContent(v any) (*content, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -47,7 +47,7 @@ func jsonContent(v any) (*content, error) {
 	return newContent("application/json", text), nil
 }
 
-// send answers a request with the content, or says that the browser has it already.
+// send answers a request with the content, or tells the browser that its copy is current.
 func (c *content) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if c.code == 0 {
@@ -84,7 +84,7 @@ func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
 	sendError(w, err)
 }
 
-// missing is an error about something that is not there.
+// missing is an error about a missing thing.
 type missing string
 
 func (m missing) Error() string { return string(m) }
@@ -109,7 +109,7 @@ func sendError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text)
 }
 
-// store keeps answers by key, each of one version. Goroutines may share it.
+// store keeps answers by key, with one version for each. Goroutines may share it.
 type store struct {
 	lock sync.Mutex
 	kept map[string]stored
@@ -120,7 +120,7 @@ type stored struct {
 	*content
 }
 
-// get returns the answer of a key, if it is kept and of the version.
+// get returns the answer of a key, if the store has it in this version.
 func (s *store) get(key, version string) *content {
 	s.lock.Lock()
 	defer s.lock.Unlock()

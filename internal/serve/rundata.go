@@ -21,13 +21,13 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// maxShown bounds the files that a page reads whole.
+// maxShown bounds the files that a page reads completely.
 const maxShown = 64 << 20
 
-// maxSent bounds the files that are sent as they are.
+// maxSent bounds the files that are sent unchanged.
 const maxSent = 1 << 30
 
-// named returns the run of the parameter dir.
+// named returns the run that the parameter dir names.
 func (s *Server) named(r *http.Request) (*run, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return nil, wrong("the query is too long")
@@ -35,7 +35,7 @@ func (s *Server) named(r *http.Request) (*run, error) {
 	return s.runs.find(r.URL.Query().Get("dir"))
 }
 
-// description is the answer of /api/run: all that a page says of a run in words.
+// description is the answer of /api/run: everything that a page says about a run in words.
 type description struct {
 	row
 	Model    string          `json:"model"`
@@ -46,7 +46,7 @@ type description struct {
 	Version  string          `json:"version,omitempty"`
 	Machine  *rundir.Machine `json:"machine,omitempty"`
 	Config   string          `json:"config"`
-	Report   bool            `json:"report"`  // whether it has a page of its own
+	Report   bool            `json:"report"`  // the run has a report
 	Figures  []figure        `json:"figures"` // pictures
 	Preview  string          `json:"preview"` // the version of its newest checkpoint; empty: there is none
 }
@@ -57,7 +57,7 @@ type figure struct {
 	Caption string `json:"caption"`
 }
 
-// runData answers with what is known of a run.
+// runData answers with the description of a run.
 func (s *Server) runData(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) describe(one *run) description {
 	return d
 }
 
-// choiceOf returns what a run has chosen by name for a key, such as its model.
+// choiceOf returns a run's choice for a key, such as the name of its model.
 func choiceOf(one *run, key string) string {
 	for k := range one.Settings.All() {
 		if rest, ok := strings.CutPrefix(k, key+"."); ok {
@@ -103,7 +103,7 @@ func choiceOf(one *run, key string) string {
 	return value
 }
 
-// read reads a file of a run, if it is not too long.
+// read reads a file of a run, up to a length.
 func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
 	f, err := s.runs.open(one, name)
 	if err != nil {
@@ -120,10 +120,10 @@ func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
 // curvesAnswer is the answer of /api/curves.
 type curvesAnswer struct {
 	Curves *web.Curves `json:"curves"`
-	At     int64       `json:"at"` // bytes of the log that are in the curves: /api/events follows from there
+	At     int64       `json:"at"` // bytes of the log that the curves cover: /api/events continues there
 }
 
-// tails keeps the logs of runs that are compared.
+// tails keeps the logs of compared runs.
 type tails struct {
 	runs *runs
 	lock sync.Mutex
@@ -147,7 +147,7 @@ func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
 	c.send(w, r)
 }
 
-// curvesOf returns the curves of a run, from what is kept if its log has not changed.
+// curvesOf returns the curves of a run. It reads only a changed log.
 func (s *Server) curvesOf(one *run) (*content, error) {
 	version := fmt.Sprint(stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile))
 	if c := s.curves.get(one.path, version); c != nil {
@@ -168,7 +168,7 @@ func (s *Server) curvesOf(one *run) (*content, error) {
 	return c, err
 }
 
-// lines reads the log of a run as far as it is whole; a run that has none has no lines.
+// lines reads the complete lines of a run's log. A run without a log has no lines.
 func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
 	f, err := r.open(one, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
 	return readLines(f, maxShown)
 }
 
-// readLines reads lines of a log. Lines that are none of a log are left out, and so is one that has no end yet.
+// readLines reads lines of a log. It skips invalid lines and an unfinished last line.
 func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err error) {
 	in := bufio.NewReader(io.LimitReader(from, most))
 	for {
@@ -200,13 +200,14 @@ func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err
 	}
 }
 
-// pictureKinds are the types of the pictures of runs.
+// pictureKinds are the media types of the pictures of runs.
 var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 
 // maxFigures bounds the pictures that a page lists.
 const maxFigures = 200
 
-// figures lists the pictures of a run: those that runs draw, in the order of reports, and then others, by name.
+// figures lists the pictures of a run: first the pictures that Unravel draws, in the order of reports, then other
+// pictures by name.
 func (s *Server) figures(one *run) []figure {
 	list, names := []figure{}, s.figureNames(one)
 	for _, f := range train.FigureCaptions() {
@@ -220,7 +221,7 @@ func (s *Server) figures(one *run) []figure {
 	return list
 }
 
-// figureNames lists the files of the pictures of a run, by name.
+// figureNames lists the picture files of a run, by name.
 func (s *Server) figureNames(one *run) []string {
 	names := []string{}
 	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
@@ -238,7 +239,7 @@ func (s *Server) figureNames(one *run) []string {
 	return names
 }
 
-// figureData answers with a picture of a run: one of those that are listed.
+// figureData answers with a listed picture of a run.
 func (s *Server) figureData(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -253,11 +254,12 @@ func (s *Server) figureData(w http.ResponseWriter, r *http.Request) {
 	s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
-// reportPolicy lets a report run its own scripts, cut off from this server and from everything else: it may come from anybody.
+// reportPolicy lets a report run its own scripts. It cuts the report off from this server and everything else, because
+// a report may come from anybody.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// report answers with the page that a finished run has made of itself.
+// report answers with the report of a finished run.
 func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -296,7 +298,7 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.URL.Query().Get("dir")
-	p := s.newPage(name, widgets, "run.js") // of a run that is not there, too: it may begin
+	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may begin
 	p.Run = name
 	if err != nil && !s.runs.begins(name) {
 		p.Failure = err.Error()

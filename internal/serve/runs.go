@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// run is a run as it was at a moment.
+// run is the state of a run at a moment.
 type run struct {
 	*index.Run // with the state of this package; its Dir is the name in addresses
 	progress
@@ -29,7 +29,7 @@ type run struct {
 	serial int         // other numbers are other contents
 }
 
-// snapshot is all runs as they were at a moment. Nothing in it changes.
+// snapshot is the state of all runs at a moment. A snapshot does not change.
 type snapshot struct {
 	list    []*run // by name
 	byName  map[string]*run
@@ -47,7 +47,7 @@ func (s *snapshot) states() map[state]int {
 	return counts
 }
 
-// runs are the runs of a folder, looked at again as time goes by and somebody asks.
+// runs are the runs of a folder. While visitors ask for them, they are looked at again regularly.
 type runs struct {
 	dir    string
 	single bool // the folder is a run itself
@@ -64,7 +64,7 @@ type runs struct {
 	serial int
 }
 
-// The pace of looking: at most the given part of the time goes into it, so that runs that train beside are not slowed.
+// The pace of looking: it takes at most the given fraction of the time, because it must not slow training runs.
 const (
 	scanPause   = time.Second
 	scanShare   = 100
@@ -115,13 +115,14 @@ func (r *runs) close() error {
 	return r.root.Load().Close()
 }
 
-// recall takes what the index of the folder knows, which is much quicker than reading all runs. Without an index all are read.
+// recall takes runs from the index of the folder, which is much quicker than reading all runs. Without an index it
+// reads all runs.
 func (r *runs) recall(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
 	if err != nil {
 		return
 	}
-	defer x.Close() // what it has is in the folders
+	defer x.Close() // the folders hold everything that it has
 	list, err := x.Runs(ctx)
 	if err != nil {
 		return
@@ -133,7 +134,7 @@ func (r *runs) recall(ctx context.Context) {
 	}
 }
 
-// watch looks at the runs again and again while somebody asks for them.
+// watch looks at the runs repeatedly while visitors ask for them.
 func (r *runs) watch(ctx context.Context) {
 	for pause := scanPause; ; {
 		if time.Since(time.Unix(0, r.asked.Load())) > askPatience {
@@ -150,12 +151,12 @@ func (r *runs) watch(ctx context.Context) {
 			}
 		}
 		begin := time.Now()
-		_ = r.scan(ctx) // where that fails, what was seen stays
+		_ = r.scan(ctx) // after an error the last snapshot stays
 		pause = max(scanPause, scanShare*time.Since(begin))
 	}
 }
 
-// reopen opens the folder again if another one has taken its place.
+// reopen opens the folder again if another folder has taken its name.
 func (r *runs) reopen() {
 	now, err := os.Stat(r.dir)
 	if err != nil {
@@ -171,8 +172,8 @@ func (r *runs) reopen() {
 	}
 }
 
-// current returns the runs as they were last seen, and has them looked at again. After a time in which nobody asked it waits a moment for
-// that.
+// current returns the last snapshot, and requests another look. After a pause without requests it waits a moment for
+// the new snapshot.
 func (r *runs) current() *snapshot {
 	now := time.Now()
 	before := r.asked.Swap(now.UnixNano())
@@ -188,7 +189,7 @@ func (r *runs) current() *snapshot {
 	return r.now.Load()
 }
 
-// find returns the run of a name. Files are looked for only below the folders of runs that were found, so that no name leads elsewhere.
+// find returns the run with a name. It accepts only names of found runs, and no name leads outside the folder.
 func (r *runs) find(name string) (*run, error) {
 	if one, ok := r.current().byName[name]; ok {
 		return one, nil
@@ -196,7 +197,7 @@ func (r *runs) find(name string) (*run, error) {
 	return nil, missing(fmt.Sprintf("there is no run %q", name))
 }
 
-// begins reports whether a folder has become a run since the runs were looked at.
+// begins reports whether a folder has become a run since the last look.
 func (r *runs) begins(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return false
@@ -205,12 +206,12 @@ func (r *runs) begins(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// open opens a file of a run for reading. A link that leads out of the folder of runs is an error.
+// open opens a file of a run for reading. A link out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
 }
 
-// scan looks for runs, and at those that have changed.
+// scan looks for runs, and reads changed runs.
 func (r *runs) scan(ctx context.Context) error {
 	r.reopen()
 	folders, err := sweep.Folders(r.dir)
@@ -222,7 +223,7 @@ func (r *runs) scan(ctx context.Context) error {
 	if before.reading {
 		before = nil
 	}
-	next := &snapshot{byName: make(map[string]*run, len(folders)), version: 1} // 0 is that of runs that are being read
+	next := &snapshot{byName: make(map[string]*run, len(folders)), version: 1} // version 0 is the first snapshot, while runs are being read
 	known := make(map[string]*run, len(folders))
 	holders := rundir.NewHolders()
 	changed, content := before == nil || len(folders) != len(before.list), before == nil || len(folders) != len(before.list)
@@ -255,7 +256,7 @@ func (r *runs) scan(ctx context.Context) error {
 	return nil
 }
 
-// look returns the run of a folder: the old one, if nothing has changed.
+// look returns the run of a folder. An unchanged run is returned as it was before.
 func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	dir := filepath.Join(r.dir, filepath.FromSlash(path))
 	fresh := old
@@ -277,7 +278,7 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	return &one
 }
 
-// read reads a run of which nothing is known, or other things than before.
+// read reads a new or changed run.
 func (r *runs) read(dir, path string) *run {
 	one := &run{path: path}
 	if outside := r.outside(path); outside != "" {
@@ -292,7 +293,7 @@ func (r *runs) read(dir, path string) *run {
 	return one
 }
 
-// outside returns the name of a file that is read of every run and is a link out of the folder; empty: none is.
+// outside returns the first of a run's standard files that links out of the folder, or an empty text.
 func (r *runs) outside(path string) string {
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
 		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

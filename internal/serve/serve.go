@@ -1,8 +1,8 @@
-// Package serve shows the runs of a folder in a browser, also while they train: a list of all runs, and for each its curves, pictures of
-// its newest checkpoint and its report. It only reads: no request changes a file, no lock of a run is taken, and no file outside of the
-// folder can be asked for.
+// Package serve shows the runs of a folder in a browser, also while they train. It lists all runs, and shows for each
+// its curves, pictures of its newest checkpoint and its report. It only reads: no request changes a file, takes a lock
+// of a run, or reads a file outside the folder.
 //
-// Every page is a file of pages/ with a script of assets/, and has the data it shows from addresses below /api/.
+// Every page is a file of pages/ with a script of assets/, and loads its data from addresses below /api/.
 package serve
 
 import (
@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// Options say how runs are shown.
+// Options tell the server how to show runs.
 type Options struct {
-	Token string   // asked of every visitor; empty: none is asked
-	Hosts []string // names by which browsers may call the server, besides those of the own machine
+	Token string   // required from every visitor; empty: no token
+	Hosts []string // names of the server that browsers may use, besides this machine's names
 	Log   io.Writer
 
-	Single bool // the folder is that of one run, also before this has begun; nothing is written into it
+	Single bool // the folder is one run, which may not have begun; nothing is written into it
 
-	// Preview computes what is shown of the newest checkpoint of a run's folder, as JSON; nil: [NewPreview], in this process.
+	// Preview computes the preview of a run folder's newest checkpoint as JSON; nil means [NewPreview], in this
+	// process.
 	Preview func(ctx context.Context, dir string) ([]byte, error)
 }
 
@@ -46,7 +47,7 @@ type Server struct {
 	pages, described, curves store
 }
 
-// Limits of what one visitor can take from others.
+// Limits on one visitor's use of the server.
 const (
 	maxConnections = 512
 	maxHeader      = 16 << 10
@@ -75,7 +76,7 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// routes lists what can be asked for.
+// routes maps the addresses to their handlers.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	for pattern, answer := range map[string]http.HandlerFunc{
@@ -104,7 +105,8 @@ func (s *Server) routes() http.Handler {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers the requests of a listener until the context ends, and then ends what is under way. The listener is closed.
+// Serve answers the requests of a listener until the context ends. It then stops the work under way and closes the
+// listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,

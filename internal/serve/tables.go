@@ -22,7 +22,7 @@ type tableEntry struct {
 	Command string   `json:"command"`
 }
 
-// tableAnswer is the answer of /api/table: a table as far as the runs of the folder fill it.
+// tableAnswer is the answer of /api/table: a table filled as far as the folder's runs allow.
 type tableAnswer struct {
 	tableEntry
 	Scale    string            `json:"scale"`
@@ -30,7 +30,7 @@ type tableAnswer struct {
 	Finished int               `json:"finished"` // of the runs that it needs at the scale
 	Running  int               `json:"running"`
 	Needed   int               `json:"needed"`
-	Third    string            `json:"third"` // what the third number of a cell is
+	Third    string            `json:"third"` // meaning of a cell's third number
 	Groups   []tables.Span     `json:"groups"`
 	Heads    []tables.Head     `json:"heads"`
 	Lines    []tables.Line     `json:"lines"`
@@ -38,7 +38,7 @@ type tableAnswer struct {
 	Remarks  []string          `json:"remarks"`
 }
 
-// shownTables keeps what is shown of tables.
+// shownTables keeps the answers about tables.
 type shownTables struct {
 	answers
 	hashes map[string][]string // of the runs that tables need, by name and scale
@@ -101,7 +101,7 @@ var knownTables = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// table computes what runs say of a table. Rows that no run fills are left to the command.
+// table fills a table from runs. It leaves rows without runs to the command.
 func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name, scale string) (*tableAnswer, error) {
 	e, t, err := entryOf(name)
 	if err != nil {
@@ -149,7 +149,7 @@ func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name
 	return a, nil
 }
 
-// needed returns the hashes of the runs that a table needs, which take a while to make and never change.
+// needed returns the hashes of a table's runs, which take a while to compute and never change.
 func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 	key := t.Name + " " + scale
 	if list, ok := k.hashes[key]; ok || !t.Trains() {
@@ -170,7 +170,7 @@ func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 	return list, nil
 }
 
-// tablesPage answers with the page of tables, or of one of them.
+// tablesPage answers with the page of all tables or of one table.
 func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) {
 	s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
 }
