@@ -34,7 +34,7 @@ var assets = sync.OnceValue(func() map[string]*content {
 	}
 	own, err := ownFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the files are part of the program
 	}
 	for _, f := range own {
 		text, err := ownFiles.ReadFile("assets/" + f.Name())
@@ -65,7 +65,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 // page is the data of every page.
 type page struct {
 	Title   string
-	Scripts []string // of package web, then own ones
+	Scripts []string // scripts of package web, then the page's
 	Runs    string   // the folder
 	Single  bool     // the folder itself is a run, without a list
 	Run     string   // the run that the page shows; empty: no single run

@@ -25,7 +25,7 @@ type comparison struct {
 	Missing  []string   `json:"missing"` // chosen runs that do not exist
 	Settings []string   `json:"settings"`
 	Metrics  []measured `json:"metrics"`
-	By       []string   `json:"by"` // settings that groups share; none: there are no groups
+	By       []string   `json:"by"` // settings that groups share; none: no groups
 	Groups   []group    `json:"groups"`
 	Colours  []string   `json:"colours"` // values of the setting shown by colours; empty: each run has a colour
 	Runs     []compared `json:"runs"`
@@ -44,14 +44,14 @@ type compared struct {
 	Progress float64     `json:"progress"`
 	Group    int         `json:"group"`    // place in Groups
 	Colour   int         `json:"colour"`   // place in Colours, or of the run
-	Settings []*string   `json:"settings"` // null: the run has none
+	Settings []*string   `json:"settings"` // null: the run lacks the setting
 	Results  []*estimate `json:"results"`  // null: not measured
 }
 
 // estimate is a number with its interval, if known.
 type estimate struct {
 	Value web.Number  `json:"value"`
-	Low   *web.Number `json:"low,omitempty"` // of the interval; none: there is none
+	Low   *web.Number `json:"low,omitempty"` // lower end of the interval; none: no interval
 	High  *web.Number `json:"high,omitempty"`
 	Runs  int         `json:"runs,omitempty"` // number of runs in the mean
 }
@@ -77,11 +77,11 @@ const butSeed = "-seed"
 // choice says which runs to compare, and how.
 type choice struct {
 	query
-	runs   []string // by name; none: all that the filters let through
+	runs   []string // names; none: all runs that pass the filters
 	by     string   // a column to group by, or butSeed; empty: no groups
 	colour string   // the column shown by colours; empty: each run has a colour
 
-	differing []index.Column // of the chosen runs; nil: not known yet
+	differing []index.Column // differing columns of the chosen runs; nil: not computed yet
 }
 
 // readChoice reads the parameters run and filter, which may repeat, and the parameters by and colour.

@@ -18,7 +18,7 @@ import (
 const (
 	maxCurves      = 60  // runs
 	maxPanels      = 40  // losses and metrics
-	maxCurvePoints = 400 // of a curve: more are thinned out
+	maxCurvePoints = 400 // points of a curve; a longer curve is thinned out
 )
 
 // overlay is the answer of /api/compare/curves.

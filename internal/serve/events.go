@@ -79,7 +79,7 @@ type stream struct {
 // send writes and flushes. It returns false if the visitor is gone or does not read.
 func (e *stream) send(text string) bool {
 	e.sent = time.Now()
-	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // it then has none
+	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // the connection then has no deadline
 	_, err := e.w.Write([]byte(text))
 	return err == nil && e.out.Flush() == nil
 }
@@ -130,7 +130,7 @@ func (e *stream) look() bool {
 func (e *stream) follow(one *run) bool {
 	info, err := os.Lstat(filepath.Join(e.server.runs.dir, filepath.FromSlash(one.path), rundir.LogFile))
 	if err != nil {
-		return true // there is none yet
+		return true // no log yet
 	}
 	if info.Size() < e.at || e.file != nil && !os.SameFile(info, e.file) {
 		return e.event("reset", nil) && false

@@ -58,7 +58,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // hold one.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Connection", "close")
-	http.Error(w, text, code) // which keeps other headers
+	http.Error(w, text, code) // Error keeps other headers
 }
 
 // knows reports whether the host of a request names this server. A foreign domain that leads here is an attack by DNS

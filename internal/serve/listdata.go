@@ -18,9 +18,9 @@ type listing struct {
 	Version int           `json:"version"`
 	Reading bool          `json:"reading,omitempty"` // not all runs were read yet
 	Total   int           `json:"total"`             // runs in the folder
-	Matched int           `json:"matched"`           // by the filters
+	Matched int           `json:"matched"`           // runs that pass the filters
 	From    int           `json:"from"`              // place of the first row
-	States  map[state]int `json:"states"`            // of all runs
+	States  map[state]int `json:"states"`            // states of all runs
 	Columns []column      `json:"columns"`
 	Rows    []row         `json:"rows"`
 }
@@ -40,10 +40,10 @@ type row struct {
 	Epochs   int             `json:"epochs"`
 	Progress float64         `json:"progress"` // from 0 to 1
 	Losses   json.RawMessage `json:"losses,omitempty"`
-	Seconds  float64         `json:"seconds,omitempty"` // that it took
+	Seconds  float64         `json:"seconds,omitempty"` // seconds that the run took
 	Left     float64         `json:"left,omitempty"`    // seconds to go
 	Ended    string          `json:"ended,omitempty"`
-	Cells    []*string       `json:"cells"` // by column; null: the run has none
+	Cells    []*string       `json:"cells"` // by column; null: the run has no value
 }
 
 // Limits of a listing.
@@ -87,7 +87,7 @@ func readQuery(r *http.Request) (q query, err error) {
 
 // chosen holds the runs that pass the filters, with their columns.
 type chosen struct {
-	content int // of the snapshot
+	content int // version of the snapshot's content
 	runs    []*run
 	columns []index.Column
 	kinds   []column

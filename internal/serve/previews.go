@@ -41,7 +41,7 @@ type preview struct {
 // The pace of opening checkpoints: opening takes at most the given fraction of the time.
 const (
 	previewShare = 40
-	previewWait  = 20 * time.Second // of a request
+	previewWait  = 20 * time.Second // longest wait of a request
 	maxPreviews  = 24
 )
 

@@ -33,10 +33,10 @@ type progress struct {
 	seen    bool // its files were looked at
 	log     fileStamp
 	epoch   int     // epochs finished
-	epochs  int     // of the config
-	loss    float64 // of the last epoch, the sum of the objectives' totals
-	losses  string  // of the last epoch, as JSON
-	seconds float64 // that the last epoch took
+	epochs  int     // epochs of the config
+	loss    float64 // loss of the last epoch, the sum of the objectives' totals
+	losses  string  // losses of the last epoch, as JSON
+	seconds float64 // seconds of the last epoch
 	written time.Time
 }
 

@@ -17,7 +17,7 @@ import (
 type content struct {
 	kind, tag    string
 	body, zipped []byte
-	code         int // of the answer; 0: all is well
+	code         int // status of the answer; 0: success
 }
 
 // leastZipped is the least length of a compressed text.
@@ -31,7 +31,7 @@ func newContent(kind string, body []byte) *content {
 	}
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level exists
-	_, _ = w.Write(body)                            // to memory
+	_, _ = w.Write(body)                            // a write to memory does not fail
 	if w.Close() == nil && b.Len() < len(body)*9/10 {
 		c.zipped = b.Bytes()
 	}

@@ -48,7 +48,7 @@ type description struct {
 	Config   string          `json:"config"`
 	Report   bool            `json:"report"`  // the run has a report
 	Figures  []figure        `json:"figures"` // pictures
-	Preview  string          `json:"preview"` // the version of its newest checkpoint; empty: there is none
+	Preview  string          `json:"preview"` // version of the newest checkpoint; empty: none
 }
 
 // figure is a picture among the files of a run.

@@ -21,7 +21,7 @@ import (
 
 // run is the state of a run at a moment.
 type run struct {
-	*index.Run // with the state of this package; its Dir is the name in addresses
+	*index.Run // with this package's state; Dir is the name in addresses
 	progress
 
 	path   string      // relative to the folder, with slashes
@@ -60,7 +60,7 @@ type runs struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	known  map[string]*run // by path; of the scanning goroutine, as serial
+	known  map[string]*run // by path; only the scanning goroutine uses known and serial
 	serial int
 }
 
@@ -70,9 +70,9 @@ const (
 	scanShare   = 100
 	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
 
-	firstPatience = 5 * time.Second // of the start, for the first look
+	firstPatience = 5 * time.Second // longest wait of the start for the first look
 
-	lookPatience = 150 * time.Millisecond // of a request, for the runs to be looked at
+	lookPatience = 150 * time.Millisecond // longest wait of a request for another look
 )
 
 // openRuns looks at the runs of a folder.
@@ -96,7 +96,7 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 		if !r.single { // nothing is written into the folder of a run, no index either
 			r.recall(background)
 		}
-		_ = r.scan(background) // the next one may do better
+		_ = r.scan(background) // the next look may succeed
 		close(first)
 		r.watch(background)
 	})
@@ -160,7 +160,7 @@ func (r *runs) watch(ctx context.Context) {
 func (r *runs) reopen() {
 	now, err := os.Stat(r.dir)
 	if err != nil {
-		return // it is gone
+		return // the folder is gone
 	}
 	old := r.root.Load()
 	if before, err := old.Stat("."); err == nil && os.SameFile(before, now) {

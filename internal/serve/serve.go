@@ -40,7 +40,7 @@ type Server struct {
 	compared answers
 	overlays answers
 	tables   shownTables
-	streams  atomic.Int64 // that are open
+	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
 	ended    chan struct{} // closed when the server shuts down: streams end
 

@@ -27,7 +27,7 @@ type tableAnswer struct {
 	tableEntry
 	Scale    string            `json:"scale"`
 	Summary  string            `json:"summary"`
-	Finished int               `json:"finished"` // of the runs that it needs at the scale
+	Finished int               `json:"finished"` // finished runs among the table's runs at the scale
 	Running  int               `json:"running"`
 	Needed   int               `json:"needed"`
 	Third    string            `json:"third"` // meaning of a cell's third number
@@ -41,7 +41,7 @@ type tableAnswer struct {
 // shownTables keeps the answers about tables.
 type shownTables struct {
 	answers
-	hashes map[string][]string // of the runs that tables need, by name and scale
+	hashes map[string][]string // hashes of the runs of tables, by name and scale
 }
 
 // entryOf describes a table.

@@ -51,7 +51,7 @@ func (b *Box) FiveNumbers() FiveNumbers {
 // BoxPlot is a figure of boxes side by side, with a dot for every value.
 type BoxPlot struct {
 	Title, X, Y string
-	Boxes       []Box    // one without values leaves a gap
+	Boxes       []Box    // a box without values leaves a gap
 	Line        *float64 // a value to compare with
 	LineLabel   string
 }

@@ -79,7 +79,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		for _, piece := range pieces {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
-			if len(piece) == 1 || o.Marked { // a line of one point is invisible
+			if len(piece) == 1 || o.Marked { // a line with a single point is invisible
 				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
 			}
 		}

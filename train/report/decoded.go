@@ -90,7 +90,7 @@ func leastTurn(from, to [3]float64) [9]float64 {
 	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
 	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
 	cos := from[0]*to[0] + from[1]*to[1] + from[2]*to[2]
-	if sin < 1e-9 { // half a turn, or none, about any axis at a right angle
+	if sin < 1e-9 { // half a turn, or none, about any perpendicular axis
 		axis = [3]float64{-from[1], from[0], 0}
 		if math.Abs(from[2]) > 0.9 {
 			axis = [3]float64{0, -from[2], from[1]}

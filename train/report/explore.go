@@ -24,10 +24,10 @@ type Explored struct {
 	Codes   *decode.Codes  // Known has the codes of images that give controls their ranges
 	Starts  []int          // numbers of images to start from
 	At      metrics.Matrix // their codes
-	Pixels  []float32      // of these images, [n, Height, Width, Channels]
+	Pixels  []float32      // pixels of the start images, [n, Height, Width, Channels]
 	Decoder Decoder
 
-	Followed map[int]Followed // by column of codes; columns that follow no factor are left out
+	Followed map[int]Followed // by code column; columns that follow no factor are missing
 
 	Network *weights.Operations // the decoder as operations; nil: pages show sheets
 	Reason  string              // why there is no Network

@@ -94,7 +94,7 @@ type sheets struct {
 	*Explored
 	limits              raster.Pictures
 	out                 *web.Sheets
-	done, pixels, bytes int // of pictures
+	done, pixels, bytes int // numbers of pictures, pixels and bytes so far
 }
 
 // room is the number of pictures that still fit if they are as large as the previous ones.
@@ -108,8 +108,8 @@ func (s *sheets) room() int {
 // stepped is a control with its steps.
 type stepped struct {
 	decode.Control
-	values [][]float64 // of its columns
-	change float64     // of pixels, along the control alone
+	values [][]float64 // values of its columns at each step
+	change float64     // mean change of pixels, along the control alone
 }
 
 // stepsOf returns the values of a control's columns at its steps.

@@ -10,7 +10,7 @@ import (
 // Followed is the factor about which a code column has the largest share of information.
 type Followed struct {
 	Factor string
-	Share  float64 // of the factor's entropy, 0 to 1
+	Share  float64 // fraction of the factor's entropy, 0 to 1
 }
 
 // The least share for a column to follow a factor, and the number of bins for its values.

@@ -51,7 +51,7 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 	switch {
 	case !ok:
 		words = gridWords{title: strings.ReplaceAll(g.Name, "_", " "), unit: strings.ReplaceAll(g.Name, "_", " ")}
-	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // of pairs, in another metric
+	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors, in another metric
 		words.columns = words.rows
 	}
 	h := &Heat{Title: metric + ": " + words.title, Rows: g.Rows, Columns: g.Columns, Values: g.Values,

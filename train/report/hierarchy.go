@@ -17,7 +17,7 @@ const (
 	maxTreeDepth = 12
 	maxTreeLines = 220
 	maxTreeText  = vg.Length(200)
-	maxInARow    = 6 // continuous dimensions in a row that are listed one by one
+	maxInARow    = 6 // continuous dimensions in a row that are listed separately
 
 	treeLine, treePad, treeGap = 13, 5, 9
 )

@@ -24,7 +24,7 @@ type Page struct {
 	Command string   // a command line for a POSIX shell that repeats the run
 	Config  string   // the resolved config, YAML
 	Metrics []metrics.Result
-	Figures []Figure // in order
+	Figures []Figure // in display order
 
 	Explore *web.Explore // the interactive decoder; nil: none
 	Curves  *web.Curves
@@ -87,7 +87,7 @@ func (p *Page) sections() (list []section, err error) {
 		if !s.there {
 			continue
 		}
-		text, err := json.Marshal(s.data) // which writes < > and & as \u003c ...
+		text, err := json.Marshal(s.data) // Marshal writes < > and & as \u003c ...
 		if err != nil {
 			return nil, fmt.Errorf("data of %s: %w", s.name, err)
 		}

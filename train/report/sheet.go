@@ -22,7 +22,7 @@ type SheetOptions struct {
 	Row, Column string         // names of factors; empty: as above
 	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
 	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
-	Fixed       map[string]int // levels of the other factors; where not named the middle of ordinal ones, and 0
+	Fixed       map[string]int // levels of the other factors; default: the middle level of ordinal factors, and 0 of others
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
 
@@ -158,7 +158,7 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 	if column < 0 {
 		column = free(row, turns)
 	}
-	if column < 0 { // one factor alone
+	if column < 0 { // a single factor
 		row, column = -1, max(row, 0)
 	}
 	if column >= len(d.Factors()) {

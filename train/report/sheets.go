@@ -136,6 +136,6 @@ func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	all.Scale = scaleOf(animatedSide, rows[0]) // of the pictures: short sequences are drawn as curves, larger than they are
+	all.Scale = scaleOf(animatedSide, rows[0]) // scale of the pictures: short sequences are drawn as curves, larger than they are
 	return all.WriteGIF(w)
 }

@@ -22,11 +22,11 @@ type Starter func(ctx context.Context, dir string, threads int, report func(done
 
 // Options tell Execute how to make the runs.
 type Options struct {
-	Jobs    int     // concurrent runs, which share the processors; less than 1: one
+	Jobs    int     // concurrent runs, which share the processors; less than 1: one run
 	Retry   bool    // repeat failed runs
 	NoWait  bool    // leave the runs that other processes make to them
-	Index   int     // of a task, from 0; it begins with the runs Index, Index + Of, Index + 2 Of ...
-	Of      int     // number of tasks; 0: this is none
+	Index   int     // index of this task, from 0; the task begins with the runs Index, Index + Of, Index + 2 Of ...
+	Of      int     // number of tasks; 0: no task of a cluster
 	Start   Starter // makes a run; nil: [InProcess]
 	Say     func(format string, args ...any)
 	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
@@ -91,7 +91,7 @@ type execution struct {
 
 	lock    sync.Mutex
 	left    int   // unsettled runs of the pass
-	made    bool  // the pass has settled one
+	made    bool  // the pass has settled a run
 	skipped []int // runs of the pass that other processes hold
 	meter   *meter
 }
@@ -231,7 +231,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		}
 		e.Say("%s failed: %v", run.Name, err)
 		entry = Read(dir)
-		entry.State, entry.Problem = Failed, err // also where it could not be recorded
+		entry.State, entry.Problem = Failed, err // also if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
 		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
@@ -289,7 +289,7 @@ func resume(ctx context.Context, dir string, threads int, o train.Options) error
 	switch e.State {
 	case Damaged:
 		return e.Problem
-	case Finished: // by another process, a moment ago
+	case Finished: // another process finished it a moment ago
 		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
 	}
 	if e.Config.Train.Threads = threads; threads == 0 {

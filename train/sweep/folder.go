@@ -45,13 +45,13 @@ type Entry struct {
 	Hash   string // identity of the run: ConfigHash, or another hash if Other says why
 	Config train.Config
 
-	ConfigHash string // of the config alone, see [train.Config.Hash]
-	Other      string // why the run is not what its config makes; empty: it is
+	ConfigHash string // hash of the config alone, see [train.Config.Hash]
+	Other      string // why the run differs from what its config alone makes; empty: no difference
 
 	Record  *rundir.Record   // nil: it has not ended
-	Metrics []metrics.Result // of a finished run
-	Fit     *train.Fit       // of a finished run with a decoder
-	Problem error            // why it is damaged, failed or not regarded as finished
+	Metrics []metrics.Result // results of a finished run
+	Fit     *train.Fit       // fit of a finished run with a decoder
+	Problem error            // why the run is damaged, failed or not regarded as finished
 
 	// Stored holds the results that a table's sources stored in a run without a folder, by file.
 	Stored map[string]json.RawMessage

@@ -23,8 +23,8 @@ type Forecast struct {
 	Run
 	State   State         // in the folder
 	Dir     string        // empty: it has no folder yet
-	Takes   time.Duration // 0: it is finished, or its time is unknown
-	Unknown bool          // no run of equal cost has ended, and none was rehearsed
+	Takes   time.Duration // 0: the run is finished, or its time is unknown
+	Unknown bool          // no run of equal cost has ended or was rehearsed
 	Like    string        // the rehearsed run that lends its time because the limit had passed; empty: a run of equal cost was timed
 }
 
@@ -38,7 +38,7 @@ type Forecasting struct {
 	Times    func(r Run) (time.Duration, bool) // looks up a run's time elsewhere, such as in a ledger; nil: no lookup
 	Rehearse Rehearser                         // nil: nothing is rehearsed, and times stay unknown
 	Limit    time.Duration                     // no rehearsal but the first begins later; 0: no limit
-	Observe  func(run string, nth, most int)   // is called when a rehearsal begins, of so many at most; nil: nobody looks
+	Observe  func(run string, nth, most int)   // called when a rehearsal begins, with its number and the largest number of rehearsals; nil: no calls
 }
 
 // Forecasts lists the runs that Execute would make, and estimates their times from finished runs of equal cost
@@ -122,7 +122,7 @@ func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.B
 // rehearsals estimates runs without a finished run of their cost.
 type rehearsals struct {
 	Forecasting
-	ends map[string]*train.Estimate // by what follows training
+	ends map[string]*train.Estimate // by the settings of the work after training
 }
 
 // of estimates one run.
@@ -202,7 +202,7 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
 		}
 		if found.Error != "" {
-			if err := train.Check(c); err != nil { // which names the user's file, not the one above
+			if err := train.Check(c); err != nil { // this error names the user's file; the error above would not
 				return nil, err
 			}
 			return nil, errors.New(found.Error)

@@ -18,8 +18,8 @@ type kind struct {
 	lines    map[string]bool // of cost
 	run      Run
 	estimate *train.Estimate // nil: it was not rehearsed
-	nearest  *kind           // the rehearsed one most like it; nil: there is none yet
-	distance int             // from that
+	nearest  *kind           // the rehearsed kind most like it; nil: none yet
+	distance int             // distance to nearest
 }
 
 // find returns the kind of a cost, or nil.

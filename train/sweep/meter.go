@@ -10,8 +10,8 @@ import (
 // Status is the progress of a sweep.
 type Status struct {
 	Runs, Finished, Failed int
-	Running                int           // by this process
-	Elsewhere              int           // by other processes
+	Running                int           // runs that this process makes
+	Elsewhere              int           // runs that other processes make
 	Part                   float64       // fraction of all work that is done, 0 to 1
 	Left                   time.Duration // estimated; negative: not known yet
 }
@@ -42,7 +42,7 @@ type meter struct {
 	runs      []Run
 	kinds     []string          // by run: equal for runs that differ only in seed
 	done      []float64         // by run: fraction of training done, 0 to 1
-	already   []float64         // by run: fraction of training done before this process took it on
+	already   []float64         // by run: fraction of training done before this process took over
 	since     map[int]time.Time // start of the runs that this process makes
 	elsewhere map[int]bool
 	ended     map[int]bool

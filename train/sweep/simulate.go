@@ -17,7 +17,7 @@ import (
 // Machines describes a simulated cluster: its nodes and the file system that they share.
 type Machines struct {
 	Nodes   float64 // number
-	Cores   float64 // of a node
+	Cores   float64 // cores of a node
 	Threads float64 // cores of a run
 	Start   float64 // seconds until a free place begins its next run
 	Spread  float64 // standard deviation of the logarithms of durations, for stragglers
@@ -31,7 +31,7 @@ type Machines struct {
 	Run        float64 // operations of a run apart from its checkpoints
 	Folder     float64 // operations of a task on the folder of each run when it begins; tasks of a node share them
 
-	Assumed []string // keys that were not given, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
+	Assumed []string // keys left out, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
 }
 
 // machineKeys are the keys of Machines in a text.
@@ -125,7 +125,7 @@ type Simulation struct {
 	Runs      int     `json:"runs"`
 	Places    int     `json:"places"`       // runs that the machines can make at a time
 	Tasks     int     `json:"tasks"`        // runs at a time: as many as places, runs and the scheduler's array allow
-	CoreHours float64 `json:"core_hours"`   // of runs
+	CoreHours float64 `json:"core_hours"`   // hours of cores spent on runs
 	Wall      float64 `json:"wall_seconds"` // until the last run has ended
 	Longest   float64 `json:"longest_seconds"`
 	Use       float64 `json:"use"` // fraction of the cores' time spent on runs
@@ -133,7 +133,7 @@ type Simulation struct {
 	Begin    float64 `json:"begin_seconds"`  // until a task knows its work
 	Ops      float64 `json:"ops_per_second"` // on files, while all tasks work
 	Written  float64 `json:"mb_per_second"`
-	Follow   float64 `json:"follow_seconds"` // of the first look of who follows
+	Follow   float64 `json:"follow_seconds"` // seconds of the follower's first look
 	OpsNodes float64 `json:"ops_nodes"`      // number of nodes at which the file system's operations become the limit
 	MBNodes  float64 `json:"mb_nodes"`       // number of nodes at which its bandwidth becomes the limit
 	RunNodes float64 `json:"run_nodes"`      // number of nodes beyond which the sweep ends no sooner: each run has a place, or the longest run takes as long as all
@@ -165,7 +165,7 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	s.Wall = s.Begin + span
 	s.Use = s.CoreHours * 3600 / (s.Wall * m.Nodes * m.Cores)
 	mean := max(sum/n, 1e-9)
-	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // of a task, by second
+	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // operations and MB of a task in a second
 	s.Ops, s.Written = ops*float64(s.Tasks), written*float64(s.Tasks)
 	s.OpsNodes, s.MBNodes = m.Ops/max(ops*each, 1e-9), m.Bandwidth/max(written*each, 1e-9)
 	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / each)

@@ -30,7 +30,7 @@ type Plan struct {
 	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; a run takes the values at one index"`
 	Product Axes     `yaml:"product" doc:"key.path: [values]; runs take every combination of values"`
 
-	file string // for messages, and where base is looked for
+	file string // for messages and the search for base
 	root *config.Node
 }
 

@@ -27,7 +27,7 @@ func (b *builder) index() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("\"use strict\";\n\nUnravel.pages = [\n")
 	for i, s := range all {
-		text, err := json.Marshal(s) // which escapes <, > and &
+		text, err := json.Marshal(s) // Marshal escapes <, > and &
 		if err != nil {
 			return nil, err
 		}

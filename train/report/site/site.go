@@ -18,13 +18,13 @@ import (
 
 // Source is the input of a site.
 type Source struct {
-	Name       string            // of the site, next to the titles of pages
-	Version    string            // of the code, at the foot of pages
-	Pages      map[string][]byte // Markdown by path, such as docs/data.md; every page begins with a heading of the first level
+	Name       string            // name of the site, next to the titles of pages
+	Version    string            // version of the code, at the foot of pages
+	Pages      map[string][]byte // Markdown by path, such as docs/data.md; every page begins with a first-level heading
 	Files      fs.FS             // pictures that pages show, by their paths
 	Groups     []Group           // the navigation: every page once
 	Front      string            // the page of Pages that becomes index.html
-	Repository string            // address below which links to other files lead, such as https://example.com/project/blob/main/
+	Repository string            // base address of links to other files, such as https://example.com/project/blob/main/
 }
 
 // Group is a part of the navigation.

@@ -62,7 +62,7 @@ func Write(dir string, files map[string][]byte) error {
 			return err
 		}
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-			if root.Remove(folder) != nil { // it is not empty
+			if root.Remove(folder) != nil { // the folder is not empty
 				break
 			}
 		}

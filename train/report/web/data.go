@@ -20,7 +20,7 @@ type Series struct {
 	Name   string `json:"name"`
 	X      Array  `json:"x"`
 	Y      Array  `json:"y"`
-	Colour *int   `json:"colour,omitempty"` // of the categorical palette; nil: by the place in the panel
+	Colour *int   `json:"colour,omitempty"` // index in the categorical palette; nil: the series' index in the panel
 }
 
 // Codes is the data of the widgets codes and neighbours: rows of codes, with facts about their images.
@@ -28,10 +28,10 @@ type Codes struct {
 	Columns    []string    `json:"columns"`
 	Codes      Array       `json:"codes"`                // [rows, columns]
 	Factors    []Factor    `json:"factors"`              // may be empty
-	Spaces     []Space     `json:"spaces"`               // of the latent space that are more than single columns
+	Spaces     []Space     `json:"spaces"`               // spaces of the latent code with more than single columns
 	Rows       Array       `json:"rows"`                 // numbers of the images in the data set
 	Components *Components `json:"components,omitempty"` // nil: not known
-	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // of the first rows; nil: there are none
+	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // thumbnails of the first rows; nil: none
 }
 
 // Components are codes projected to their principal components.

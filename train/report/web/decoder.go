@@ -45,7 +45,7 @@ func NewDecoder(n *weights.Operations) *Decoder {
 }
 
 func newConstant(c weights.Constant) Constant {
-	shape := append([]int{}, c.Shape...) // of a single number [], not null
+	shape := append([]int{}, c.Shape...) // a single number has shape [], not null
 	switch {
 	case c.Ints != nil:
 		ints := make([]int, len(c.Ints))
@@ -71,7 +71,7 @@ const (
 func halvable(values []float32) bool {
 	most := 0.0
 	for _, v := range values {
-		most = max(most, math.Abs(float64(v))) // NaN if one is
+		most = max(most, math.Abs(float64(v))) // NaN if a value is NaN
 	}
 	return len(values) > fewElements && most >= smallestHalf && most <= largestHalf
 }

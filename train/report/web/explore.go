@@ -4,14 +4,14 @@ package web
 // or sheets of its answers.
 type Explore struct {
 	Image    Image      `json:"image"`
-	Columns  int        `json:"columns"` // of a code
+	Columns  int        `json:"columns"` // columns of a code
 	Controls []Control  `json:"controls"`
 	Starts   Starts     `json:"starts"`
 	Known    Array      `json:"known"`             // codes [n, columns]; an opened dimension takes its value from the nearest; [0, columns] without options
 	Decoder  *Decoder   `json:"decoder,omitempty"` // nil: Sheets
 	Sheets   *Sheets    `json:"sheets,omitempty"`
-	Note     string     `json:"note,omitempty"` // why there are sheets
-	Pictures Thumbnails `json:"pictures"`       // of the start images
+	Note     string     `json:"note,omitempty"` // reason for the sheets
+	Pictures Thumbnails `json:"pictures"`       // pictures of the start images
 }
 
 // Image is the shape of images and their display range.
@@ -32,13 +32,13 @@ type Control struct {
 	Low     Number   `json:"low,omitempty"`
 	High    Number   `json:"high,omitempty"`
 	Options []Option `json:"options,omitempty"`
-	Factor  string   `json:"factor,omitempty"` // that a column follows most; empty: none
-	Share   Number   `json:"share,omitempty"`  // of the factor's entropy that this column has, 0 to 1
+	Factor  string   `json:"factor,omitempty"` // factor that the column follows most; empty: none
+	Share   Number   `json:"share,omitempty"`  // fraction of the factor's entropy in this column, 0 to 1
 }
 
 // Option lists the controls that one value of a choice opens.
 type Option struct {
-	Share    Number    `json:"share"` // of the images
+	Share    Number    `json:"share"` // fraction of the images
 	Controls []Control `json:"controls,omitempty"`
 }
 
@@ -50,13 +50,13 @@ type Starts struct {
 
 // Sheets are pictures of codes with two moving controls. The other controls have the values of the first start image.
 type Sheets struct {
-	Steps []Steps `json:"steps"` // of every control that moves
+	Steps []Steps `json:"steps"` // steps of every control that moves
 	Maps  []Sheet `json:"maps"`
 }
 
 // Steps are the positions of a control in sheets.
 type Steps struct {
-	Name   string `json:"name"`   // of the control
+	Name   string `json:"name"`   // name of the control
 	Values Array  `json:"values"` // [steps, columns of the control]
 }
 
@@ -64,6 +64,6 @@ type Steps struct {
 type Sheet struct {
 	Rows     string     `json:"rows"` // names of controls
 	Columns  string     `json:"columns"`
-	Every    int        `json:"every,omitempty"` // of the steps of lines and circles only these have pictures: 0, Every, ...; 0: all
+	Every    int        `json:"every,omitempty"` // lines and circles have pictures only of the steps 0, Every, ...; 0: of all
 	Pictures Thumbnails `json:"pictures"`
 }

@@ -22,15 +22,15 @@ var ErrUnknown = errors.New("the scheduler does not know the job")
 type Request struct {
 	Partition string        // queue of the job
 	Time      time.Duration // after which a task is stopped
-	CPUs      int           // of a task
-	Memory    int64         // of a task, in bytes
+	CPUs      int           // processors of a task
+	Memory    int64         // memory of a task, in bytes
 	Limit     int           // tasks at a time
 }
 
 // Job is the work for a scheduler: tasks that run the same command, each with a different number.
 type Job struct {
 	Name    string   // lower-case letters, digits and dashes, at most 63; equal for equal runs, as Find finds a job by its name
-	Command []string // of a task, the program first
+	Command []string // command of a task, the program first
 	Env     []string // NAME=value, variables of the command
 	Work    string   // working folder of the command; absolute, like Dir
 	Dir     string   // folder of the runs; what tasks print goes to [OutputDir] in it
@@ -48,10 +48,10 @@ const OutputDir = ".jobs"
 
 // Tasks counts the tasks of a job by state.
 type Tasks struct {
-	Waiting   int    // in the queue, also again
+	Waiting   int    // in the queue for the first time or again
 	Running   int    // includes ending tasks
-	Done      int    // that ended by themselves
-	Cancelled int    // by a person
+	Done      int    // tasks that ended by themselves
+	Cancelled int    // tasks cancelled by a person
 	Lost      int    // pre-empted, out of time or memory, or ended with an error or their node
 	Why       string // why tasks wait or were lost, in the scheduler's words; empty: it says nothing
 }

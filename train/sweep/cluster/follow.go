@@ -63,7 +63,7 @@ type follower struct {
 	progress  *sweep.Progress
 
 	id   string
-	wait time.Duration // to the next look
+	wait time.Duration // time until the next look
 	idle int           // jobs in a row without anything new
 	seen string        // what runs had when the job was submitted
 	said string        // problem that was told last
@@ -74,7 +74,7 @@ type known struct {
 	Scheduler string    `json:"scheduler"`
 	ID        string    `json:"id"`
 	Tasks     int       `json:"tasks"`
-	Submitted time.Time `json:"submitted"` // for people
+	Submitted time.Time `json:"submitted"` // time of the submission, for people
 }
 
 // path returns the path of the file that records the job.
@@ -138,7 +138,7 @@ func (f *follower) problem(err error) {
 
 // ended decides the next action after a job's last task.
 func (f *follower) ended(t Tasks) error {
-	done, err := f.progress.Look() // it may have ended meanwhile
+	done, err := f.progress.Look() // the last run may have ended meanwhile
 	if err != nil || done {
 		return err
 	}

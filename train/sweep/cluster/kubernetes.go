@@ -15,7 +15,7 @@ import (
 
 // Kubernetes submits Indexed Jobs with kubectl, which must be on the path.
 type Kubernetes struct {
-	Image     string // of the container, with unravel on its path
+	Image     string // image of the container, with unravel on its path
 	Claim     string // claim of the volume with the folder of the runs
 	Mount     string // absolute path of the volume, the same here and in the container
 	Namespace string // empty: the namespace of kubectl's context
@@ -29,7 +29,7 @@ func (*Kubernetes) Name() string { return "kubernetes" }
 // The limits of a Kubernetes job.
 const (
 	kubernetesMost  = 100000    // completions of an Indexed Job with a backoff for each index
-	kubernetesTries = 3         // of a task that dies, beyond the first
+	kubernetesTries = 3         // more tries of a task that dies
 	kubernetesSave  = 120       // seconds from SIGTERM to SIGKILL, time for a task to save
 	kubernetesKeeps = 24 * 3600 // seconds before Kubernetes deletes an ended job
 	stoppedCode     = 130       // exit code of a task that was stopped and has saved

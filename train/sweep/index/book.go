@@ -129,8 +129,8 @@ func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 // row is a row of a table; number inserts it unless an equal row exists.
 type row struct {
 	table, columns, key string // key is the condition that finds it
-	values              []any  // of the columns
-	keys                int    // the first values, so many, belong to the condition
+	values              []any  // values of the columns
+	keys                int    // number of leading values that belong to the condition
 }
 
 // number returns the number of a row, and inserts a missing row.

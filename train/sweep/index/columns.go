@@ -13,7 +13,7 @@ import (
 // Column is a property of every run: its folder, its state, a setting or a result.
 type Column struct {
 	Name string
-	Of   func(*Run) (value string, ok bool) // false: the run has none
+	Of   func(*Run) (value string, ok bool) // value of a run; false: the run has none
 }
 
 // fixedColumns are the columns of every run.

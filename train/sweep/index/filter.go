@@ -75,7 +75,7 @@ func criterion(filter, sign, value string) (func(text string, ok bool) bool, err
 type Group struct {
 	Values  []string           `json:"values"`
 	Runs    int                `json:"runs"`
-	Mean    map[string]float64 `json:"mean"` // of each result
+	Mean    map[string]float64 `json:"mean"` // mean of each result
 	Std     map[string]float64 `json:"std"`  // its standard deviation, by n-1
 	members []*Run
 }

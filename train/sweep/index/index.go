@@ -87,7 +87,7 @@ func discard(ctx context.Context, dir, path string) error {
 	}
 	if err = damaged(path); err == nil {
 		err = os.Remove(path)
-		_ = os.Remove(path + "-journal") // it need not be there
+		_ = os.Remove(path + "-journal") // the file may be missing
 	}
 	return errors.Join(err, unlock())
 }

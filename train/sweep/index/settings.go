@@ -42,7 +42,7 @@ type Settings struct {
 
 // kind is the common part of runs that differ only in name and seed.
 type kind struct {
-	names  *names // with name and seed, if the runs have these
+	names  *names // names, including name and seed if the runs have them
 	values []unique.Handle[string]
 }
 

@@ -230,12 +230,12 @@ func (x *Index) load(ctx context.Context) error {
 		}
 		m, kind, names := x.book.machines[machineID], x.book.kinds[kindID], x.book.names[namesID]
 		if m == nil || kindID > 0 && kind == nil || namesID > 0 && names == nil {
-			return nil // it is read again
+			return nil // the next update reads it again
 		}
 		if sum != x.book.sums.of(dir, facts, numbers, folder, kind, names, m) {
 			return fmt.Errorf("the row of %s is not as it was written", dir)
 		}
-		text := string(slices.Concat(dir, facts, numbers)) // one piece of memory
+		text := string(slices.Concat(dir, facts, numbers)) // one allocation for all texts
 		r := &Run{Dir: text[:len(dir)], Version: m.version, Machine: m.Machine}
 		var name, seed string
 		if !r.parse(text[len(dir):len(dir)+len(facts)], &name, &seed) {

@@ -46,7 +46,7 @@ type Options struct {
 // Summary counts the written runs and lists notes.
 type Summary struct {
 	Runs, Changed int      // runs in the store, and the new or changed ones among them
-	Experiments   int      // of these runs
+	Experiments   int      // experiments of these runs
 	Notes         []string // deviations from the request
 }
 
