@@ -88,7 +88,7 @@ type arm struct {
 	bare     [][]float32                  // images without an arm, by camera height and background
 	drawings []atomic.Pointer[armDrawing] // by position; nil: not drawn yet
 	kept     atomic.Int64                 // bytes of drawings
-	room     int64                        // for them
+	room     int64                        // bytes left for drawings
 	easels   *renderedSet                 // draws positions
 }
 

@@ -134,7 +134,7 @@ func drawArrow(size int, angle float64) []shade {
 const (
 	arrowRadius = 0.86
 	headBase    = 0.06 // x where the head begins
-	headHalf    = 0.56 // half of its width there
+	headHalf    = 0.56 // half the width of the head's base
 	shaftHalf   = 0.20
 	notch       = 0.16 // depth of the notch in the tail
 )

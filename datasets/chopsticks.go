@@ -128,7 +128,7 @@ type stick struct {
 	level  int    // -1: before the first stick
 	kinds  []kind // its numbers
 	first  int    // its first continuous dimension
-	choice int    // the categorical dimension that says what follows; -1: there is nothing to choose
+	choice int    // the categorical dimension for the next stick; -1: no choice
 	next   []*stick
 }
 

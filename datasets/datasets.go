@@ -53,8 +53,8 @@ func Levels(d Dataset) []int {
 // Index finds images by their levels.
 type Index struct {
 	grid  factor.Grid
-	image []int32       // by grid position; -1: no such image; nil: few is used
-	few   map[int]int32 // by grid position, where most positions have no image
+	image []int32       // by grid position; -1: no such image; nil: few replaces it
+	few   map[int]int32 // by grid position, for a grid with mostly missing images
 }
 
 // sparseIndex is the least number of grid positions for each image at which an Index is a map.

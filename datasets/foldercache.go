@@ -143,7 +143,7 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictureList, w *
 		}
 	}
 	if best[0] == 0 {
-		return 1, 1, nil // none can be read, which is reported for each
+		return 1, 1, nil // no picture is readable; each one reports an error
 	}
 	if best[0] > maxSide || best[1] > maxSide {
 		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not kept as they are", list.path, best[0], best[1], maxSide)

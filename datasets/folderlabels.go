@@ -21,8 +21,8 @@ type labelTable struct {
 	source   string // in errors
 	names    []string
 	columns  [][]string // by column and row
-	pictures []int      // of the rows, in the list of the folder
-	lines    []int      // of the file, by row, 0 for a picture without one; nil: there is no file
+	pictures []int      // index of each row's picture in the folder's list
+	lines    []int      // line of each row in the file, 0 for a picture without one; nil: no file
 	kept     []int      // rows with a readable picture
 	comma    bool       // numbers may have a decimal comma
 	notes    []string

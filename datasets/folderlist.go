@@ -23,7 +23,7 @@ import (
 type pictureFile struct {
 	name string // relative, with slashes
 	info fs.FileInfo
-	sum  content.Sum // of its content; zero if it cannot be read
+	sum  content.Sum // hash of the content; zero if the file is unreadable
 }
 
 // pictureList is the list of pictures below a folder.

@@ -202,7 +202,7 @@ type gridSource struct {
 	file   arrays.File
 	names  GridArrays
 	images *arrays.Array
-	axes   []int // of the images: rows, height, width, channels, as far as there are such
+	axes   []int // axes of the images: rows, height, width, channels, as far as they exist
 	rule   pixelRule
 }
 

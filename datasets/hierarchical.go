@@ -22,7 +22,7 @@ import (
 // levels, and most combinations of levels do not occur.
 type Hierarchical interface {
 	Dataset
-	Hierarchy() hierarchy.Hierarchy // the true one; not to be changed
+	Hierarchy() hierarchy.Hierarchy // the true hierarchy; callers must not change it
 
 	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that the image lacks.
 	Choices(i int, dst []int)
@@ -101,7 +101,7 @@ func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 		}
 		path[n] = p
 	}
-	order := make([]int, len(choices)) // by rank: the number as first met
+	order := make([]int, len(choices)) // by rank: the number at the first occurrence
 	for p := range order {
 		order[p] = p
 	}

@@ -23,7 +23,7 @@ type FileReader interface {
 type Read struct {
 	Key  string // of the setting
 	Path string
-	kind folderKind // of the files that count in a folder
+	kind folderKind // kind of the files that count in a folder
 
 	inSet bool // the hashes of a cached set tell its content
 }
@@ -39,9 +39,9 @@ const (
 
 // Input is a file or folder that a run has read.
 type Input struct {
-	Key    string `json:"key"` // of the config, such as dataset.grid.path
+	Key    string `json:"key"` // key in the config, such as dataset.grid.path
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // of a folder: of the names and contents of its files
+	SHA256 string `json:"sha256"` // hash; for a folder, of the names and contents of its files
 
 	inSet bool // see [Read]
 }

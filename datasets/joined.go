@@ -93,7 +93,7 @@ func (l *Labels) agree() error {
 func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	joined := &Split{Rotations: rotations(d)}
 	var known []*Labels
-	kinds := map[int]int{} // by images in a group: where its groups are
+	kinds := map[int]int{} // by number of images in a group: the index of its groups
 	var groups [][][]int
 	var angles [][][]float32
 	var taken [][][]int32

@@ -52,7 +52,7 @@ func (f *FactorLabels) readTable(d Dataset) (*table.Table, error) {
 		return nil, err
 	}
 	const want = "%s has %d rows of %d numbers; want a row for each of the %d images of dataset %s"
-	if rows >= 0 && (rows != d.Len() || cols < 1) { // before it is read
+	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
 		return nil, fmt.Errorf(want, f.File, rows, cols, d.Len(), d.Name())
 	}
 	t, err := table.ReadFactors(f.File, "labels")
@@ -105,7 +105,7 @@ type labelColumn struct {
 	table  *table.Table
 	column int
 	kind   factor.ColumnKind
-	turn   int // levels of the data set's own circular factor of the name; 0: it has none
+	turn   int // levels of the data set's circular factor with this name; 0: no such factor
 }
 
 // levels returns the factor of the labels, and their levels. Unless the kind is continuous or has a period, whole

@@ -16,7 +16,7 @@ import (
 type Labels struct {
 	Factors []factor.Factor // the factors of the columns
 	Images  []int           // images with a label or in a pair, ascending
-	Pairs   []SimilarPair   // of similarity supervision
+	Pairs   []SimilarPair   // pairs of similarity supervision
 
 	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes.
 	// With 0, labelled images come only in the epoch's order.
@@ -34,7 +34,7 @@ type Labels struct {
 	Notes []string // remarks about the origin of the labels, such as dropped answers
 
 	set    Dataset // source of the levels; nil: table is
-	column []int   // by factor: its place among the set's factors, or its column in the table
+	column []int   // by factor: its index among the set's factors, or its column in the table
 	table  []int32 // width labels for each image, image by image
 	width  int
 

@@ -10,8 +10,8 @@ import (
 
 // mix adds labelled images and similar pairs to the batches of an epoch.
 type mix struct {
-	units            []*units // one for each kind of supervision with a share
-	plain, lastPlain int      // images from the epoch's order in a full batch, and in the last one
+	units            []*units // one entry for each kind of supervision with a share
+	plain, lastPlain int      // images from the epoch's order in a full batch, and in the last batch
 	batches          int
 }
 
@@ -23,7 +23,7 @@ type units struct {
 	label string // prefix of the names of its random streams
 	width int    // images in a unit
 
-	full, last int     // units in a full batch, and in the last one
+	full, last int     // units in a full batch, and in the last batch
 	order      []int32 // order of the units in the current pass
 	pass       uint64  // number of the pass, from 1
 	seed       uint64  // seed of the pass

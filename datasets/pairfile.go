@@ -13,7 +13,7 @@ func readPairs(path string, d Dataset) ([]int, error) {
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	const want = "want at most %d rows of two, the images of a pair"
-	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // before it is read
+	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // check the shape before reading
 		return nil, fmt.Errorf("file: %s has %d rows of %d numbers; "+want, path, rows, cols, maxWalked/2)
 	}
 	t, err := table.Read(path, "pairs")

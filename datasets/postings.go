@@ -12,7 +12,7 @@ type postings struct {
 	width  int     // factors
 	images int
 
-	begin [][]int32 // by factor and level: where its images begin in list
+	begin [][]int32 // by factor and level: the first index of its images in list
 	list  [][]int32 // by factor: images, level by level
 }
 

@@ -25,10 +25,10 @@ type Public interface {
 type Origin struct {
 	Files    []fetch.File
 	Licence  string
-	Citation string // of who uses the set
-	Terms    string // of use, besides the licence; empty: no known terms
-	Bytes    int64  // of the converted set
-	Version  int    // of the conversion: a cached set that another one made is made again
+	Citation string // citation for users of the set
+	Terms    string // terms of use, besides the licence; empty: no known terms
+	Bytes    int64  // size of the converted set
+	Version  int    // version of the conversion; a cached set of another version is made again
 }
 
 // Preparer is a data set that may take long to build for the first time, because it converts its files. Prepare
@@ -178,7 +178,7 @@ type Files struct {
 	Options string         `json:"options,omitempty"` // settings that shape the cached set
 	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: the set is not cached
 	Sources []cache.Source `json:"sources,omitempty"`
-	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors where these are not cached; empty: not known
+	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors if these are not cached; empty: unknown
 
 	Inputs []Input `json:"inputs,omitempty"` // files of the user's that the run has read, and not only the data set
 }

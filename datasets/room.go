@@ -142,7 +142,7 @@ func (r *room) Image(i int, dst []float32) {
 	i /= n
 	floor, wall, object := r.colours[i/hues/hues], r.colours[i/hues%hues], r.colours[i%hues]
 	dst = dst[:r.shape[0]*r.shape[1]*3]
-	var rows [plainSurfaces][3 * roomImage]float32 // of one colour each
+	var rows [plainSurfaces][3 * roomImage]float32 // rows of a single colour
 	for s := range rows {
 		colour := wall
 		if s == surfaceFloor || s == surfaceFloorShadow {

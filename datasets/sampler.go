@@ -50,12 +50,12 @@ type Sampler struct {
 	groups          []int     // the epoch's order of groups
 	labelled        []int     // the epoch's labelled images, group by group
 	transformations []float32 // and their transformations
-	actions         []int32   // and the actions that lead to them; nil: there are none
+	actions         []int32   // and the actions that lead to them; nil: no actions
 	unlabelled      []int     // the epoch's unlabelled images, including the images of mix
 	mix             *mix      // nil: no share of labelled images
 	levels          []int32   // of the batch dealt last
 	different       []int32   // of the batch dealt last; nil: no pairs differ
-	base            []int32   // by source of labels: the first number of its classes or pairs, from a factor's Size on
+	base            []int32   // by source of labels: the first number of its classes or pairs, at least a factor's Size
 	scratch         labelScratch
 }
 

@@ -140,7 +140,7 @@ func (x *likeness) draw(r *rng.Stream) (a, b int) {
 // unlikeness lists the images of known level of a factor, level by level.
 type unlikeness struct {
 	images []int32
-	begin  []int32 // by level: index of its first image; at the end their number
+	begin  []int32 // by level: index of its first image; at the end the number of images
 }
 
 func newUnlikeness(d Dataset, factor int) *unlikeness {

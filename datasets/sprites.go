@@ -42,7 +42,7 @@ const (
 	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
 	leastExtent = 0.1
-	leastSide   = 16 // of images of sprites, room and spaceshapes
+	leastSide   = 16 // for images of sprites, room and spaceshapes
 	mostSide    = 256
 )
 
@@ -205,7 +205,7 @@ func turn(level, size int) (sin, cos float64) {
 // outline is a shape in its own coordinates, in pixels at scale 1 in images of 64 x 64, y up.
 type outline struct {
 	inside func(x, y float64) bool
-	radius float64 // of a circle around the origin that holds the shape
+	radius float64 // radius of a circle around the origin that contains the shape
 }
 
 // The shapes at scale 1 stay inside a circle of 16 pixels, and therefore inside the box at every orientation.
@@ -236,7 +236,7 @@ func insideHeart(x, y float64) bool {
 // drawSprite draws a shape in the box of images of a size. Plain pixels are white if the shape covers their centres;
 // smooth pixels have the covered fraction.
 func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antialias bool) sprite {
-	scale *= float64(size) / spriteImage // in pixels of the images
+	scale *= float64(size) / spriteImage // scale in pixels of the images
 	half := (&Sprites{Size: size}).half()
 	side := 2*half + 1
 	samples := 1 // along each side of a pixel

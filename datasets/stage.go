@@ -55,7 +55,7 @@ type stage struct {
 	renderer *render.Renderer
 	scene    render.Scene
 	shadow   [3]float64     // colour
-	meshes   []*render.Mesh // of the parts of the scene that add has added: the triangles that are seen
+	meshes   []*render.Mesh // by added part of the scene: its visible triangles
 }
 
 // stageSamples is the number of samples along a side of a pixel.

@@ -75,8 +75,8 @@ type stored struct {
 	factors []factor.Factor
 	levels  []int32 // n x K
 	missing []int   // images with an unknown level, by factor; nil: none
-	files   *Files  // of the cache; nil: it is in memory only
-	rows    []int32 // of an image in bytes; nil: the image's own number
+	files   *Files  // files in the cache; nil: the set is only in memory
+	rows    []int32 // index of each image in bytes; nil: the image's number
 	notes   []string
 	names   *fileNames // nil: images are not files
 	mapped  string     // the file behind mapped bytes; empty: no file

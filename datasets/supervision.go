@@ -23,7 +23,7 @@ type Split struct {
 	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
 	Known           *Labels     // labels and similar pairs; nil: none
 
-	Drawn *Drawn // groups that are drawn anew for every epoch, dealt after Groups; nil: none
+	Drawn *Drawn // groups drawn again for every epoch, dealt after Groups; nil: none
 
 	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
 	GroupActions [][]int32 // for each of Groups, the index of the action from the previous image to each image; -1 for the first image and for unknown actions; nil: no actions

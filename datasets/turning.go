@@ -20,7 +20,7 @@ type turning struct {
 
 const (
 	turningSamples = 4   // along a side of a pixel
-	turningAmbient = 0.3 // the light from one direction has the rest
+	turningAmbient = 0.3 // the directional light has the rest
 )
 
 // validate checks the common settings of the data sets of turned objects.

@@ -58,8 +58,8 @@ func Downloads(name string) string { return filepath.Join(Root(), "downloads", n
 // Key identifies a cached set.
 type Key struct {
 	Name    string // of the data set
-	Options string // canonical text of the settings that shape the pixels; empty: there are none
-	Version int    // of the conversion; a set that another one made is broken
+	Options string // canonical text of the settings that shape the pixels; may be empty
+	Version int    // version of the conversion; a set of another version is broken
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)

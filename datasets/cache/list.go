@@ -12,7 +12,7 @@ import (
 type Listed struct {
 	Key
 	Bytes   int64    // on disk
-	Hash    string   // of its content, as it was stored
+	Hash    string   // hash of the content as stored
 	Sources []Source // its source files
 	Err     error    // its fault; nil: sizes and times show none
 }

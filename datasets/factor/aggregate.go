@@ -13,7 +13,7 @@ type Aggregate uint8
 // The aggregates.
 const (
 	Mean Aggregate = iota
-	Max            // of ties, the first has the gradient
+	Max            // among ties, the first has the gradient
 	Sum
 	MeanSquare // the mean of the squares, without a root
 )

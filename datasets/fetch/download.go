@@ -32,7 +32,7 @@ type part struct {
 	f      *os.File
 	hashes *hashes
 	size   int64 // bytes on disk
-	most   int64 // that were ever there
+	most   int64 // most bytes ever on disk
 	begun  bool  // it has bytes of an earlier call, or of a connection that broke
 	state  partState
 }
@@ -247,7 +247,7 @@ func (p *part) accept(r *http.Response) error {
 	case http.StatusRequestedRangeNotSatisfiable:
 		if _, all, ok := contentRange(r.Header.Get("Content-Range")); ok && all == p.size && p.size > 0 {
 			p.state.Total = all
-			return nil // it is whole
+			return nil // the part is complete
 		}
 		return fmt.Errorf("%w: the server has no byte %d", errRestart, p.size)
 	default:
@@ -363,7 +363,7 @@ func (p *part) newClient() *retryablehttp.Client {
 	}
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.CheckRetry = func(ctx context.Context, r *http.Response, err error) (bool, error) {
-		if errors.Is(err, errRedirect) || isDial(err) && p.most == 0 { // there is no network
+		if errors.Is(err, errRedirect) || isDial(err) && p.most == 0 { // no network
 			return false, nil
 		}
 		again, err2 := retryablehttp.DefaultRetryPolicy(ctx, r, err)

@@ -61,7 +61,7 @@ func (o Options) defaults() Options {
 type Result struct {
 	File
 	Found
-	Already bool // it was there
+	Already bool // the file existed before
 }
 
 // Files fetches files into a folder, one after another. It keeps existing files that are right. One process at a time

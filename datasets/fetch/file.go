@@ -22,7 +22,7 @@ import (
 
 // File is a source file of a data set.
 type File struct {
-	Name   string // in the folder of the set
+	Name   string // name in the folder of the set
 	URL    string
 	Size   int64  // bytes; 0: not known
 	SHA256 string // in hexadecimal digits; empty: not known
@@ -51,7 +51,7 @@ type Found struct {
 	SHA256   string    `json:"sha256"`
 	MD5      string    `json:"md5,omitempty"`
 	From     string    `json:"from,omitempty"`    // URL or path
-	Trusted  bool      `json:"trusted,omitempty"` // taken though its hash is not the known one
+	Trusted  bool      `json:"trusted,omitempty"` // accepted without the published hash
 }
 
 // maxRecord bounds the bytes of a record and of the state of a download.

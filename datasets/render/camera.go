@@ -11,7 +11,7 @@ type Camera struct {
 	Eye    [3]float64 // position; zero: (0, 0, 3)
 	Target [3]float64 // point in the centre of the picture
 	Up     [3]float64 // direction that is up in the picture; zero: y
-	Angle  float64    // of view of a perspective camera across the picture's shorter side, radians; 0: 2 asin(0.35)
+	Angle  float64    // angle of view of a perspective camera across the picture's shorter side, radians; 0: 2 asin(0.35)
 	Half   float64    // half of the view across the shorter side, in units of the world; not 0: the camera is orthographic
 	Near   float64    // distance along the axis before which nothing is drawn; 0: 0.01
 }
@@ -56,7 +56,7 @@ func (c *Camera) axes() [9]float64 {
 		up = vec{0, 1, 0}
 	}
 	right := up.cross(back)
-	for _, other := range []vec{{0, 0, -1}, {1, 0, 0}} { // where up is along the view
+	for _, other := range []vec{{0, 0, -1}, {1, 0, 0}} { // for an up direction along the view
 		if right.dot(right) < 1e-20 {
 			right = other.cross(back)
 		}
@@ -71,7 +71,7 @@ type lens struct {
 	axes  [9]float64
 	eye   vec
 	ortho bool
-	focus float64 // subsamples by x/depth of a perspective camera, by x of an orthographic one
+	focus float64 // subsamples for each unit of x/depth (perspective) or x (orthographic)
 	near  float64
 }
 

@@ -64,7 +64,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 
 // edge is the edge function of two corners: 0 on the line, positive inside.
 type edge struct {
-	value       int64 // at the first sample of a row
+	value       int64 // value at the first sample of a row
 	right, down int64 // change from sample to sample
 }
 

@@ -57,7 +57,7 @@ type corner struct {
 // smoothing is a mesh with the data for its normals.
 type smoothing struct {
 	mesh   *Mesh
-	faces  []vec     // unit normals of triangles; 0 where there is no area
+	faces  []vec     // unit normals of triangles; 0 without an area
 	place  []int32   // by vertex: the first vertex at its place
 	around [][]int32 // by place: triangles
 }

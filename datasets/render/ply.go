@@ -13,7 +13,7 @@ import (
 type ply struct {
 	name     string
 	data     []byte
-	body     int              // where the elements begin
+	body     int              // byte of the first element
 	order    binary.ByteOrder // nil: text
 	text     *text            // the body as text
 	at       int              // in a binary file

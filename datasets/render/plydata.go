@@ -43,7 +43,7 @@ func (p *ply) vertices(e *plyElement, m *Mesh) error {
 		m.Vertices = append(m.Vertices, [3]float64(row[:3]))
 		if normals {
 			normal := [3]float64(row[3:])
-			if !finite { // as good as none
+			if !finite { // treat the normal as missing
 				normal = [3]float64{}
 			}
 			m.Normals = append(m.Normals, normal)

@@ -69,7 +69,7 @@ type text struct {
 	at   int
 	line int // of at, from 1
 
-	joined bool // a backslash at the end of a line joins it with the next one
+	joined bool // a backslash at the end of a line joins it with the next line
 }
 
 func newText(name string, data []byte) *text {

@@ -28,7 +28,7 @@ type Renderer struct {
 	vertices []vertex // of all parts
 	dirty    box      // samples that have been drawn
 
-	fragments []fragment // of the pixel that is shaded
+	fragments []fragment // fragments of the pixel being shaded
 }
 
 // placed is a part in camera axes.

@@ -143,7 +143,7 @@ func Nearest(table [][9]float64, g *[9]float64) int {
 // Neighbours returns the indices of the rotations of a table nearest to rotation i, without rotations equal to it. It
 // returns count of them, and all others as near as the last. They are in the order of the table.
 func Neighbours(table [][9]float64, i, count int) []int {
-	const same = 3 - 1e-9               // trace of the rotation between equal ones
+	const same = 3 - 1e-9               // least trace of the rotation between equal rotations
 	near := make([]float64, 0, count+1) // traces, descending
 	for j := range table {
 		if t := trace(&table[i], &table[j]); t < same {

@@ -42,7 +42,7 @@ func Icosahedral() [][9]float64 {
 				if a == b || a == c || b == c || !even(p) {
 					continue
 				}
-				for signs := range 4 { // the sign of phi is free: q and -q are one rotation
+				for signs := range 4 { // the sign of phi is arbitrary: q and -q are the same rotation
 					var q [4]float64
 					q[p[0]], q[p[1]], q[p[2]] = math.Phi, sign(signs, 0), sign(signs, 1)/math.Phi
 					list = append(list, q)
@@ -99,7 +99,7 @@ func Hopf(level int) [][9]float64 {
 				z = -z
 			}
 		}
-		c, s := math.Sqrt((1+z)/2), math.Sqrt((1-z)/2) // of half the angle from the z axis
+		c, s := math.Sqrt((1+z)/2), math.Sqrt((1-z)/2) // cosine and sine of half the angle from the z axis
 		for j := range count {
 			sinPhi, cosPhi := sincos(2*j+shift, 2*count)
 			for k := range 6 * side {

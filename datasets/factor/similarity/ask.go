@@ -147,8 +147,8 @@ type asker struct {
 	group   *union            // classes if all questions so far are answered same
 	apart   map[[2]int32]bool // classes, by their least rows, known to differ
 	root    []int32           // by row: its class before any question
-	classes []*class          // of several rows, the largest first
-	singles []*class          // rows that are asked about, one each
+	classes []*class          // classes of several rows, the largest first
+	singles []*class          // rows to ask about, one each
 	pending []int32           // rows that were asked about, and are in no class
 	likely  *likely
 	stream  *rng.Stream

@@ -10,7 +10,7 @@ import (
 type conflict struct {
 	factor string
 	answer Answer
-	chain  []Answer // from answer.A to answer.B; A and B of its answers in the order of the chain
+	chain  []Answer // from answer.A to answer.B, with A and B of its answers in the order of the chain
 }
 
 // path returns a shortest chain of answers same between the two rows of an answer.
@@ -72,9 +72,9 @@ func (c conflict) String() string {
 
 // ConflictError lists answers that contradict each other.
 type ConflictError struct {
-	Name   string   // of the file; "": none
+	Name   string   // name of the file; "": none
 	Count  int      // answers different between rows that are the same
-	Cycles []string // for the first of each factor, the answers that contradict each other
+	Cycles []string // for the first conflict of each factor, the contradictory answers
 }
 
 // Error lists the first cycles.

@@ -144,7 +144,7 @@ func posterior(list []Answer, features, u []float64, bias float64) (value float6
 		for c, v := range u {
 			score -= v * f[c]
 		}
-		slope := 1 / (1 + math.Exp(-score)) // of log(1 + e^score)
+		slope := 1 / (1 + math.Exp(-score)) // slope of log(1 + e^score)
 		value += max(score, 0) + math.Log1p(math.Exp(-math.Abs(score)))
 		if x.Same {
 			value -= score

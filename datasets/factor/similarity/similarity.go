@@ -15,7 +15,7 @@ type Answer struct {
 	A, B   int32
 	Factor int32 // index into Answers.Factors
 	Same   bool
-	Line   int32 // of the file, from 1; 0: not from a file
+	Line   int32 // line in the file, from 1; 0: not from a file
 }
 
 // Answers are answers about rows 0 to Rows-1.
@@ -25,7 +25,7 @@ type Answers struct {
 	List    []Answer
 
 	Open []Answer // questions without an answer; Same means nothing
-	Name string   // of the file, for errors; "": none
+	Name string   // name of the file, for errors; "": none
 }
 
 // Add appends an answer, and adds a factor with a new name.

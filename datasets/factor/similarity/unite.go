@@ -11,7 +11,7 @@ type Conflicts string
 
 // The treatments of contradictions.
 const (
-	ConflictsAuto     Conflicts = ""         // error, or majority where a noise rate is stated
+	ConflictsAuto     Conflicts = ""         // error, or majority with a noise rate
 	ConflictsError    Conflicts = "error"    // an error that names the answers
 	ConflictsDrop     Conflicts = "drop"     // classes with a contradiction are left out
 	ConflictsMajority Conflicts = "majority" // classes that as many answers as possible agree with
@@ -58,7 +58,7 @@ func (o Options) policy() (Conflicts, error) {
 type Classes struct {
 	Factors []string
 	Of      [][]int32 // by factor and row: the number of its class, counted from 0; -1: no class
-	Count   []int     // by factor: classes
+	Count   []int     // by factor: number of classes
 
 	// Kept are the answers that agree with the classes, without answers that majority and drop removed.
 	Kept []Answer
@@ -66,7 +66,7 @@ type Classes struct {
 	Dropped   int   // answers of classes that ConflictsDrop has left out
 	Overruled int   // answers that ConflictsMajority does not follow
 	Unsure    int   // rows that too few answers hold in their class, of a noise rate; their answers same are overruled too
-	Least     []int // by factor: by how many answers same must exceed different in a class; see Unite
+	Least     []int // by factor: least excess of answers same over different in a class; see Unite
 }
 
 // Unite makes equivalence classes from answers, factor by factor. A class holds the rows that answers same join,

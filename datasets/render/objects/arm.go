@@ -4,8 +4,8 @@ import "github.com/unravel-ml/unravel/datasets/render"
 
 // Measures of an arm. Its table is at height 0.
 const (
-	ArmHeight = 0.5  // of the shoulder's axis
-	ArmReach  = 1.05 // from there to the tip
+	ArmHeight = 0.5  // height of the shoulder's axis
+	ArmReach  = 1.05 // length from the shoulder's axis to the tip
 )
 
 // Arm returns a robot arm with two axes. The foot is at the origin. The shoulder on it turns about the vertical axis.
