@@ -43,7 +43,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Images of a class share a number in every batch, also those that no pair brought, and images of a pair that differs name each other.
+// The images of a class share a number in every batch, even if no pair brought them. The images of a pair that differs
+// name each other.
 func TestAnswerBatches(t *testing.T) {
 	d := toyOf(ordinal("x", 3), ordinal("y", 16))
 	var lines []string

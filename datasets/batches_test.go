@@ -184,8 +184,7 @@ func TestSamplerErrors(t *testing.T) {
 	}
 }
 
-// The loader deals what the sampler would, with the right images, also when it is
-// restored in mid-epoch.
+// The loader deals the sampler's batches with the right images, also after a return to the middle of an epoch.
 func TestLoader(t *testing.T) {
 	d := build(t, &Square{Size: 16, Side: 5, Step: 1})
 	s := split(t, &Pairs{Count: 30}, d)
@@ -310,8 +309,8 @@ func BenchmarkLoader(b *testing.B) {
 	}
 }
 
-// The views of a batch follow from the sampler's state alone: they are the same on any number of threads and after
-// a return to the middle of an epoch.
+// The views of a batch follow from the sampler's state alone. They do not depend on the number of threads, or on a
+// return to the middle of an epoch.
 func TestViewLoader(t *testing.T) {
 	d := build(t, &Arrow{Size: 16, Hues: 8, Rotations: 8})
 	s := split(t, &Pairs{Count: 10}, d)
@@ -390,8 +389,8 @@ func TestViewLoader(t *testing.T) {
 	}
 }
 
-// BenchmarkViews makes batches of 64 images of room, without views and with two, beside nothing: what a step
-// that runs at the same time loses is at most this, shared by the processors.
+// BenchmarkViews makes batches of 64 images of room, without views and with two. A training step at the same time loses
+// at most this time, shared by the processors.
 func BenchmarkViews(b *testing.B) {
 	d := rooms(b)
 	s := split(b, &None{}, d)

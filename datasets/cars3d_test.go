@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// Cars3D of three cars has the pixels that SciPy reads, and those that Pillow makes of them.
+// Cars3D of three cars has the same pixels as SciPy reads, and as Pillow resizes.
 func TestCars3D(t *testing.T) {
 	long.NotShort(t)
 	files, _ := readGolden(t, "cars3d")
@@ -93,7 +93,7 @@ func carArchive(t *testing.T, mat []byte) {
 	}
 }
 
-// Broken archives and files in them are refused with what is wrong with them.
+// Broken archives and broken files in them are refused with the reason.
 func TestCars3DBroken(t *testing.T) {
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("testdata/cars3d", name))

@@ -34,7 +34,7 @@ func TestCarsOrder(t *testing.T) {
 			t.Errorf("car %d is not among the ordered ones", k)
 		}
 	}
-	// pictures have windows, too, so that the order shows in halves
+	// Pictures also show windows, which blur the order of single cars: compare the two halves of the order.
 	half := func(values []float64) float64 {
 		sum := 0.0
 		for k, v := range values {

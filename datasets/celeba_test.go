@@ -17,7 +17,7 @@ func rowOf(t *testing.T, text string) int {
 	return i
 }
 
-// celebaSample returns the files of the sample by their names, with some in place of others.
+// celebaSample returns the files of the sample by name, and replaces some.
 func celebaSample(instead map[string]string) map[string]string {
 	files := map[string]string{}
 	for _, name := range []string{celebaImages, celebaAttributes, celebaPartition} {
@@ -29,7 +29,7 @@ func celebaSample(instead map[string]string) map[string]string {
 	return files
 }
 
-// Sums of pixels are those of libjpeg-turbo and Pillow, to what decoders of JPEG differ.
+// The sums of pixels equal the sums of libjpeg-turbo and Pillow, as far as decoders of JPEG agree.
 func TestCelebA(t *testing.T) {
 	files, _ := readGolden(t, "celeba")
 	for _, c := range []struct {

@@ -148,7 +148,7 @@ func TestChangesLaplace(t *testing.T) {
 		p, q := func(to int) float64 { return prob(5, c[0], to) }, func(to int) float64 { return prob(4, c[1], to) }
 		want := p(c[2]) * q(c[3])
 		still := p(c[0]) * q(c[1])
-		if c[3] == c[1] { // one of two factors is forced
+		if c[3] == c[1] { // one changed factor of two is forced
 			want += still / 2 * p(c[2]) / (1 - p(c[0]))
 		}
 		if c[2] == c[0] {
@@ -180,8 +180,8 @@ func sparse(t *testing.T, grid factor.Grid, levels ...[]int) Dataset {
 	return d
 }
 
-// TestChangesSparse checks that the second image is uniform among those that agree in all other factors, in data that lack
-// combinations of levels, have several images of the same, and images of unknown levels.
+// TestChangesSparse checks data with missing combinations of levels, several images of equal levels, and images of
+// unknown levels. The second image is uniform among the images that agree in all other factors.
 func TestChangesSparse(t *testing.T) {
 	const n = 30_000
 	names := factor.Grid{{Name: "x", Size: 50, Kind: factor.Ordinal}, {Name: "y", Size: 50, Kind: factor.Ordinal}, {Name: "z", Size: 3, Kind: factor.Ordinal}}
@@ -211,7 +211,7 @@ func TestChangesSparse(t *testing.T) {
 	})
 }
 
-// TestChangesHoles checks a grid that lacks some combinations, in which levels are drawn until there is an image.
+// TestChangesHoles checks a grid without some combinations: the draw of levels repeats until an image has them.
 func TestChangesHoles(t *testing.T) {
 	const n = 30_000
 	var levels [][]int

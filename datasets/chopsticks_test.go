@@ -43,7 +43,7 @@ func pathsOfAll(d Hierarchical) [][]int {
 
 var nan = math.NaN()
 
-// golden is what the paper's code gives for a variant of depth 2.
+// golden is the output of the paper's code for a variant of depth 2.
 type golden struct {
 	Patterns    [][]int             `json:"patterns"`
 	Frequencies []float64           `json:"frequencies"`
@@ -104,7 +104,7 @@ func TestChopsticksGoldenRows(t *testing.T) {
 	}
 }
 
-// The statistics of 20,000 rows are those of the paper's code, as far as chance allows.
+// The statistics of 20,000 rows agree with the paper's code, as far as chance allows.
 func TestChopsticksGoldenStatistics(t *testing.T) {
 	for variant, want := range goldenChopsticks(t) {
 		d := hierarchical(t, &Chopsticks{Variant: variant, Depth: 2, Samples: 20000, Overwrite: "none"})

@@ -53,7 +53,7 @@ func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	return list
 }
 
-// TestDrawnGroups checks sizes, moves and actions of groups that are drawn for every epoch, beside fixed groups.
+// TestDrawnGroups checks sizes, moves and actions of groups drawn for every epoch together with fixed groups.
 func TestDrawnGroups(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	for _, moves := range []bool{true, false} {
@@ -150,7 +150,7 @@ func TestDrawnPass(t *testing.T) {
 	}
 }
 
-// TestDrawnResume checks that a sampler restored at any batch deals the same groups from there on.
+// TestDrawnResume checks that a sampler restored at any batch then deals the same groups.
 func TestDrawnResume(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	for name, s := range map[string]*Split{

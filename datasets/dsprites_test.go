@@ -210,7 +210,7 @@ func partOf(m *image.NRGBA, shape, image []float32) bool {
 	return false
 }
 
-// conformant reports what a data set of pixels must not have: pixels out of range, or allocations.
+// conformant reports faults of a data set of pixels: pixels out of range, and allocations.
 func conformant(d Dataset) error {
 	h, w, c := d.ImageShape()
 	image := make([]float32, h*w*c)
@@ -255,7 +255,7 @@ func TestDSpritesMistakes(t *testing.T) {
 	}
 }
 
-// Broken files are refused with what is wrong with them.
+// Broken files are refused with the reason.
 func TestDSpritesBroken(t *testing.T) {
 	for file, words := range map[string]string{
 		"nokey.npz": "imgs", "object.npz": "object", "pixels.npz": "value 255", "rgb.npz": "shape [48 3 64 64]",

@@ -183,7 +183,7 @@ func TestGridArchive(t *testing.T) {
 	}
 }
 
-// One image is a set, whose factors are a row.
+// A single image is a set with a row of factors.
 func TestGridOneImage(t *testing.T) {
 	d := build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
 	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
@@ -344,7 +344,7 @@ func FuzzGridFolder(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		real := len(images)%2 == 1 // either half of what is found
+		real := len(images)%2 == 1 // read half of the inputs as real numbers
 		d, err := (&GridFolder{Path: dir, Real: real}).Build(0)
 		if err != nil {
 			return

@@ -110,7 +110,7 @@ func TestGridFiles(t *testing.T) {
 	}
 }
 
-// A file of arrays that is replaced by one of the same size and time has its own pixels, and a copy shares its cached set.
+// A replaced file of arrays of the same size and time has its new pixels, and a copy shares the cached set.
 func TestGridReplaced(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	set := GridFolder{Path: filepath.Join(t.TempDir(), "images.npz"), Arrays: GridArrays{Factors: noFactors}}
@@ -151,7 +151,7 @@ func writeNPZ[T npy.Element](t *testing.T, path, name string, shape []int, data 
 	}
 }
 
-// What a file does not say is asked for.
+// Errors ask for facts that a file does not state.
 func TestGridAsks(t *testing.T) {
 	for _, test := range []struct {
 		file string

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// incomplete is the grid of an angle of 6 levels, an object of 3 and a size of 2, where some levels are unknown: the
-// angle of image 0, the object of every sixth image, the size of all.
+// incomplete is the grid of an angle of 6 levels, an object of 3 and a size of 2, with some unknown levels: the angle
+// of image 0, the object of every sixth image, and the size of all images.
 func incomplete(t *testing.T) (d Dataset, levels [][]int) {
 	t.Helper()
 	grid := factor.Grid{

@@ -110,7 +110,7 @@ func TestLabelFile(t *testing.T) {
 	if want := []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}; !slices.Equal(all, want) {
 		t.Errorf("labels %v, want %v", all, want)
 	}
-	// one of the columns alone: only images with a label there
+	// A single column: only images with a label in it.
 	known = split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
 		t.Errorf("%v: images %v", known.Factors, known.Images)
@@ -221,7 +221,7 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
-// A rate of pairs is wrong: their images are uniform among those whose levels differ.
+// A fraction of the pairs is wrong: their images are uniform among the images of different levels.
 func TestSimilarityNoise(t *testing.T) {
 	d := trio()
 	d.missing = 1
@@ -277,7 +277,7 @@ func ExampleFactorLabels() {
 	// [2 5 11 9 6 13 8 10] [-1 -1 -1 -1 -1 -1 -1 -1 1 2 3 1 2 0 2 2]
 }
 
-// Which whole numbers name the levels of an ordinal factor is of no account: the least is 0, and the largest 1.
+// The whole numbers that name the levels of an ordinal factor do not matter: the least becomes 0, and the largest 1.
 func TestLabelsFromOne(t *testing.T) {
 	d := toyOf(ordinal("x", 6))
 	for name, data := range map[string][]int{"from 0": {0, 1, 3, 2, -1, 3}, "from 1": {1, 2, 4, 3, -1, 4}, "tens": {10, 20, 40, 30, -1, 40}} {

@@ -322,7 +322,7 @@ func TestMixedSamplerResume(t *testing.T) {
 	}
 }
 
-// The loader renders what the sampler deals, in the background and without allocating.
+// The loader renders the sampler's batches in the background and without allocating.
 func TestMixedLoader(t *testing.T) {
 	d := build(t, &Square{Size: 16, Side: 5, Step: 1})
 	for _, supervision := range []Supervision{&FactorLabels{Fraction: 0.1, Share: 0.5}, &Similarity{Count: 40, Share: 0.5}} {

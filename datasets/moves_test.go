@@ -27,8 +27,8 @@ func posed(t *testing.T, table [][9]float64) Dataset {
 	return d
 }
 
-// checkMoves checks that the moves of all groups lead from the first image's hue and pose to those of each: R_m = g_m R_1,
-// which R_m = R_1 g_m is not.
+// checkMoves checks that the moves of all groups lead from the first image's hue and pose to each other image's: R_m =
+// g_m R_1, and not R_m = R_1 g_m.
 func checkMoves(t *testing.T, d Dataset, s *Split) {
 	t.Helper()
 	factors := d.Factors()
@@ -123,7 +123,7 @@ func TestRotationsWithoutGroups(t *testing.T) {
 	}
 }
 
-// A step of a path turns a pose to one of its nearest, as many times, and draws among all directions.
+// A step of a path repeats the rotation to one of a pose's nearest poses, and draws among all directions.
 func TestPathsOfPoses(t *testing.T) {
 	for _, c := range []struct {
 		table      [][9]float64
@@ -189,7 +189,7 @@ func TestPoseErrors(t *testing.T) {
 	}
 }
 
-// Rotations of a file take the place of those that the poses give, angles of a file that of the hues'.
+// Rotations of a file replace the rotations of the poses, and angles of a file replace the angles of the hues.
 func TestGroupsOfPoses(t *testing.T) {
 	d := posed(t, rotation.Octahedral())
 	images := arrayFile(t, "images.npy", []int{2, 3}, int64(0), 9, 5, 3, 4, 100)

@@ -43,7 +43,7 @@ func TestMPI3DSizes(t *testing.T) {
 	}
 }
 
-// Broken files are refused with what is wrong with them.
+// Broken files are refused with the reason.
 func TestMPI3DBroken(t *testing.T) {
 	for file, words := range map[string]string{
 		"float.npz": "float64); want uint8 of shape [N 64 64 3]", "object.npz": "Python objects", "rows.npz": "23 images", "nchw.npz": "([4 3 64 64], uint8); want uint8 of shape",

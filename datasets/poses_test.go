@@ -157,7 +157,7 @@ func TestPosesSymmetry(t *testing.T) {
 			for at := range first {
 				sum += math.Abs(float64(first[at])-float64(other[at])) / 255
 			}
-			if sum > 1.5 { // of about 1000 pixels that are not black
+			if sum > 1.5 { // out of about 1000 pixels that are not black
 				t.Errorf("%s, pose %d: a turn about its axis changes the image by %v pixels", object, i/4, sum)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 )
 
-// publicFiles places files of testdata as the source files of a public data set, under the names that are given or their own, in a
-// folder for data sets of the test's own. They are taken whatever their hash.
+// publicFiles places files of testdata as the source files of a public data set, under the given names or their own.
+// The folder for data sets is temporary. The files are accepted with any hash.
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
@@ -86,7 +86,7 @@ func pixelHash(d Dataset, unit float32) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A set whose files are not here says which to bring, in one line.
+// A set without its files on this machine names the missing files in one line.
 func TestNotFetched(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	_, err := (&DSprites{}).Build(0)
@@ -101,7 +101,8 @@ func TestNotFetched(t *testing.T) {
 	}
 }
 
-// A change of labels is a change of the files that runs note; one that changes no level, and a note without labels, are none.
+// A change of labels changes the files that runs record. Labels with equal levels, and a record without labels, count
+// as unchanged.
 func TestFolderChanged(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "c.png")

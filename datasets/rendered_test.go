@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// counted is a rendered set of so many grey pixels per image whose image i is all i % 256, and how often it was painted.
+// counted returns a rendered set with so many grey pixels for each image, and the number of painted images. All pixels
+// of image i are i % 256.
 func counted(images, side int) (*renderedSet, *atomic.Int64) {
 	painted := new(atomic.Int64)
 	set := gridSet{name: "counted", shape: [3]int{side, side, 1}, grid: factor.Grid{{Name: "level", Size: images, Kind: factor.Ordinal}}}

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
-// The images of a sample are those of its indices, with all that is known about them.
+// The images of a sample are the images at its indices, with all their facts.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
 		e, err := datasets.Registry.Lookup(name)

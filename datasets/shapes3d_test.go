@@ -69,7 +69,7 @@ func TestShapes3D(t *testing.T) {
 	}
 }
 
-// Broken files are refused with what is wrong with them, and leave nothing behind.
+// Broken files are refused with the reason, and leave nothing behind.
 func TestShapes3DBroken(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.h5")
 	whole, err := os.ReadFile("testdata/3dshapes/3dshapes.h5")

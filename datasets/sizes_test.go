@@ -42,7 +42,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An image of 128 x 128 pixels, averaged over two by two, is that of 64 x 64, but for outlines and half a pixel of position.
+// An image of 128 x 128 pixels, averaged over two by two, equals the image of 64 x 64, except for outlines and half a
+// pixel of position.
 func TestSizesShowTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

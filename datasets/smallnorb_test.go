@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// norbFiles returns the files of SmallNORB's sample by their names, with some in place of others.
+// norbFiles returns the files of SmallNORB's sample by name, and replaces some.
 func norbFiles(instead map[string]string) map[string]string {
 	files := map[string]string{}
 	for _, p := range norbParts {

@@ -85,8 +85,8 @@ func TestSpritesDrawing(t *testing.T) {
 	}
 }
 
-// Sprites of an extent have the area of so much smaller ones, in the places of the others, and at 0.77 the mean pixel of dSprites; each shape may
-// have its own.
+// Sprites with an extent have the area of smaller sprites, at the same positions. At 0.77 the mean pixel is the mean
+// pixel of dSprites. Each shape may have its own extent.
 func TestSpritesExtent(t *testing.T) {
 	mean := func(extent float64) float64 {
 		d := build(t, &Sprites{Scales: 6, Orientations: 40, Positions: 1, Extent: extent})

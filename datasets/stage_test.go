@@ -49,8 +49,8 @@ func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 	}
 }
 
-// Images of an arm are the same when their drawings are made, when they are kept and when there is no room for them, and allocate
-// nothing in the latter two.
+// Images of an arm are equal for new drawings, for kept drawings, and without space for drawings. The latter two cases
+// allocate nothing.
 func TestArmKeepsDrawings(t *testing.T) {
 	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
 	if err != nil {

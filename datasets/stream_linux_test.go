@@ -15,8 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// BenchmarkStream deals batches of 64 images of a cached set in random order: from the page cache, and from the disk, whose pages are
-// dropped before every 64 batches. With 3D Shapes in the folder of UNRAVEL_DATA it reads these, and otherwise 16,384 images of noise.
+// BenchmarkStream deals batches of 64 images of a cached set in random order: from the page cache, and from the disk.
+// For the disk it drops the set's pages before every 64 batches. It reads 3D Shapes from the folder of UNRAVEL_DATA if
+// they exist, and otherwise 16,384 images of noise.
 //
 //	UNRAVEL_DATA=DIR go test ./datasets -run '^$' -bench Stream -cpu 1,2
 func BenchmarkStream(b *testing.B) {
@@ -57,7 +58,7 @@ func BenchmarkStream(b *testing.B) {
 				if kind == "cold" {
 					b.StopTimer()
 					l.wait()
-					l.asked = 0 // what was read ahead is dropped, too
+					l.asked = 0 // drop the images read ahead too
 					dropPages(b, filepath.Join((cache.Key{Name: s.Name}).Dir(), cache.ImagesFile), s.Images)
 					b.StartTimer()
 				}
@@ -70,7 +71,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// ownMemory returns the memory of the process without that of mapped files, in MiB (RssAnon).
+// ownMemory returns the memory of the process without mapped files, in MiB (RssAnon).
 func ownMemory(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/self/status")

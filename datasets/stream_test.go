@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// mappedSet returns a cached set of images of 64 x 64 x 3: 3D Shapes if it has been fetched and the test is a benchmark, and otherwise n
-// images of noise.
+// mappedSet returns a cached set of images of 64 x 64 x 3. In a benchmark it is 3D Shapes, if fetched; otherwise it is
+// n images of noise.
 func mappedSet(t testing.TB, n int) (*cache.Set, *stored) {
 	t.Helper()
 	if _, bench := t.(*testing.B); bench {
@@ -45,8 +45,8 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored) {
 	return s, fromCache(s)
 }
 
-// TestMappedLoader compares the batches of mapped images, read ahead, with those of the same images in memory, from the start and
-// after a return to the middle of an epoch, and of a sample of them.
+// TestMappedLoader compares batches of mapped images, read ahead, with batches of the same images in memory. It does so
+// from the start, after a return to the middle of an epoch, and for a sample.
 func TestMappedLoader(t *testing.T) {
 	s, d := mappedSet(t, 200)
 	plain, err := FromPixels("memory", slices.Clone(s.Images), 64, 64, 3, nil, nil)

@@ -233,12 +233,12 @@ func ExamplePairs() {
 	// Output: 16 pairs, 32 unlabelled images, <nil>
 }
 
-// bad is a supervision whose split is wrong.
+// bad is a supervision with a wrong split.
 type bad struct{ split *Split }
 
 func (b *bad) Split(Dataset, *rng.Stream) (*Split, error) { return b.split, nil }
 
-// What a supervision written elsewhere gets wrong is an error, not a panic in the middle of training.
+// A mistake in a supervision of another package is an error, not a panic in the middle of training.
 func TestSplitsAreChecked(t *testing.T) {
 	d := toyOf(circle("a", 8))
 	angles := [][]float32{{0, 1}}

@@ -24,7 +24,8 @@ func (s several) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	return list.Split(d, 3)
 }
 
-// TestPairsAndLabels checks that images of groups have labels, and that each kind of supervision says what it says alone.
+// TestPairsAndLabels checks that images of groups have labels, and that each kind of supervision gives the same as
+// alone.
 func TestPairsAndLabels(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
@@ -64,8 +65,8 @@ func TestPairsAndLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsAndSimilarities checks that the images of a similar pair have the level of one of them where it is known,
-// and else a number of their own that is no level.
+// TestLabelsAndSimilarities checks that the images of a similar pair share the known level of one of them. Without a
+// known level they share a new number that is no level.
 func TestLabelsAndSimilarities(t *testing.T) {
 	d := trio()
 	s := split(t, several{&FactorLabels{Fraction: 0.4, Share: 0.3, Factors: []string{"x"}}, &Similarity{Count: 30, Share: 0.4}}, d)
@@ -137,7 +138,7 @@ func levelOf(d Dataset, image int, name string) int {
 	return levels[slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name })]
 }
 
-// TestSourcesAreDealtApart checks that kinds of labels about the same images are dealt in orders of their own.
+// TestSourcesAreDealtApart checks that each kind of labels about the same images has its own order.
 func TestSourcesAreDealtApart(t *testing.T) {
 	d := trio()
 	levels := slices.Repeat([]int8{-1}, d.Len())
@@ -166,7 +167,7 @@ func TestSourcesAreDealtApart(t *testing.T) {
 	}
 }
 
-// TestJoinedImages checks which images are trained on: those on paths, and those with labels.
+// TestJoinedImages checks the images for training: images on paths, and images with labels.
 func TestJoinedImages(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	paths := &Paths{Count: 1, Length: 4, Step: 1}
@@ -191,7 +192,7 @@ func TestJoinedImages(t *testing.T) {
 	}
 }
 
-// TestPairsAndPaths checks that groups of several sizes are dealt in passes of their own, with their transformations.
+// TestPairsAndPaths checks that groups of each size have a separate pass, with their transformations.
 func TestPairsAndPaths(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	s := split(t, several{&Pairs{Count: 7}, &Paths{Count: 3, Length: 5, Step: 1}, &Pairs{Count: 4}}, d)

@@ -66,8 +66,8 @@ func TestTurntableFactors(t *testing.T) {
 	}
 }
 
-// TestTurntableHues compares images of two hues: a hue of the object scales the channels of a white picture, one of the light adds to what the
-// ambient light shows.
+// TestTurntableHues compares images of two hues. A hue of the object scales the channels of a white picture, and a hue
+// of the light adds to the ambient light.
 func TestTurntableHues(t *testing.T) {
 	for _, paint := range []string{"object", "light"} {
 		d := buildSet(t, turntableWith(func(t *Turntable) { t.Hues, t.Views, t.Paint, t.Draw = 6, 3, paint, "airplane" }))
@@ -90,7 +90,8 @@ func TestTurntableHues(t *testing.T) {
 	}
 }
 
-// TestTurntableKeepsObjectsInside checks that no rotation reaches the border, and that an object fills the picture's width at one of them.
+// TestTurntableKeepsObjectsInside checks that no rotation reaches the border, and that an object fills the picture's
+// width at one rotation.
 func TestTurntableKeepsObjectsInside(t *testing.T) {
 	for _, elevation := range []float64{0, 30, 90} {
 		d := buildSet(t, turntableWith(func(t *Turntable) { t.Objects, t.Hues, t.Views, t.Elevation = 8, 1, 16, elevation }))
@@ -115,7 +116,8 @@ func TestTurntableKeepsObjectsInside(t *testing.T) {
 	}
 }
 
-// TestTurntableRound checks that the part of round solids is the wanted one, that these look the same from all sides, and that the others are as without them.
+// TestTurntableRound checks that the fraction of round solids is as requested, and that they look the same from all
+// sides. The other solids do not depend on the fraction.
 func TestTurntableRound(t *testing.T) {
 	long.NotShort(t)
 	const objects, sides = 20, 9
@@ -148,7 +150,7 @@ func TestTurntableRound(t *testing.T) {
 	}
 }
 
-// TestTurntableTurns looks from above at a wedge whose point is right, and sees it turn counter-clockwise.
+// TestTurntableTurns looks from above at a wedge that points right, and sees it turn counter-clockwise.
 func TestTurntableTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wedge.obj")
 	if err := os.WriteFile(path, []byte("v 0 0 -0.1\nv 1 0 0\nv 0 0 0.1\nf 1 2 3\n"), 0o644); err != nil {

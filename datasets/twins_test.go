@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// twin returns a rendered twin of a public set with its defaults. Tests share what has been drawn; benchmarks build anew.
+// twin returns a rendered twin of a public set with its defaults. Tests share drawn images; benchmarks build a new set.
 func twin(t testing.TB, name string) Dataset {
 	t.Helper()
 	if _, test := t.(*testing.T); test && built[name] != nil {
@@ -32,7 +32,7 @@ var built = map[string]Dataset{}
 
 var twinNames = []string{"cars", "norb", "arm"}
 
-// The names, kinds, sizes and order of the factors are those of the public sets.
+// The names, kinds, sizes and order of the factors agree with the public sets.
 func TestTwinsFacts(t *testing.T) {
 	long.NotShort(t)
 	for name, want := range map[string]string{
@@ -107,8 +107,8 @@ func TestNorbInstance(t *testing.T) {
 	}
 }
 
-// Each pair of neighbouring levels of each factor makes different pictures, whatever the other levels, and so do all pairs of a
-// categorical factor at some place.
+// Neighbouring levels of each factor give different pictures, for all other levels. Any two levels of a categorical
+// factor give different pictures for some other levels.
 func TestTwinsFactorsShow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -173,8 +173,8 @@ func TestTwinsAreTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkTwins draws images for the first time, copies images that are kept, builds the sets, and loads batches of 64 of 6400 images, in
-// the first epoch and in later ones.
+// BenchmarkTwins draws images for the first time, copies kept images, and builds the sets. It also loads batches of 64
+// of 6400 images, in the first epoch and in later epochs.
 func BenchmarkTwins(b *testing.B) {
 	for _, name := range twinNames {
 		b.Run("first/"+name, func(b *testing.B) {
@@ -208,7 +208,7 @@ func BenchmarkTwins(b *testing.B) {
 	}
 }
 
-// benchmarkEpoch loads 100 batches of 64 images, of a new set or of one that has drawn them.
+// benchmarkEpoch loads 100 batches of 64 images, of a new set or of a set with drawn images.
 func benchmarkEpoch(b *testing.B, name string, later bool) {
 	const batches, batch = 100, 64
 	load := func(d Dataset) {

@@ -35,7 +35,7 @@ var walkedGrid = factor.Grid{
 	{Name: "object", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "turn", Size: 5, Kind: factor.Circular},
 }
 
-// Steps change one factor as its action says, the others stay, and all actions are as frequent.
+// A step changes one factor by its action and no other factor. All actions are equally frequent.
 func TestWalksSteps(t *testing.T) {
 	d := walked(t, walkedGrid)
 	for _, w := range []*Walks{
@@ -91,7 +91,7 @@ func TestWalksSteps(t *testing.T) {
 	}
 }
 
-// after returns the levels to which an action leads.
+// after returns the levels after an action.
 func after(w *Walks, a Action, levels []int, factors []factor.Factor) []int {
 	to, f := append([]int{}, levels...), factors[a.Factor]
 	next := levels[a.Factor] + a.Step
@@ -106,7 +106,7 @@ func after(w *Walks, a Action, levels []int, factors []factor.Factor) []int {
 	return to
 }
 
-// A fixed walk goes on from episode to episode, but for the factors that nothing acts on.
+// A fixed walk continues from episode to episode, except for factors without actions.
 func TestWalksFixed(t *testing.T) {
 	d := walked(t, walkedGrid[1:])
 	w := &Walks{Episodes: 50, Actions: 3, Step: 1, Ends: "stay", Fixed: true, Factors: []string{"size", "turn"}}
@@ -128,7 +128,7 @@ func TestWalksFixed(t *testing.T) {
 	}
 }
 
-// Moves of circular factors are those of the levels.
+// Moves of circular factors agree with the levels.
 func TestWalksMoves(t *testing.T) {
 	w := NewWalks()
 	for _, w.Fixed = range []bool{false, true} {

@@ -126,7 +126,7 @@ func TestJitterSteps(t *testing.T) {
 	}
 }
 
-// drawn is what a jitter draws: whether it happens, its order, the factors and the shift.
+// drawn returns the draws of a jitter: whether it happens, its order, the factors and the shift.
 func drawn(s *rng.Stream, j *Jitter) (order []int, factors []float64, shift float64) {
 	s.Float64()
 	order = []int{0, 1, 2, 3}
@@ -141,8 +141,8 @@ func drawn(s *rng.Stream, j *Jitter) (order []int, factors []float64, shift floa
 	return order, factors, j.Hue * (2*s.Float64() - 1)
 }
 
-// All orders come up equally often, and the steps are taken in them. Hue has no continuous derivative where colours
-// are cut off, so that rounding may decide: few pixels may differ.
+// All orders are equally frequent, and the steps follow the order. Hue has no continuous derivative at cut-off colours,
+// and rounding can decide there: few pixels may differ.
 func TestJitterOrder(t *testing.T) {
 	j, p := NewJitter(), colours()
 	s, same := rng.New(5, "jitter"), rng.New(5, "jitter")
@@ -297,7 +297,7 @@ func reflected(i, n int) int {
 	return i
 }
 
-// A crop is bilinear between the centres of its own pixels.
+// A crop is bilinear between the centres of the crop's pixels.
 func TestCrop(t *testing.T) {
 	c := &Crop{Chance{1}, [2]float64{0.1, 1}, [2]float64{0.5, 2}}
 	for _, shape := range [][3]int{{16, 16, 3}, {9, 20, 3}, {20, 9, 1}, {8, 8, 2}} {

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// BenchmarkPipeline makes two views of 64 images, which is what a step of BYOL takes.
+// BenchmarkPipeline makes two views of 64 images, as a step of BYOL does.
 func BenchmarkPipeline(b *testing.B) {
 	const h, w, c, n = 64, 64, 3, 64
 	random, drawn := noise(n*h*w*c), noise(n*h*w*c)

@@ -215,8 +215,8 @@ func TestApply(t *testing.T) {
 	Pipeline{}.Apply(nil, nil, 0, 0, 3, nil)
 }
 
-// FuzzPipeline: no text makes the parser panic; what it takes can be written and read again, and changes images of
-// shapes that suit it into numbers.
+// FuzzPipeline checks that no text makes the parser panic. An accepted text can be written and read again, and changes
+// images of suitable shapes into numbers.
 func FuzzPipeline(f *testing.F) {
 	for _, e := range Presets.Entries {
 		f.Add(e.Name, uint8(5), uint8(9), uint64(1))

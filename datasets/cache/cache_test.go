@@ -31,7 +31,7 @@ var testFactors = []factor.Factor{
 // pixel is the value of byte b of image i.
 func pixel(i, b int) uint8 { return uint8(7*i + 3*b + i*b) }
 
-// convert writes 100 images of 4 x 3 x 2, in an order that is not theirs, by four goroutines.
+// convert writes 100 images of 4 x 3 x 2 in a scattered order, by four goroutines.
 func convert(_ context.Context, w *Writer) error {
 	if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
 		return err
@@ -82,7 +82,7 @@ func closeSet(t *testing.T, s *Set) {
 	}
 }
 
-// A set is made once, opened again, and its arrays are those of NumPy.
+// A set is made once and opened again, and its arrays equal NumPy's.
 func TestEnsure(t *testing.T) {
 	k := testKey(t)
 	if _, err := Open(t.Context(), k); !errors.Is(err, ErrAbsent) {
@@ -167,7 +167,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// What a conversion does wrong is an error, after which nothing is left.
+// A mistake of a conversion is an error that leaves nothing behind.
 func TestWriterMistakes(t *testing.T) {
 	k := testKey(t)
 	one := make([]uint8, 24)
@@ -233,7 +233,7 @@ func begin(t *testing.T, k Key, count, width int, factors []factor.Factor) error
 	return err
 }
 
-// One of several that want a set at once makes it; one that waits can be stopped.
+// If several goroutines want a set at once, one makes it. A waiting one can be stopped.
 func TestAtOnce(t *testing.T) {
 	k := testKey(t)
 	var calls atomic.Int64

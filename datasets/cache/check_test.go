@@ -24,7 +24,7 @@ func made(t *testing.T, k Key) (hash string) {
 	return s.Hash
 }
 
-// What is wrong with a set is noticed when it is opened; then it is made again.
+// Open notices a fault of a set, and Ensure then makes the set again.
 func TestBroken(t *testing.T) {
 	long.NotShort(t)
 	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {

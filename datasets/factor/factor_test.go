@@ -211,7 +211,7 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// The check of levels costs little beside generating an image.
+// The check of levels costs little compared with drawing an image.
 func BenchmarkGridIndex(b *testing.B) {
 	levels := []int{2, 1, 3}
 	for b.Loop() {

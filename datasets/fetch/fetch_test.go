@@ -228,7 +228,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// A redirect to an address without encryption is not followed, and a server that is not there is one error.
+// A redirect to an address without encryption is refused, and a missing server is a single error.
 func TestUnreachable(t *testing.T) {
 	s := serve(t, func(int, http.ResponseWriter, *http.Request) {})
 	s.Close()
@@ -251,7 +251,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A call that is stopped leaves a part, which the next call continues; what is known of the part decides.
+// A stopped call leaves a part, and the next call continues it if the stored state allows.
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name   string

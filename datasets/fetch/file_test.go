@@ -58,7 +58,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%s, trusted, later: %+v, %v", from, found, err)
 		}
 	}
-	// a file without a known hash is there already, unless it is asked for again
+	// An existing file without a known hash is kept, unless From changes or Again is set.
 	unknown, dir := f, t.TempDir()
 	unknown.SHA256, unknown.Size = "", 0
 	for i, step := range []struct {
@@ -84,7 +84,7 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// A file that was put there by hand is hashed once; one that changed is hashed again.
+// A file placed by hand is hashed once, and a changed file is hashed again.
 func TestVerify(t *testing.T) {
 	dir, f := t.TempDir(), wanted("")
 	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrAbsent) {

@@ -10,7 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/render"
 )
 
-// shards returns n triangles of all sizes around the origin, with normals of their own.
+// shards returns n triangles of all sizes around the origin, with normals.
 func shards(n int, seed uint64) *Mesh {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := &Mesh{}
@@ -30,7 +30,8 @@ func shards(n int, seed uint64) *Mesh {
 	return m
 }
 
-// hard returns a scene with what a renderer has: flat and smooth parts, two lights, triangles through the near plane.
+// hard returns a scene with every feature of a renderer: flat and smooth parts, two lights, and triangles through the
+// near plane.
 func hard(camera Camera) *Scene {
 	return &Scene{
 		Parts: []Part{
@@ -52,8 +53,8 @@ func cameras() []Camera {
 	}
 }
 
-// TestSameBitsEverywhere compares pictures with those that amd64 drew: machines that fuse products and sums, or whose
-// math functions differ, must not be told by them.
+// TestSameBitsEverywhere compares pictures with pictures drawn on amd64. Machines that fuse products and sums, or have
+// other math functions, must give the same bits.
 func TestSameBitsEverywhere(t *testing.T) {
 	want := []string{"ff11bacd0adb1f02a180cbbf7a449904", "aa47e2c9819eb09f5d8a676f0628dc57", "389e136cbebe17de1295d50e80597e61"}
 	for i, c := range cameras() {

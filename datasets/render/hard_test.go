@@ -20,7 +20,7 @@ func quad(half, z float64) *Mesh {
 	}
 }
 
-// silhouette is a scene of parts that are white whatever their normals are.
+// silhouette is a scene of parts that are white for any normals.
 func silhouette(c Camera, meshes ...*Mesh) *Scene {
 	s := &Scene{Camera: c, Ambient: 1}
 	for _, m := range meshes {
@@ -29,8 +29,8 @@ func silhouette(c Camera, meshes ...*Mesh) *Scene {
 	return s
 }
 
-// TestNoGaps covers the picture with random triangles that share their edges, at all sizes down to less than a sample: no
-// sample may stay background, and with two layers of another colour none may show the one behind.
+// TestNoGaps covers the picture with random triangles that share their edges, at all sizes down to less than a sample.
+// No sample may stay background. With two layers of different colours, no sample may show the layer behind.
 func TestNoGaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 20 {
@@ -68,7 +68,7 @@ func TestNoGaps(t *testing.T) {
 	}
 }
 
-// TestHalfCovered counts samples of a square whose edges lie between samples.
+// TestHalfCovered counts the samples of a square with edges between samples.
 func TestHalfCovered(t *testing.T) {
 	got := draw(t, silhouette(Camera{Half: 1}, quad(0.5, 0)), 16, 4)
 	sum := 0
@@ -119,7 +119,7 @@ func TestQuarterTurn(t *testing.T) {
 			different := 0
 			for y := range size {
 				for x := range size {
-					// Counter-clockwise: what was right is above.
+					// Counter-clockwise: the right side moves to the top.
 					from, to := before[3*(size*y+x):][:3], after[3*(size*(size-1-x)+y):][:3]
 					if !slices.Equal(from, to) {
 						different++

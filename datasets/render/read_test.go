@@ -317,7 +317,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// fuzz checks that what a reader accepts is a mesh, and no larger than its file allows.
+// fuzz checks that a reader only accepts meshes, and none larger than its file allows.
 func fuzz(f *testing.F, name string) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := Decode(name, data)

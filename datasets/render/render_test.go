@@ -71,7 +71,7 @@ func save(t testing.TB, name string, picture []uint8, size int) {
 	}
 }
 
-// lamp is a light from a direction with what it leaves to the ambient light.
+// lamp is a light from a direction with the strength that the ambient light leaves.
 func lamp(direction [3]float64, ambient float64) []Light {
 	return []Light{{Direction: direction, Colour: [3]float64{1 - ambient, 1 - ambient, 1 - ambient}}}
 }

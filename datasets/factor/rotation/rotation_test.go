@@ -26,7 +26,7 @@ func TestTables(t *testing.T) {
 		size         int
 		group        bool
 		near, far    float64 // least and largest angle to the nearest other one, degrees
-		mean, second float64 // bounds of the means of g_ij, and of g_ij g_kl less those of the Haar measure
+		mean, second float64 // bounds on the means of g_ij, and of g_ij g_kl minus its mean under the Haar measure
 	}{
 		{"octahedral", rotation.Octahedral(), 24, true, 90, 90, 1e-15, 1e-15},
 		{"icosahedral", rotation.Icosahedral(), 60, true, 72, 72, 1e-15, 1e-15},
@@ -60,8 +60,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// moments returns the largest mean of an element, and the largest difference of a mean of g_ij g_kl from that of the Haar
-// measure, 1/3 where i = k and j = l, and 0 elsewhere.
+// moments returns the largest mean of an element, and the largest difference of a mean of g_ij g_kl from its Haar mean.
+// The Haar mean is 1/3 for i = k and j = l, and 0 for all others.
 func moments(table [][9]float64) (mean, second float64) {
 	for a := range 9 {
 		var sum float64
@@ -129,8 +129,8 @@ func TestHopfCovers(t *testing.T) {
 	}
 }
 
-// The angle of rotations of the Haar measure has the density (1 - cos)/pi, and the mean pi/2 + 2/pi; their elements have the
-// moments of the group. Bounds are 4.5 standard deviations of the mean of a bounded number.
+// The angle of rotations of the Haar measure has the density (1 - cos)/pi and the mean pi/2 + 2/pi. Their elements have
+// the moments of the group. Bounds are 4.5 standard deviations of the mean of a bounded number.
 func TestRandom(t *testing.T) {
 	const n = 40000
 	table := rotation.Random(rng.New(1, "random"), n)

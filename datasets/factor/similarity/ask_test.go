@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// plane returns codes of a grid of two factors of so many levels, eight rows for each pair of levels, around which codes
-// spread: column 0 follows x, column 1 follows y, column 2 neither.
+// plane returns codes of a grid of two factors of so many levels. Eight rows spread around each pair of levels: column
+// 0 follows x, column 1 follows y, and column 2 follows neither.
 func plane(levels int, seed uint64) (codes []float64, level func(factor string, row int) (int, error), rows int) {
 	s := rng.New(seed, "codes")
 	rows = 8 * levels * levels
@@ -26,7 +26,7 @@ func plane(levels int, seed uint64) (codes []float64, level func(factor string, 
 	}, rows
 }
 
-// implied counts the pairs of rows whose agreement follows from answers.
+// implied counts the pairs of rows with an agreement that follows from answers.
 func implied(t *testing.T, a *Answers) (pairs int) {
 	t.Helper()
 	c, err := Unite(a, Options{})

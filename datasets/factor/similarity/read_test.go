@@ -77,7 +77,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that what is read can be united, and comes back from what Write writes.
+// FuzzRead checks that answers that Read accepts can be united, and that Write and Read return them unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add("0,1,x,same\n1,2,x,different\n2,0,x,same\n")
 	f.Add("row;row;factor;answer\n0;0;\"a\"\"b\";\n3;1;u;?\n")
@@ -109,7 +109,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// many returns answers about pairs of rows, a fraction of which are wrong.
+// many returns answers about pairs of rows, a fraction of them wrong.
 func many(count, rows, levels int, wrong float64) *Answers {
 	a, state := &Answers{Rows: rows, Factors: []string{"x", "y"}}, uint64(1)
 	next := func(n int) int {

@@ -67,7 +67,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// agreement counts the answers that classes agree with.
+// agreement counts the answers that agree with classes.
 func agreement(list []Answer, of []int32) int {
 	n := 0
 	for _, x := range list {
@@ -91,8 +91,8 @@ func best(list []Answer, of []int32, i int, used int32) int {
 	return most
 }
 
-// On small random questions the classes agree with as many answers as the best partition in nearly all cases, never with fewer
-// than nine tenths, and no row that moves alone makes it better.
+// On small random questions the classes agree in nearly all cases with as many answers as the best partition, and
+// always with at least nine tenths as many. No move of a single row improves them.
 func TestMajorityAgreesMost(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	optimal, cases := 0, 300
