@@ -157,7 +157,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 	}
 }
 
-// What is damaged is made again, or left alone where it may be something else.
+// A damaged run is made again, or left alone if it may be something different.
 func TestDamage(t *testing.T) {
 	planned, clean := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), clean, planned, Options{}); err != nil {

@@ -16,7 +16,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// made trains or resumes a run of tiny, as far as it is not refused.
+// made trains or resumes a run of tiny, and ignores a refusal.
 func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	t.Helper()
 	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
@@ -152,7 +152,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// withoutHistory makes a finished run one of a code that kept no history.
+// withoutHistory removes the history of a finished run, as if an old version had made it.
 func withoutHistory(t testing.TB, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.RecordFile)

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// What is left is what runs of the same kind took, and what the others take by their progress.
+// The time left follows from finished runs of the same kind, and for other kinds from the progress of running ones.
 func TestMeter(t *testing.T) {
 	m := newMeter([]Run{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
 	m.kinds = []string{"x", "x", "y", "y"}
@@ -26,7 +26,7 @@ func TestMeter(t *testing.T) {
 	if want := whole * (4 - 0.75*0.95); math.Abs(s.Left.Seconds()-want) > 1e-6 || s.Running != 1 || math.Abs(s.Part-0.75*0.95/4) > 1e-12 {
 		t.Errorf("%+v, want %v left", s, want)
 	}
-	// It took 40 s in all: b is expected to take as long, and c and d, of which nothing is known, too.
+	// It took 40 s in all. b should take as long, and so should c and d of an unknown kind.
 	m.end(0, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 40}}})
 	if s = m.status(now); s.Left != 120*time.Second || s.Running != 0 {
 		t.Errorf("between two runs: %+v", s)

@@ -60,7 +60,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// sweepInto makes the runs of a plan in processes of their own, two at once.
+// sweepInto makes the runs of a plan in separate processes, two at once.
 func sweepInto(file, dir string) error {
 	p, err := Open(file)
 	if err != nil {
@@ -101,8 +101,8 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, log
 }
 
-// Sweeps that are killed at random moments, and their processes with them or not, end with what one has found that was left
-// alone; runs that were finished are not made again.
+// Sweeps killed at random moments, with or without their processes, end with the results of an undisturbed sweep.
+// Finished runs are not made again.
 func TestKilled(t *testing.T) { testKilled(t, 0) }
 
 // So it is where there are no locks.
@@ -172,7 +172,7 @@ func testKilled(t *testing.T, patience time.Duration) {
 	}
 }
 
-// A run whose process dies is a failure that says what the process said last.
+// A run whose process dies fails with the last words of the process.
 func TestCrash(t *testing.T) {
 	planned, dir := runsOf(t, "seeds: [0, 1]"), t.TempDir()
 	t.Setenv(helperEnv, "crash")
@@ -220,7 +220,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A process whose starter has died saves its run and ends; one that finds the run held says so.
+// A process saves its run and ends if its starter has died. If another process holds the run, it says so.
 func TestWork(t *testing.T) {
 	p, err := Open(plan(t))
 	if err != nil {
@@ -264,7 +264,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// A process rehearses a run; what it says is wrong, and its crash, are errors.
+// A process rehearses a run. An invalid answer and a crash are errors.
 func TestRehearseProcesses(t *testing.T) {
 	p, err := Open(plan(t))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// machines parses a list in which nothing but runs takes time.
+// machines parses a list; only runs take time on these machines.
 func machines(t *testing.T, text string) *Machines {
 	t.Helper()
 	m, err := ParseMachines(text + ",start=0,spread=0,latency=0,folder=0,run=0")
@@ -25,7 +25,7 @@ func equalRuns(n int, seconds float64) []Piece {
 	return list
 }
 
-// Wall times are those of closed forms.
+// Wall times agree with closed forms.
 func TestSimulate(t *testing.T) {
 	chain := equalRuns(5, 10)
 	for i := 1; i < 5; i++ {
@@ -67,7 +67,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// What the machines share becomes the limit.
+// Shared resources of the machines become the limit.
 func TestSimulateLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"nodes=64,cores=64,array=100":                      "the scheduler's largest array",

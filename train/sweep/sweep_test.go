@@ -28,7 +28,7 @@ train: {epochs: 2, batch: 32, figures: false}
 metrics: [dlsbd]
 `
 
-// load reads a plan whose base is tiny.
+// load reads a plan with the base tiny.
 func load(t testing.TB, text string) (*Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -156,7 +156,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// A run is told by what it computes, however that is written.
+// The computation identifies a run, however its config is written.
 func TestHash(t *testing.T) {
 	hash := func(text string, overrides ...string) string {
 		t.Helper()
@@ -201,7 +201,7 @@ func TestHash(t *testing.T) {
 
 const four = "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}"
 
-// Folders that hold something else, or runs with other settings, are left alone.
+// Folders with other content, or runs with other settings, are left alone.
 func TestNames(t *testing.T) {
 	runs, dir := runsOf(t, "seeds: [0]"), t.TempDir()
 	other := runsOf(t, "seeds: [1]")
@@ -219,7 +219,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Runs that differ in seeds are one rehearsal by as many as run at once; what follows training is rehearsed once for losses of all weights.
+// Runs that differ in seeds share one rehearsal, made by as many processes as run at once. The work after training is
+// rehearsed once for losses of all weights.
 func TestForecastsRehearse(t *testing.T) {
 	plan := "seeds: [0, 1]\nproduct: {losses.0.reconstruction.likelihood: [bernoulli, gaussian], train.epochs: [2, 3]}\n"
 	var lock sync.Mutex
@@ -285,7 +286,7 @@ var rehearseHere Rehearser = func() Rehearser {
 	}
 }()
 
-// Without a rehearser, times are from finished runs of equal cost, or known elsewhere, or unknown.
+// Without a rehearser, times come from finished runs of equal cost or from elsewhere, or are unknown.
 func TestForecastsReadOnly(t *testing.T) {
 	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 3}, {name: c, train.epochs: 4}, {name: d, train.optimizer.adam.lr: 0.5}]\n"), t.TempDir()
 	if _, err := Execute(t.Context(), dir, runs[:1], Options{}); err != nil {
@@ -333,8 +334,8 @@ func TestForecasts(t *testing.T) {
 	}
 }
 
-// When the time for rehearsals is over, the run least like the first has been rehearsed before those like it, and each other one takes as long as the
-// rehearsed one most like it, with training in proportion.
+// The run least like the first is rehearsed before similar ones. After the limit, each other run takes as long as the
+// rehearsed run most like it, with training in proportion.
 func TestForecastsLimit(t *testing.T) {
 	plan := "list: [{name: short, train.epochs: 2}, {name: long, train.epochs: 6}, {name: batches, train.epochs: 2, train.batch: 4, train.clip: 3}]\n"
 	var said, rehearsed []string
@@ -360,7 +361,7 @@ func TestForecastsLimit(t *testing.T) {
 	}
 }
 
-// Runs whose weights and rates differ are one rehearsal, in whatever form their numbers are.
+// Runs with different weights and rates share one rehearsal, for any notation of their numbers.
 func TestForecastsWeights(t *testing.T) {
 	count := 0
 	rehearse := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {

@@ -14,14 +14,15 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// kubernetesTest is a job whose texts need quotes.
+// kubernetesTest returns a job with texts that need quotes.
 func kubernetesTest() (*Kubernetes, *Job) {
 	return &Kubernetes{Image: "reg.example:5000/u@sha256:0", Claim: "data.1", Mount: "/shared", Namespace: "no", User: 1000, Group: 100},
 		&Job{Name: "unravel-1e3-0a", Command: []string{"/x/unravel", "sweep", "yes: #1 $(HOME)\n\"'é.yaml", "--out", "null"}, Env: []string{"UNRAVEL_DATA=/d: x", "A=0x1", "B="},
 			Work: "/shared/~ a", Dir: "/shared/runs", Tasks: 100000, Request: Request{CPUs: 4, Memory: 3<<30 + 1, Time: 90 * time.Minute, Limit: 64}}
 }
 
-// The object holds every text as it is, and the published types know it where the program that checks them is there (UNRAVEL_KUBECHECK).
+// The object holds every text unchanged. If the checking program exists (UNRAVEL_KUBECHECK), it compares the object
+// with the published types.
 func TestKubernetesText(t *testing.T) {
 	k, j := kubernetesTest()
 	text, err := k.Text(j)

@@ -106,7 +106,7 @@ func TestSlurmCommands(t *testing.T) {
 	}
 }
 
-// fake is a scheduler whose jobs are looked at in turn: what each look finds is next in looks, and works does what a task would.
+// fake is a scheduler with scripted answers: looks holds the result of each look, and works does the work of a task.
 type fake struct {
 	Slurm
 	submitted int
@@ -132,7 +132,8 @@ func (f *fake) Look(context.Context, string) (Tasks, error) {
 	return look.(Tasks), nil
 }
 
-// A job is submitted once, followed through failures of the scheduler, submitted again when it was lost, and left when it makes nothing or was cancelled.
+// A job is submitted once, followed through failures of the scheduler, and submitted again after a loss. A job that
+// makes nothing, or was cancelled, is given up.
 func TestFollow(t *testing.T) {
 	config := "dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 32, figures: false}\n"
 	c, err := train.Load("tiny.yaml", []byte(config))
@@ -146,7 +147,7 @@ func TestFollow(t *testing.T) {
 	running, lost := Tasks{Running: 1}, Tasks{Lost: 1, Why: "NODE_FAIL"}
 	for name, test := range map[string]struct {
 		looks     []any
-		makes     int // look at which the run is made; -1: never
+		makes     int // number of the look that makes the run; -1: never
 		submitted int
 		want      string
 	}{

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/sweeptest"
 )
 
-// many writes the folders of n runs, one in ten of which has not begun.
+// many writes the folders of n runs; one in ten has not begun.
 func many(b *testing.B, n int) (dir string) {
 	b.Helper()
 	dir = b.TempDir()

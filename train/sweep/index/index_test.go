@@ -158,14 +158,14 @@ func TestIndexFollows(t *testing.T) {
 	}
 }
 
-// firstSchema is that of the first version, which did not mark its databases.
+// firstSchema is the schema of the first version, which did not mark its databases.
 const firstSchema = `
 CREATE TABLE runs (dir TEXT PRIMARY KEY, stamp TEXT NOT NULL, hash TEXT, kernels TEXT) STRICT;
 CREATE TABLE settings (dir TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (dir, key)) STRICT, WITHOUT ROWID;
 CREATE TABLE results (dir TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (dir, name)) STRICT, WITHOUT ROWID;
 `
 
-// The views of the database say of every run what the list says.
+// The views of the database agree with the list about every run.
 func TestIndexViews(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "18446744073709551615")
@@ -237,7 +237,7 @@ func execute(path, statements string) error {
 	return errors.Join(err, db.Close())
 }
 
-// A file of another program is left as it is.
+// A file of another program is left unchanged.
 func TestIndexForeign(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a database": func(path string) error { return execute(path, "CREATE TABLE thesis (chapter TEXT)") },

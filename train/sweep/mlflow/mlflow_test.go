@@ -170,7 +170,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A second call changes nothing but what has changed, and leaves alone what MLflow's users did.
+// A second call writes only changes, and keeps the edits of MLflow's users.
 func TestWriteAgain(t *testing.T) {
 	base, store := t.TempDir(), t.TempDir()
 	dir := filepath.Join(base, "runs")

@@ -169,7 +169,7 @@ func readRun(t *testing.T, dir string) *stored {
 	return r
 }
 
-// files reads the files of a folder, whose names and lengths must be valid.
+// files reads the files of a folder, and checks that their names and lengths are valid.
 func files(t *testing.T, dir string, most int) map[string]string {
 	t.Helper()
 	all := map[string]string{}
