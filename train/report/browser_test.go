@@ -33,7 +33,7 @@ func openBrowser(t *testing.T) *browser.Browser {
 	return browser.Open(t)
 }
 
-// changes checks that an action changes what a section draws.
+// changes checks that an action changes the drawing of a section.
 func changes(t *testing.T, p *browser.Page, section, what string, act func()) {
 	t.Helper()
 	var before, after string
@@ -171,7 +171,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 	fits(t, p, "hostile")
 }
 
-// What a run does not have is left out.
+// Parts that a run does not have are left out.
 func TestPartialPagesInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	whole := wholePage(t, 4, nil)
@@ -208,7 +208,7 @@ func TestPartialPagesInBrowser(t *testing.T) {
 	}
 }
 
-// Every text stands out from what is behind it as WCAG's level AA wants, in both themes, also where it is hovered or pressed.
+// Every text has the contrast of WCAG's level AA against its background, in both themes, also while hovered or pressed.
 func TestContrastInBrowser(t *testing.T) {
 	p := open(t)
 	p.Still()
@@ -228,7 +228,7 @@ func TestContrastInBrowser(t *testing.T) {
 	}
 }
 
-// contrasts is a script whose value lists texts that do not stand out enough.
+// contrasts is a script that lists texts with too little contrast.
 const contrasts = `(() => {
   const rgb = (text) => text.match(/[\d.]+/g).map(Number);
   const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);

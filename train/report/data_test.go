@@ -74,10 +74,11 @@ func TestFromData(t *testing.T) {
 	}
 }
 
-// A traversal moves one column from its 1st to its 99th percentile and holds the others; that of a path does so on the path.
+// A traversal moves one column from its 1st to its 99th percentile and fixes the others. For a path the percentiles are
+// the path's.
 func TestTraversalsByPercentile(t *testing.T) {
 	codes := metrics.Matrix{Rows: 202, Cols: 3}
-	for i := range 101 { // z0 is there with option 2 only
+	for i := range 101 { // only option 2 has z0
 		codes.Data = append(codes.Data, 1, 0, float64(i), 2, 10*float64(i), -float64(i))
 	}
 	var got []float32
@@ -111,7 +112,7 @@ func TestTraversalsByPercentile(t *testing.T) {
 	check([][3]float32{{1, 0, 1}, {1, 0, 99}, {2, 10, -50}, {2, 990, -50}, {2, 500, -99}, {2, 500, -1}})
 }
 
-// failing refuses to be written to.
+// failing refuses all writes.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("something is drawn") }

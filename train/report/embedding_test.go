@@ -12,7 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// manyCodes are n codes with factors of all kinds, of which one has unknown levels, one a hostile name and one a single level.
+// manyCodes returns n codes with factors of all kinds. One factor has unknown levels, one a hostile name and one a
+// single level.
 func manyCodes(n, d int) *metrics.Input {
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: n, Cols: d}, Factors: []factor.Factor{
 		{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "turn", Size: 12, Kind: factor.Circular},
@@ -60,7 +61,7 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-// The plane of the principal components is that of known axes, with their shares of the variance, also of many columns.
+// The principal components are the known axes, with their shares of the variance, also for many columns.
 func TestPrincipalPlane(t *testing.T) {
 	for _, d := range []int{2, 3, 60, 300} {
 		codes := metrics.Matrix{Rows: 200, Cols: d, Data: make([]float64, 200*d)}

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// explored has codes of some spaces and a decoder whose pixels are the first columns.
+// explored has codes of some spaces and a decoder that copies the first columns into pixels.
 func explored(spaces []models.Space) Explored {
 	c := &decode.Codes{Spaces: spaces, Known: metrics.Matrix{Rows: 50}}
 	c.Known.Cols = c.Width()
@@ -103,7 +103,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 	}
 }
 
-// Figures that are too large for the page are left out, largest first, those of widgets before others.
+// Figures that do not fit into the page are dropped, figures with widgets first, and the largest first.
 func TestLargeFigures(t *testing.T) {
 	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
 	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
@@ -125,7 +125,7 @@ func names(list []web.Control) (s string) {
 	return strings.TrimSpace(s)
 }
 
-// Sheets have every control alone and the pairs for which there is room; what has none has no control.
+// Sheets have every control alone, and as many pairs as fit. Without space for its sheet, a control is missing.
 func TestExploreSheets(t *testing.T) {
 	sphere := func(first int) models.Space { return models.Space{First: first, Width: 3, Sphere: true, Unit: true} }
 	for _, x := range []struct {

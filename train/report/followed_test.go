@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Columns that are a factor have all its information, those with half of its levels less, noise and constants none.
+// A column equal to a factor has all its information, a column with half of its levels has less, and noise and
+// constants have none.
 func TestFollowedBy(t *testing.T) {
 	const n = 4000
 	r := rng.New(1, "test")

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// matrix is a matrix whose values grow along rows and columns.
+// matrix returns a matrix with values that grow along rows and columns.
 func matrix(n, k int) (rows, columns []string, values [][]float64) {
 	for j := range k {
 		columns = append(columns, fmt.Sprint("factor", j))

@@ -37,7 +37,8 @@ func TestPageRows(t *testing.T) {
 	}
 }
 
-// What a page knows of codes: unknown levels are NaN, factors of one level are left out, circles are spaces, components are two.
+// In the codes of a page, unknown levels are NaN, factors of one level are missing, circles are spaces, and there are
+// two components.
 func TestPageCodes(t *testing.T) {
 	in, d, rows, spaces := coded(t, 6, nil)
 	in.Factors[0].Size = 1
@@ -63,7 +64,7 @@ func TestPageCodes(t *testing.T) {
 	}
 }
 
-// Thumbnails stay within their bounds, whatever the images are.
+// Thumbnails stay within their bounds for all images.
 func TestThumbnails(t *testing.T) {
 	long.NotShort(t)
 	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
@@ -126,7 +127,7 @@ func TestGridMap(t *testing.T) {
 	}
 }
 
-// Maps are those of results and those that are cheap, each matrix once; what does not apply is left out.
+// Maps come from results and from cheap metrics, each matrix once. Inapplicable metrics are left out.
 func TestPageHeat(t *testing.T) {
 	in, _, _, _ := coded(t, 4, nil)
 	results, err := metrics.Evaluate(t.Context(), in, 0, []metrics.Choice{{Name: "mig", Value: metricNamed(t, "mig")}})

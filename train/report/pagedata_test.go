@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// hostile are names that break pages which take them for something else.
+// hostile lists names that break pages without escaping.
 var hostile = []string{
 	`</script><script>console.error("broken")</script>`, `"'><img src=x onerror=console.error(1)>`, "\u202eedoc\u05d0\u05d1\u05d2", strings.Repeat("longname", 40),
 	"🦩\u200d🎨 <!-- -->", "{{.Title}} ${1} \\u003c", "",
@@ -116,7 +116,7 @@ func wholePage(t *testing.T, width int, names []string) Page {
 	return p
 }
 
-// signed are numbers of both signs, and one that is none.
+// signed returns numbers of both signs, and a NaN.
 func signed(n, from int) (list []float64) {
 	for i := range n {
 		list = append(list, math.Cos(float64(from+i)))
@@ -137,7 +137,7 @@ func dot(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// canvases is a script whose value is what the canvases of a section show.
+// canvases is a script that returns the pictures of a section's canvases.
 func canvases(section string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("#%s canvas")].map((c) => c.toDataURL()).join()`, section)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// build builds a data set; by default, one that takes long to draw is a smaller one.
+// build builds a data set. Without the flag -long it makes slow data sets smaller.
 func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 	t.Helper()
 	if !long.Enabled() {
@@ -79,7 +79,7 @@ func TestContactSheet(t *testing.T) {
 	}
 }
 
-// Of many factors, those that tell most are shown, and the others in their middle.
+// Of many factors, the sheet shows the two most telling ones, and the others at their middle levels.
 func TestSheetFactors(t *testing.T) {
 	long.NotShort(t)
 	for set, want := range map[string]string{

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
-// A sheet's picture has the image of each code in its place, and so has each frame of its animation: cyclic rows go around, the
-// others there and back, shorter ones more slowly.
+// A sheet's picture, and each frame of its animation, has the image of each code at its position. Cyclic rows go
+// around, the others there and back, and shorter ones more slowly.
 func TestDecodedSheet(t *testing.T) {
 	code := []float64{0}
 	s := &decode.Sheet{Name: "traversals-0", Moves: true, Columns: []string{"1", "2", "3"}, Rows: []decode.Row{

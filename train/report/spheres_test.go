@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
-// posedCodes are codes of 60 poses and 4 hues on a circle and two spheres, z = Q R v and Q R w; the level of the last row is
-// unknown.
+// posedCodes returns codes of 60 poses and 4 hues on a circle and two spheres, z = Q R v and Q R w. The level of the
+// last row is unknown.
 func posedCodes(q [9]float64, v, w [3]float64) *metrics.Input {
 	table := rotation.Icosahedral()
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: 240, Cols: 8}, Factors: []factor.Factor{
@@ -117,7 +117,7 @@ func TestDecodedSpheres(t *testing.T) {
 	}
 }
 
-// Perfect codes on a sphere look like the key beside them.
+// Perfect codes on a sphere look like the key next to them.
 func TestLatentSpheres(t *testing.T) {
 	long.NotShort(t)
 	q := rotation.Random(rng.New(3, "q"), 1)[0]

@@ -65,7 +65,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Every colour and font of the frame is one of the style of all pages.
+// Every colour and font of the frame comes from the style of all pages.
 func TestStyle(t *testing.T) {
 	frame, err := assets.ReadFile("assets/site.css")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// defined matches what a script adds to the global of pages.
+// defined matches the names that a script adds to the global of pages.
 var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:function|\(|class|[a-z]+ =>)`)
 
-// Scripts on one page share one global: a name that two of them defined would be that of the last one.
+// Scripts on a page share one global: if two define a name, the last one wins.
 func TestNamesAreDefinedOnce(t *testing.T) {
 	files, err := fs.Glob(Files, "*.js")
 	if err != nil {

@@ -52,7 +52,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// Scripts stand in a page as they are, so they must not end its element, and a widget's files are there.
+// Pages contain scripts unchanged: a script must not end its element. The files of each widget exist.
 func TestScripts(t *testing.T) {
 	end := regexp.MustCompile(`(?i)</script|<!--|<script`)
 	var names []string
@@ -107,7 +107,7 @@ func TestUPlot(t *testing.T) {
 	}
 }
 
-// numbers are arrays as JavaScript reads them; node runs base.js beside a page that is not there.
+// JavaScript reads the written numbers from arrays; node runs base.js without a page.
 func TestReadArrays(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
