@@ -47,7 +47,8 @@ func many(b testing.TB, n int) string {
 // manyRuns is how many runs the list must show in 200 ms.
 const manyRuns = 5000
 
-// BenchmarkList answers for the list of 5000 runs: as it is kept, after the runs have changed, and with a filter and an order.
+// BenchmarkList answers for the list of 5000 runs: with a kept answer, after a change of the runs, and with a filter
+// and an order.
 func BenchmarkList(b *testing.B) {
 	dir := many(b, manyRuns)
 	s, err := New(b.Context(), dir, Options{})
@@ -80,7 +81,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkScan looks at 5000 runs again, of which none has changed.
+// BenchmarkScan looks again at 5000 unchanged runs.
 func BenchmarkScan(b *testing.B) {
 	dir := many(b, manyRuns)
 	r, err := openRuns(b.Context(), dir, false)
@@ -111,7 +112,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest answers a request for what has not changed.
+// BenchmarkRequest answers a request for unchanged data.
 func BenchmarkRequest(b *testing.B) {
 	s, err := New(b.Context(), folder(b, "one"), Options{})
 	if err != nil {

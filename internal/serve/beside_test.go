@@ -35,9 +35,10 @@ var (
 // besideVisits makes the test binary the visitors of BenchmarkBeside.
 const besideVisits = "UNRAVEL_TEST_VISITS"
 
-// BenchmarkBeside trains the VAE of vae/sprites alone and beside unravel serve, which shows it and 300 other runs to visitors: 200
-// requests a second for all pages and their data, and four pages that follow the training. Server and visitors are processes of their own;
-// visitors have little priority, as most are on other machines. The metric served/alone is the ratio of the medians of the training times.
+// BenchmarkBeside trains the VAE of vae/sprites, alone and together with unravel serve. The server shows it and 300
+// other runs to visitors: 200 requests a second for all pages and their data, and four pages that follow the training.
+// Server and visitors are separate processes. Visitors have low priority, because most real visitors are on other
+// machines. The metric served/alone is the ratio of the medians of the training times.
 func BenchmarkBeside(b *testing.B) {
 	n, pairs := *steps, *rounds
 	if n == 0 {
@@ -151,7 +152,7 @@ func besideServer(b *testing.B, program, dir, name string) func() visits {
 	}
 }
 
-// visits are what requests came to.
+// visits is the outcome of requests.
 type visits struct {
 	Seconds      float64
 	Milliseconds []float64 // of every request but previews, from when it was due
@@ -164,7 +165,7 @@ func (v *visits) add(more visits) {
 	v.Failed = append(v.Failed, more.Failed...)
 }
 
-// visit sends requests until standard input ends, and prints what they came to.
+// visit sends requests until standard input ends, and prints their outcome.
 func visit(address, run string) error {
 	priority.Lower()
 	perSecond, err := strconv.Atoi(os.Getenv(besideVisits + "_RATE"))

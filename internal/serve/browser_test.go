@@ -81,7 +81,7 @@ func TestListFits(t *testing.T) {
 // nasty is a name that would be a script if a page took it for HTML.
 const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 
-// Names and texts of runs are texts on every page, whatever they hold.
+// Names and texts of runs appear as plain text on every page, for any content.
 func TestHostileNames(t *testing.T) {
 	b := chromium(t)
 	dir := folder(t, nasty, "plain")

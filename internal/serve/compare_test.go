@@ -136,7 +136,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is answered while the runs are being read is not kept.
+// Answers during the first reading of the runs are not kept.
 func TestCompareReading(t *testing.T) {
 	s, h := started(t, folder(t, "one"), Options{})
 	read := s.runs.now.Load()
@@ -177,7 +177,7 @@ func TestCompareCurves(t *testing.T) {
 	}
 }
 
-// A table is filled by the runs that are there.
+// The runs of the folder fill a table.
 func TestTableFills(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
 	all := answered[[]tableEntry](t, h.URL+"/api/tables")
@@ -279,7 +279,7 @@ func shots(p *browser.Page, name string, t *testing.T) {
 	p.Resize(1280, 900)
 }
 
-// Names of runs are texts wherever they are shown.
+// Names of runs always appear as plain text.
 func TestCompareHostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such names of folders")

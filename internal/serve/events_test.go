@@ -127,7 +127,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Streams have a bound, and those that end make place.
+// The number of streams is bounded, and an ended stream makes room for another.
 func TestManyStreams(t *testing.T) {
 	s, h := started(t, folder(t, "one"), Options{})
 	var all []*listener

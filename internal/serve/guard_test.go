@@ -19,7 +19,7 @@ import (
 
 const secret = "the secret of another folder"
 
-// around makes a folder of runs beside which a secret lies, with links to it from inside.
+// around makes a folder of runs next to a secret, with links to the secret inside.
 func around(t *testing.T) string {
 	t.Helper()
 	top := folder(t, "runs/one", "runs/linked")
@@ -44,7 +44,7 @@ func around(t *testing.T) string {
 	return runs
 }
 
-// No address leads out of the folder of runs, in whatever way it is written.
+// No address leads out of the folder of runs, in any notation.
 func TestNoEscape(t *testing.T) {
 	_, h := started(t, around(t), Options{})
 	ways := []string{

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Pipes in place of the files of a run stop neither the list nor a page.
+// Pipes instead of a run's files stop neither the list nor a page.
 func TestPipesOfRuns(t *testing.T) {
 	dir := folder(t, "bad", "good")
 	for _, name := range []string{rundir.LogFile, rundir.ReportFile, rundir.MetricsFile, rundir.StateFile} {

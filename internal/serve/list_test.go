@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// everyState makes a folder with a run of every state; running holds one of them.
+// everyState makes a folder with a run of every state; running is the running one.
 func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	t.Helper()
 	dir = folder(t, "done", "deep/er/two", "begun", "killed", "broken", "half")
@@ -37,7 +37,7 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	return dir, running
 }
 
-// The page of a run that is not there says so, with 404, and nothing else; a folder that has just become a run has its page.
+// The page of a missing run says so, with 404, and nothing more. A folder that has just become a run has its page.
 func TestRunPage(t *testing.T) {
 	dir := folder(t, "one")
 	_, h := started(t, dir, Options{})
@@ -105,7 +105,8 @@ func TestStates(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 
-	// What changes is seen: a run that ends, one that vanishes, one that comes. A look that began before may see neither of the last two.
+	// The list sees changes: a run that ends, one that vanishes, and one that begins. A look that began before may miss
+	// the last two.
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestSentOnce(t *testing.T) {
 	}
 }
 
-// A folder that is a run itself shows it, and gets no index of runs; one that will be a run waits for it.
+// A folder that is itself a run shows the run, and gets no index of runs. A folder that will become a run waits for it.
 func TestSingle(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(folder(t, "one"), "one")

@@ -80,7 +80,7 @@ func TestPreviewOnce(t *testing.T) {
 	}
 }
 
-// A run that trains has its next checkpoint opened only after a rest, so that training is not slowed.
+// During training, the next checkpoint is opened only after a rest, which keeps the training fast.
 func TestPreviewRests(t *testing.T) {
 	o := &opened{begin: make(chan struct{})}
 	dir := folder(t, "one")

@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	}
 	code := browser.Main(m)
 	if dir, err := trained(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(dir)) // what is left harms nobody
+		_ = os.RemoveAll(filepath.Dir(dir)) // leftovers are harmless
 	}
 	os.Exit(code)
 }
@@ -135,7 +135,7 @@ func value[T any](t testing.TB, address string) (v T) {
 	return v
 }
 
-// until reads JSON again and again until it is as wanted.
+// until reads JSON repeatedly until the condition holds.
 func until[T any](t testing.TB, address string, wanted func(T) bool) T {
 	t.Helper()
 	for {
