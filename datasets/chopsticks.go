@@ -23,8 +23,8 @@ import (
 //
 // Each stick has a dimension group in the hierarchy: its numbers (inter before slope) and a categorical dimension for
 // the next stick. The options of this dimension are an empty one (no further stick) and a further stick. In variant
-// either the further stick has two options, with its intercept or with its slope, in this order. In variant either the
-// root is a categorical dimension, inter or slope.
+// either, the further stick has two options, with its intercept or with its slope, in this order. The root is then a
+// categorical dimension too, inter or slope.
 //
 // Appendix A.2 defines the alternatives. MinOffset keeps inter and slope away from 0: their signs are random, and their
 // sizes are uniform from MinOffset times the bound to the bound. Noise adds independent normal numbers. With Overwrite,

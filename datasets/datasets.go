@@ -57,7 +57,7 @@ type Index struct {
 	few   map[int]int32 // by grid position, for a grid with mostly missing images
 }
 
-// sparseIndex is the least number of grid positions for each image at which an Index is a map.
+// An Index is a map if the grid has more than sparseIndex positions for each image.
 const sparseIndex = 16
 
 // NewIndex lists the images of a data set by their levels. It skips images of unknown levels. It returns an error if

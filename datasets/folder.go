@@ -21,9 +21,9 @@ import (
 //
 // Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images follow
 // the order of the table, or the order of their paths without one. Its columns become factors. Numbers become levels in
-// ascending order; they become bins of equal width if they are not whole and more than Bins, or more than 256. Words
-// become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown
-// levels, see [Incomplete].
+// ascending order. More than Bins distinct numbers become bins of equal width, unless all are whole and at most 256 are
+// distinct. Words become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null
+// and ? are unknown levels, see [Incomplete].
 type Folder struct {
 	Path       string      `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
 	Labels     string      `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`

@@ -8,8 +8,8 @@ import (
 // MaxSize is the largest number of levels of a factor.
 const MaxSize = 1 << 30
 
-// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. It also checks
-// that Values, Angles and Rotations have one entry for each level, are finite, are rotations, and suit the Kind.
+// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. Values, Angles and
+// Rotations, if set, must have one finite entry for each level and suit the Kind. Each of Rotations must be a rotation.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {
