@@ -27,12 +27,13 @@ type SheetOptions struct {
 }
 
 // ContactSheet shows images of a data set in rows and columns along two of its factors. A combination of levels that
-// the set lacks stays blank. A data set with one factor gives one row. If images share all levels, or lack some, each
-// place shows the first image with its two levels and the levels of Fixed. Images with more than three channels are
-// shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If numbers lie
-// outside [0, 1], the largest number is white.
+// the set lacks stays blank. A data set with one factor gives one row. If several images have equal levels, or a level
+// is unknown, each place shows the first image with its two levels and the levels of Fixed. Images with more than three
+// channels are shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If
+// numbers lie outside [0, 1], the largest number is white.
 //
-// If no factor is chosen, such sets and sets without factors show evenly spaced images in their order.
+// Sets with equal or unknown levels, and sets without factors, show evenly spaced images in their order if no factor is
+// chosen.
 //
 // For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. Of many
 // paths it shows evenly spaced ones. Factors cannot be chosen for such a set.

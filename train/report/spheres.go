@@ -57,8 +57,8 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 // LatentSpheres draws the codes on spheres of the latent space, a row for each sphere. It shows the two halves as seen
 // from the front (x right, y up) and from behind. With a factor of rotations R, codes are turned to agree best with the
 // directions R v of an axis v of the object. Each code has the colour of its direction R v, and the last two panels are
-// the key to these colours. Perfect codes look like the key. Without one, the first circular factor gives the colours.
-// It writes nothing without spheres, or without both kinds of factors.
+// the key to these colours. Perfect codes look like the key. Without a factor of rotations, the first circular factor
+// gives the colours. LatentSpheres writes nothing without spheres, or if both kinds of factors are missing.
 func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
 	hue := -1
 	for k, f := range in.Factors {

@@ -41,12 +41,12 @@ type Forecasting struct {
 	Observe  func(run string, nth, most int)   // called when a rehearsal begins, with its number and the largest number of rehearsals; nil: no calls
 }
 
-// Forecasts lists the runs that Execute would make, and estimates their times from finished runs of equal cost
+// Forecasts lists the state of each run, and estimates the times of the missing runs from finished runs of equal cost
 // ([CostOf]) or by Times. With a Rehearser it rehearses one run of each remaining cost, with as many copies at once as
 // there will be jobs. Without a Rehearser these times stay unknown.
 //
-// It rehearses the work after training once for runs of the same data, model and metrics. It next rehearses the run
-// least like the rehearsed runs. After the limit, each other run takes the time of the rehearsed run most like it.
+// It rehearses the work after training once for runs of the same data, model and metrics. It always continues with the
+// run least like the rehearsed runs. After the limit, each other run takes the time of the rehearsed run most like it.
 // Forecasts writes nothing to the folder.
 func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
@@ -172,8 +172,8 @@ func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest
 }
 
 // RehearseProcesses returns a Rehearser that works in a separate process, as [Processes] does. It starts the program
-// with args, a folder with the config, the number of threads, and true to rehearse training alone or false. The program
-// must call [WorkRehearsal]. The estimate includes the start of the process.
+// with args, a folder with the config, the number of threads, and true for a rehearsal of training alone or false. The
+// program must call [WorkRehearsal]. The estimate includes the start of the process.
 func RehearseProcesses(program string, args ...string) Rehearser {
 	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
 		dir, err := os.MkdirTemp("", "unravel-rehearsal-")

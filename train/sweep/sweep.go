@@ -3,7 +3,7 @@
 //
 // Every run is an ordinary run folder. A sweep stores no separate state: it makes every run that no folder shows as
 // finished. An interrupted sweep therefore continues on any machine that sees the folder. Several processes can work on
-// one folder at once. The hash of its resolved config ([train.Config.Hash]) identifies a run, under any folder name.
+// one folder at once. The hash of the resolved config ([train.Config.Hash]) identifies a run, under any folder name.
 package sweep
 
 import (

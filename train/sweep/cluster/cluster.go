@@ -18,7 +18,7 @@ import (
 // ErrUnknown is matched by the error of [Scheduler.Look] for a job that the scheduler does not know, or has forgotten.
 var ErrUnknown = errors.New("the scheduler does not know the job")
 
-// Request is the resources of each task of a job. A zero value leaves the choice to the scheduler.
+// Request holds the resources of each task of a job. A zero value leaves the choice to the scheduler.
 type Request struct {
 	Partition string        // queue of the job
 	Time      time.Duration // after which a task is stopped
