@@ -212,7 +212,7 @@ func (x *training) share(here, full train.Config) float64 {
 // lengthText says how long the runs of a result have trained, where that is less than at the scale full; empty otherwise.
 func (r *Result) lengthText() string {
 	if r.FindLengths() != nil {
-		return "" // of a table whose runs were found
+		return "" // the scale full cannot be planned
 	}
 	low, high := math.Inf(1), 0.0
 	for _, row := range r.Rows {
