@@ -8,7 +8,7 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-// Table 3 and the sentences repeat cells of table 2, figure 4 those of table 4; two orders have one key, and what is computed from printed numbers none.
+// Table 3 and the sentences repeat cells of table 2, figure 4 those of table 4; two orders have one key, and arithmetic on printed numbers has none.
 func TestKeys(t *testing.T) {
 	keys := func(name, scale string) (*Result, [][][]string) {
 		table := open(t, name)

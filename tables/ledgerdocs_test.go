@@ -80,7 +80,7 @@ func page(t *testing.T, name string, joined bool) string {
 
 var braced = regexp.MustCompile(`\{([^}]*)\}`)
 
-// Numbers that pages quote from the ledger are those of the ledger.
+// Pages quote numbers as the ledger has them.
 func TestQuotedNumbers(t *testing.T) {
 	known, numbers := ledgerResults{}, 0
 	for _, q := range quotes(t) {
@@ -249,7 +249,7 @@ func TestNotesOfOneRow(t *testing.T) {
 		}
 		for _, n := range table.Notes {
 			if notes++; len(n.Rows) != 1 {
-				t.Errorf("table %s: a note is about %q; want one row, that of its experiment: %s", name, n.Rows, n.Reason)
+				t.Errorf("table %s: a note is about %q; want one row, the experiment's: %s", name, n.Rows, n.Reason)
 			}
 		}
 	}

@@ -151,7 +151,7 @@ func (x *training) quoted(place *Table, row Row, scale string) (share float64, e
 	return share, nil
 }
 
-// least returns the smaller of two shares, of which NaN is none.
+// least returns the smaller of two shares; NaN is none.
 func least(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):
@@ -187,7 +187,7 @@ func (x *training) images(c train.Config) float64 {
 	return images
 }
 
-// epoch returns the images of an epoch: all of the data set, or those of its steps.
+// epoch returns the images of an epoch: all of the data set, or the images of its steps.
 func (x *training) epoch(c train.Config) float64 {
 	n := x.images(c)
 	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
@@ -196,7 +196,7 @@ func (x *training) epoch(c train.Config) float64 {
 	return n
 }
 
-// share returns the share of images that a run sees of those that a run of the scale full sees; NaN where one of them does not train or its data set cannot
+// share returns the images that a run sees as a share of the images that a run of the scale full sees; NaN where one of them does not train or its data set cannot
 // be opened.
 func (x *training) share(here, full train.Config) float64 {
 	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)

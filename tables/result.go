@@ -151,13 +151,13 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 // mostUnlearned is the part of the variance of images that reconstructions of a model that has learned them leave at most.
 const mostUnlearned = 0.6
 
-// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of their variance, as those of a black decoder
-// do, or the ledger says so of a run without these numbers. Such a run reproduces nothing. Without a decoder (nil) it is false.
+// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of their variance, as a black decoder does,
+// or the ledger says so of a run without these numbers. Such a run reproduces nothing. Without a decoder (nil) it is false.
 func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// spoil takes the agreement from a cell of which half of the runs or more have not learned the images.
+// spoil takes the agreement from a cell if half of its runs or more have not learned the images.
 func (c *Cell) spoil() {
 	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
 		c.Status = Unfit

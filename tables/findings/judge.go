@@ -14,8 +14,8 @@ import (
 // Verdict says what our values say of a claim.
 type Verdict string
 
-// The verdicts. A difference counts if it exceeds what both sides can explain: two standard errors, and the distance from the printed value of a side whose
-// runs trained for less than a tenth of the paper's length. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
+// The verdicts. A difference counts if it exceeds what both sides can explain: two standard errors and, where runs trained for less than a tenth of the
+// paper's length, the distance from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
 	Holds     Verdict = "holds"     // all tests are as the paper says
 	Fails     Verdict = "does not"  // a test is the other way round

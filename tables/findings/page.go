@@ -45,11 +45,11 @@ func (s Summary) differing() string {
 	return text
 }
 
-// keys are those of measurements that are counted, see [tables.Result.Keys].
+// keys are the keys of counted cells, see [tables.Result.Keys].
 type keys map[string]bool
 
 // Summarise counts the cells of a result. Times are not compared: none of them counts as computed. Both cells of a pair in a symmetric table count once, and
-// those of its diagonal do not.
+// the cells of its diagonal do not count.
 func Summarise(r *tables.Result) (Summary, error) {
 	var s Summary
 	all, err := r.Keys()
@@ -59,7 +59,7 @@ func Summarise(r *tables.Result) (Summary, error) {
 	return s, err
 }
 
-// count adds the cells of a result. Cells of known keys are repeated, and the second ones of pairs; distinct leaves out those that are computed from printed numbers.
+// count adds the cells of a result. Cells of known keys are repeated, and the second ones of pairs; distinct leaves out cells that are computed from printed numbers.
 func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
 	shuffled, pairs := r.Shuffled(), keys{}
 	var shown []string
@@ -223,9 +223,9 @@ const tableHead = `
 ## Table of tables
 
 Every table is shown at the largest scale that the ledger holds. *Exact*: our mean, rounded, is the printed value. *2 SE*: otherwise the
-difference is within two standard errors, those of our mean and the standard error of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
-*Shuffled*: how many of the cells would be exact or within two standard errors, on average, if the printed values of a column stood in other rows. Cells that agree but whose runs have *not learned* the images
-(half of them or more leave over 60 % of the variance of the images) are in no other column. *Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. Cells are *stale*, and in no other column, if
+difference is within two standard errors, of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
+*Shuffled*: how many of the cells would be exact or within two standard errors, on average, if the printed values of a column stood in other rows. A cell that agrees is *not learned*, and in no other column, if half of its runs or more
+have not learned the images: their reconstructions leave over 60 % of the variance. *Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. Cells are *stale*, and in no other column, if
 their runs were made before a change of code or config. *Order*: Kendall's tau between our order of rows and the printed one, the mean over columns; 1 is the same order, 0 none, -1 the opposite.
 
 Names begin with the paper's: ` + "`enriching`" + ` (Zhang and Sugiyama 2024), ` + "`lsbd-vae`" + ` (Tonnaer et al. 2022), ` + "`lsbd-metric`" + ` (Pérez Rey et al. 2020), ` + "`hierarchical`" + ` (Ross and Doshi-Velez 2021), ` + "`negative-free`" + ` (Cao et al. 2022); their numbers are
@@ -265,7 +265,7 @@ func writeTables(b *strings.Builder, results []*tables.Result) error {
 	return nil
 }
 
-// totals counts the distinct cells of tables that do not train, and of those that do; tables that quote others are left out. The larger tables come first.
+// totals counts the distinct cells of tables without training and of tables that train. It leaves out tables that quote others. The larger tables come first.
 func totals(results []*tables.Result) (total [2]Summary, err error) {
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
@@ -393,7 +393,7 @@ Inequalities between cells of ours decide every finding. A difference counts if 
 
 * Two standard errors. A single run is taken to vary as much as the printed runs; where no deviation is printed, as much as the runs of other rows in the column; where all rows have
   a single run, as much as the rows differ.
-* The distance from the printed value, of a side whose runs trained for less than a tenth of the paper's length: longer training may move it so far.
+* The distance from the printed value, where runs trained for less than a tenth of the paper's length: longer training may move a value so far.
 * Everything, where half of the runs or more have not learned the images.
 
 A finding **holds** if all its inequalities do, it **does not** if one is the other way round.

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// tau is Kendall's tau-b between two orders of rows, with its bounds: low and high if pairs of rows whose limited values, of a single run, of short training or
-// of runs that have not learned the images, differ by less than both can explain went either way.
+// tau is Kendall's tau-b between two orders of rows, with its bounds. Pairs of rows may go either way if one of them is limited, by a single run, short training
+// or images not learned, and both can explain their difference.
 type tau struct {
 	value, low, high float64
 	open             int // pairs that may go either way
@@ -22,7 +22,7 @@ func tauOf(a, b []side) tau {
 	}
 	t := tau{value: metrics.KendallTau(x, y)}
 	t.low, t.high = t.value, t.value
-	pairs, sum := 0, 0 // pairs of which neither order is a tie, and concordant less discordant ones
+	pairs, sum := 0, 0 // pairs without a tie, and concordant less discordant ones
 	for i := range a {
 		for j := range i {
 			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
@@ -45,7 +45,7 @@ func tauOf(a, b []side) tau {
 	return t
 }
 
-// undecided reports whether the order of two values, of which one is limited, may be the other one.
+// undecided reports whether one of two values is limited and their order may be the other one.
 func undecided(a, b side) bool {
 	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
 }
