@@ -169,6 +169,8 @@ func (x *training) images(c train.Config) float64 {
 		return float64(d.Samples)
 	case *datasets.Spaceshapes:
 		return float64(d.Samples)
+	case *datasets.Cars:
+		return float64(d.Elevations * d.Azimuths * d.Objects)
 	case *datasets.Room: // it draws every shape: the smaller, the faster
 		small := *d
 		small.Size = 16
