@@ -21,6 +21,7 @@ type tableCommand struct {
 	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made; above quick the command asks first (see --yes). If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
 	Out   string `placeholder:"DIR" writes:"folder" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
+	All   bool   `help:"Without a table: list every scale of each table, also on public data sets, with sources."`
 
 	NoRun bool `help:"Train nothing: show the cells whose runs exist."`
 	dryRunFlags
@@ -75,6 +76,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 			return usagef("flags such as --out and --no-run belong to a table; want its name")
 		}
 		return c.list(ctx, s)
+	}
+	if c.All {
+		return usagef("--all lists tables; want no name of one")
 	}
 	if err := errors.Join(c.check(c.jobs()), c.checkRehearse()); err != nil {
 		return err

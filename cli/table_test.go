@@ -3,12 +3,15 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -34,38 +37,51 @@ func TestTableList(t *testing.T) {
 	t.Chdir(t.TempDir()) // where there are no runs
 	var list []listedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
-	var shown bytes.Buffer
-	if err := printTables(&shown, list, false); err != nil {
+	var short, all bytes.Buffer
+	if err := errors.Join(printTables(&short, list), printScales(&all, list)); err != nil {
 		t.Fatal(err)
 	}
-	o := outcome{out: shown.String()}
 	if long.Enabled() { // counting takes a second
-		if o = succeed(t, "table"); o.out != shown.String() {
-			t.Errorf("unravel table shows other tables than with --json: %v", o)
+		for o, want := range map[outcome]string{succeed(t, "table"): short.String(), succeed(t, "table", "--all"): all.String()} {
+			if o.out != want || o.log != "" {
+				t.Errorf("unravel table shows other tables than with --json: %v", o)
+			}
 		}
 	}
-	if !regexp.MustCompile(`(?m)^lsbd-vae-table9 +quick +twin +77 +77 +\d+ `).MatchString(o.out) || o.log != "" {
-		t.Error(o)
+	lines := strings.Split(short.String(), "\n")
+	if n := slices.Index(lines, "") - 1; n != len(tables.Names()) {
+		t.Errorf("%d lines; want one for each of %d tables", n, len(tables.Names()))
 	}
-	for name, want := range map[string]string{"enriching-sentences": "100 100 100 97 0 0", "enriching-table2": "160 160 160 152 0 0", "enriching-table7": "56 56 0 - 0 0"} { // the last one has times
-		found := regexp.MustCompile(`(?m)^` + name + ` +quick +- +(.*)$`).FindStringSubmatch(o.out)
-		if found == nil || !strings.HasPrefix(strings.Join(strings.Fields(found[1]), " "), want+" ") {
-			t.Errorf("%s: %q; want %s", name, found, want)
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	names := map[string]bool{}
+	for _, heading := range strings.Fields(lines[0])[1:7] {
+		if !strings.Contains(legend, "\n"+heading+" ") {
+			t.Errorf("the legend lacks %s", heading)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^lsbd-vae-table9 +quick +twin +77 +77 +\d+ `).MatchString(all.String()) {
+		t.Error(all.String())
+	}
+	for name, want := range map[string][2]string{ // of times, of all scales, and of a table whose runs are in the ledger
+		"enriching-sentences": {"full - 100 100 97 0 ", "quick - 100 100 100 97 0 0 "}, "enriching-table2": {"full - 160 160 152 0 ", "quick - 160 160 160 152 0 0 "},
+		"enriching-table7": {"full - 56 0 - 0 ", "quick - 56 56 0 - 0 0 "}, "modularity-ablation": {"medium twin 0 0 - 444 ", "quick twin 0 0 0 - 0 148 "},
+	} {
+		for i, text := range []string{short.String(), all.String()} {
+			found := regexp.MustCompile(`(?m)^` + name + ` +(.*)$`).FindStringSubmatch(text)
+			if found == nil || !strings.HasPrefix(strings.Join(strings.Fields(found[1]), " "), want[i]) {
+				t.Errorf("%s: %q; want %s", name, found, want[i])
+			}
+		}
+	}
 	for _, l := range list {
-		names[l.Name] = true
-		if len(l.Scales) < 2 || l.Data == "" {
+		if len(l.Scales) < 2 || l.Data == "" || l.Shown == "" {
 			t.Errorf("%+v", l)
 		}
-		if l.Name == "modularity-ablation" && l.Data == twinData && l.Scales[1].Ledger != 444 {
-			t.Errorf("%+v: want the 444 runs of the ledger", l)
-		}
 	}
-	if len(names) != len(tables.Names()) {
-		t.Errorf("%d tables; want %d", len(names), len(tables.Names()))
-	}
+	checkMistake(t, call(t, "table", "enriching-table2", "--all"), 2, "--all lists tables; want no name of one")
 }
 
 func TestTable(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -22,6 +24,7 @@ type listedTable struct {
 	Source string          `json:"source"`
 	Trains bool            `json:"trains"`
 	Data   string          `json:"data"`
+	Shown  string          `json:"shown"` // the largest scale with runs, which unravel table NAME shows
 	Scales []tables.Counts `json:"scales"`
 }
 
@@ -31,14 +34,73 @@ func (c *tableCommand) list(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return printTables(s.out, all, c.JSON)
+	switch {
+	case c.JSON:
+		return json.NewEncoder(s.out).Encode(all)
+	case c.All:
+		return printScales(s.out, all)
+	}
+	return printTables(s.out, all)
 }
 
-// printTables writes the list of tables, as JSON or for people.
-func printTables(out io.Writer, all []listedTable, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(all)
+// legend explains the columns of the list.
+const legend = `
+SCALE   the largest that has runs, which unravel table NAME shows; "full" if it needs none
+DATA    "twin": our drawings of a public data set; "own": other drawings; "-": no images
+CELLS   numbers that the paper prints
+OURS    of these, numbers with a value of ours; times do not count
+AGREE   of these, within two standard errors of the printed one
+RUNS    runs in the ledger
+
+unravel table NAME shows a table, unravel table --all all scales and data sets.
+`
+
+// printTables writes a line of at most printWidth letters for each table, and a legend.
+func printTables(out io.Writer, all []listedTable) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tOURS\tAGREE\tRUNS\tWHAT")
+	for _, t := range all {
+		if t.Data == realData {
+			continue
+		}
+		n := t.counts(t.Shown)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, legend)
+	return err
+}
+
+// titleWidth is what the other columns leave of printWidth.
+const titleWidth = 30
+
+// begin returns the beginning of a text that is longer than a number of letters.
+func begin(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
+}
+
+// counts returns the counts of a scale.
+func (t *listedTable) counts(scale string) tables.Counts {
+	at := slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == scale })
+	return t.Scales[max(at, 0)]
+}
+
+// reproduced is the number of cells that agree; a dash where none is compared: of times, or without runs.
+func reproduced(n tables.Counts) string {
+	if n.Computed == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n.Reproduced)
+}
+
+// printScales writes a line for each scale of each table.
+func printScales(out io.Writer, all []listedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tPRINTED\tCOMPUTABLE\tCOMPUTED\tREPRODUCED\tSTALE\tLEDGER\tWHAT\tSOURCE")
 	for _, t := range all {
@@ -48,11 +110,7 @@ func printTables(out io.Writer, all []listedTable, asJSON bool) error {
 			if i > 0 {
 				name, what = "", "\t"
 			}
-			reproduced := strconv.Itoa(n.Reproduced)
-			if n.Computed == 0 { // nothing to compare: times, or no runs
-				reproduced = "-"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced, n.Stale, n.Ledger, what)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
 		}
 	}
 	return w.Flush()
@@ -103,7 +161,12 @@ func standsOn(t *tables.Table) (string, error) {
 
 // countTable counts the cells of a table by scale.
 func countTable(ctx context.Context, t *tables.Table, data string) (l listedTable, err error) {
-	l = listedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data}
-	l.Scales, err = t.Counts(ctx, tables.Options{Runs: runsOf(t), Ledger: t.Ledger()})
+	l = listedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data, Shown: tables.FullScale}
+	o := tables.Options{Runs: runsOf(t), Ledger: t.Ledger()}
+	if l.Scales, err = t.Counts(ctx, o); err != nil || !t.Trains() && !t.Quotes() {
+		return l, err
+	}
+	l.Shown, err = t.Held(o)
+	l.Shown = cmp.Or(l.Shown, tables.QuickScale)
 	return l, err
 }

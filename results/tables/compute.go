@@ -52,6 +52,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	origin := t
 	o.Scale, t = scale.Name, t.scaled(scale.Name)
 	if scale.Dataset != "" {
 		other := *t
@@ -66,7 +67,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
+	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, origin: origin, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
 	done, places := 0, t.places()
 	others := newOthers(o)

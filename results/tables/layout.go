@@ -59,6 +59,7 @@ var commonMarks = []struct {
 }{
 	{Near, footnote{nearMark, "agrees within two standard deviations of what is drawn at random"}},
 	{Differs, footnote{differsMark, "differs, and the cause is not known"}},
+	{Unfit, footnote{"-", "agrees, but its runs have not learned the images"}},
 	{Stale, footnote{"?", "agrees, although the table has a note that it does not"}},
 }
 
@@ -273,7 +274,7 @@ func (r *Result) Summary() string {
 	for _, part := range []struct {
 		status Status
 		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}

@@ -15,7 +15,7 @@ var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_",
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	l, escape := r.layout(), markdownEscapes.Replace
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s. %s.\n\n", escape(r.Title), escape(r.Source), escape(r.Summary()))
+	fmt.Fprintf(&b, "# %s\n\n%s. %s.\n\n", escape(r.Title), escape(r.Provenance()), escape(r.Summary()))
 	for i, p := range l.Parts {
 		if i > 0 {
 			b.WriteString("\n")
@@ -85,7 +85,7 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 	l, escape := r.layout(), latexEscapes.Replace
 	var b strings.Builder
 	comment := func(s string) { fmt.Fprintf(&b, "%% %s\n", strings.Join(strings.Fields(s), " ")) }
-	comment(r.Title + " (" + r.Source + ")")
+	comment(r.Title + " (" + r.Provenance() + ")")
 	comment(r.Summary())
 	for i, p := range l.Parts {
 		if i > 0 {

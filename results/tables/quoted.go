@@ -24,8 +24,9 @@ type quoting interface {
 
 // values are those of a cell.
 type values struct {
-	list  []float64 // by run
-	stale string    // why some of them rest on stale runs; empty: none does
+	unlearned int       // runs that have not learned the images
+	list      []float64 // by run
+	stale     string    // why some of them rest on stale runs; empty: none does
 }
 
 // others opens and computes the tables that sources quote, each once.
@@ -202,8 +203,9 @@ func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell 
 		return c
 	}
 	ours := column.Aggregate.of(v.list)
-	c.Ours, c.Deviation, c.Runs = &ours, deviation(v.list), v.list
+	c.Ours, c.Deviation, c.Runs, c.Unlearned = &ours, deviation(v.list), v.list, v.unlearned
 	c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
+	c.spoil()
 	if v.stale != "" && c.Status != Unprinted {
 		c.Status = Outdated
 	}
@@ -252,7 +254,7 @@ func (s *Cells) quote(ctx context.Context, o *others, place *Table, c Column) (v
 	if cell.Ours == nil {
 		return values{}, noValue(cell.Reason)
 	}
-	v := values{list: cell.Runs}
+	v := values{list: cell.Runs, unlearned: cell.Unlearned}
 	if cell.Status == Outdated {
 		v.stale = strings.Join(cell.Notes, "; ")
 	}

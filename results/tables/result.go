@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // Result is a computed table.
@@ -26,8 +27,10 @@ type Result struct {
 	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
 
 	table  *Table
+	origin *Table // the table at all scales
 	remark string // on the scale
 
+	measured bool    // FindLengths has set lengths
 	standsOn *string // the text of standing; nil: not made yet
 }
 
@@ -63,6 +66,10 @@ type Cell struct {
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
 
+	Unlearned int `json:"not_learned,omitempty"` // runs whose decoder has not learned the images, see Unlearned
+
+	Length float64 `json:"length,omitempty"` // of training, as a share of the paper's, see FindLengths; 0: not known
+
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 	Rank float64   `json:"rank,omitempty"` // among the rows, 1 for the best, in a table with agreement; 0: none
 
@@ -79,6 +86,7 @@ const (
 	Known     Status = "known"     // it differs, and the table has a note that says why
 	Differs   Status = "differs"   // it differs, and there is no note
 	Stale     Status = "stale"     // it agrees, but a note says that it differs
+	Unfit     Status = "unfit"     // it would agree, but half of its runs or more have not learned the images
 	Outdated  Status = "outdated"  // it rests on stale runs of the ledger, whether or not it agrees
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
@@ -123,15 +131,37 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 		c.Runs = values
 	}
 	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
+	for _, f := range d.fits {
+		if Unlearned(f) {
+			c.Unlearned++
+		}
+	}
 	if t.Compare == Ratio {
 		c.set()
 	} else {
 		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
 	}
+	c.spoil()
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
 	}
 	return c
+}
+
+// mostUnlearned is the part of the variance of images that reconstructions of a model that has learned them leave at most.
+const mostUnlearned = 0.6
+
+// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of their variance, as a black decoder does,
+// or the ledger says so of a run without these numbers. Such a run reproduces nothing. Without a decoder (nil) it is false.
+func Unlearned(f *train.Fit) bool {
+	return f != nil && (f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
+}
+
+// spoil takes the agreement from a cell if half of its runs or more have not learned the images.
+func (c *Cell) spoil() {
+	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
+		c.Status = Unfit
+	}
 }
 
 // converged counts the runs that have not converged, and aggregates the values of the others, if there are both.
@@ -239,23 +269,13 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 	difference := *c.Ours - *c.Theirs
 	c.Difference = &difference
-	noise := 0.0
-	if !c.Exact {
-		ours, theirs := c.Deviation, c.Deviation
-		if c.printed.Std.Text != "" {
-			theirs = c.printed.Std.Value
-			if c.Draws == 1 { // one value says nothing of how they vary
-				ours = theirs
-			}
-		}
-		noise = math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
-	}
+	noise := c.noise(c.printed, draws)
 	var move float64
 	moved := false
 	if n != nil {
 		move, moved = n.Moves[column]
 	}
-	switch rounding := c.printed.Mean.Half() * (1 + slack); {
+	switch rounding := c.printed.rounding(); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
@@ -268,6 +288,49 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	if n != nil && !moved && c.Status != Known {
 		c.Status, c.Reason = Stale, n.Reason
 	}
+}
+
+// noise returns the standard error of the difference between our value and a printed one, the mean of draws.
+func (c *Cell) noise(p *Printed, draws int) float64 {
+	if c.Exact {
+		return 0
+	}
+	ours, theirs := c.Deviation, c.Deviation
+	if p.Std.Text != "" {
+		theirs = p.Std.Value
+		if c.Draws == 1 { // one value says nothing of how they vary
+			ours = theirs
+		}
+	}
+	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
+}
+
+// rounding returns the largest difference of a value that rounds to the printed one.
+func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
+
+// Shuffled returns, for every row and each of its cells that is compared, the part of the other rows whose printed value in the column agrees with our value, by
+// rounding or within two standard errors: their sum is the number of cells that would agree on average if rows were shuffled. It is 0 for other cells.
+func (r *Result) Shuffled() [][]float64 {
+	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
+	list := make([][]float64, len(r.Rows))
+	for i := range r.Rows {
+		list[i] = make([]float64, len(r.Rows[i].Cells))
+		for c := range r.Rows[i].Cells {
+			cell, agree, others := &r.Rows[i].Cells[c], 0, 0
+			for j := range r.Rows {
+				other := &r.Rows[j].Cells[c]
+				if i == j || !compared(cell) || !compared(other) {
+					continue
+				}
+				others++
+				if p := other.printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.table.Printed.Draws) {
+					agree++
+				}
+			}
+			list[i][c] = float64(agree) / float64(max(others, 1))
+		}
+	}
+	return list
 }
 
 // deviation returns the standard deviation of values (n-1 degrees of freedom), 0 for a single one.
@@ -309,6 +372,7 @@ func (r *Result) Cell(row, column string) *Cell {
 
 // WriteJSON writes the result as one JSON object.
 func (r *Result) WriteJSON(w io.Writer) error {
+	_ = r.FindLengths() // where the scale full cannot be planned there are none
 	named := *r
 	named.Standing = r.standing()
 	if err := json.NewEncoder(w).Encode(named); err != nil {

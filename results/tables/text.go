@@ -35,7 +35,7 @@ func (t *Table) comparison() string {
 func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n%s\n", r.Title, r.Source, r.Summary())
+	fmt.Fprintf(&b, "%s (%s)\n%s\n", r.Title, r.Provenance(), r.Summary())
 	if standing := r.standing(); standing != "" {
 		wrap(&b, "", standing, width)
 	}

@@ -129,7 +129,7 @@ func (t *Test) bound() (b *Bound, below bool) {
 }
 
 // cell returns a cell of a result that has a value of ours; nil if there is none yet. An error reports labels that the table does not have.
-func cell(r *tables.Result, row, column string) (*tables.Cell, error) {
+func cell(r *tables.Result, row, column string) (*placed, error) {
 	at := slices.IndexFunc(r.Rows, func(one tables.ResultRow) bool { return one.Label == row })
 	if at < 0 {
 		var labels []string
@@ -148,7 +148,7 @@ func cell(r *tables.Result, row, column string) (*tables.Cell, error) {
 		if c.Ours == nil {
 			return nil, nil
 		}
-		return c, nil
+		return &placed{c, r, i}, r.FindLengths()
 	}
 	if elsewhere(r.Name, column) {
 		return nil, nil

@@ -6,18 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // Verdict says what our values say of a claim.
 type Verdict string
 
-// The verdicts. A difference counts if it exceeds two standard errors; with a single run on either side, its sign counts.
+// The verdicts. A difference counts if it exceeds what both sides can explain: two standard errors and, where runs trained for less than a tenth of the
+// paper's length, the distance from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
 	Holds     Verdict = "holds"     // all tests are as the paper says
 	Fails     Verdict = "does not"  // a test is the other way round
-	Undecided Verdict = "undecided" // a test is within two standard errors, and none is the other way round
+	Undecided Verdict = "undecided" // a test is within what its sides can explain, and none is the other way round
 	Missing   Verdict = "no values" // values of a test are missing, and none is the other way round
 )
 
@@ -67,18 +69,72 @@ func worse(a, b Verdict) Verdict {
 type side struct {
 	name  string
 	value float64
-	error float64 // standard error of the mean; 0: it is exact, or a single run
+	error float64 // standard error of the mean; 0: it is exact
 	runs  int     // 0: a number
 	plus  float64 // added to the value
+	short float64 // share of the paper's training, where it is less than a tenth; 0: it is not
+	far   float64 // distance from the printed value, where short
+	unfit bool    // half of its runs or more have not learned the images
 }
 
+// enough is the share of the paper's training from which on a value stands for it.
+const enough = 0.1
+
 // sideOf returns the value of a cell.
-func sideOf(row string, c *tables.Cell) side {
-	s := side{name: row, value: *c.Ours, runs: c.Draws}
-	if !c.Exact && c.Draws > 1 {
+func sideOf(name string, p *placed) side {
+	c := p.Cell
+	s := side{name: name, value: *c.Ours, runs: c.Draws, unfit: 2*c.Unlearned >= max(1, c.Draws)}
+	switch {
+	case c.Exact:
+	case c.Draws > 1:
 		s.error = c.Deviation / math.Sqrt(float64(c.Draws))
+	case p.trained():
+		s.error = p.spread()
+	}
+	if share := c.Length; share > 0 && share < enough {
+		s.short, s.far = share, math.Inf(1)
+		if c.Difference != nil {
+			s.far = math.Abs(*c.Difference)
+		}
 	}
 	return s
+}
+
+// placed is a cell with its result.
+type placed struct {
+	*tables.Cell
+	in     *tables.Result
+	column int
+}
+
+// trained reports whether the cell rests on runs.
+func (p *placed) trained() bool { return len(p.Runs) > 0 }
+
+// spread returns the standard deviation that a single run of the cell is taken to have: the printed one, else the largest one of the column's cells with
+// several runs, else the standard deviation of the column's rows, which differ more than runs of one of them as a rule; infinite without any.
+func (p *placed) spread() float64 {
+	if printed, ok := p.PrintedDeviation(); ok {
+		return printed
+	}
+	most, several := 0.0, false
+	var rows []float64
+	for _, row := range p.in.Rows {
+		c := row.Cells[p.column]
+		if c.Ours == nil {
+			continue
+		}
+		rows = append(rows, *c.Ours)
+		if c.Draws > 1 && !c.Exact {
+			most, several = max(most, c.Deviation), true
+		}
+	}
+	switch {
+	case several:
+		return most
+	case len(rows) > 1:
+		return stat.StdDev(rows, nil)
+	}
+	return math.Inf(1)
 }
 
 func (s side) String() string {
@@ -89,25 +145,46 @@ func (s side) String() string {
 	if s.runs > 1 {
 		text += fmt.Sprintf("±%.3f", s.error)
 	}
+	if why := s.why(); why != "" {
+		text += " (" + why + ")"
+	}
 	if s.plus != 0 {
 		text += fmt.Sprintf(" + %.4g", s.plus)
 	}
 	return text
 }
 
+// why says what limits a side; empty: nothing.
+func (s side) why() string {
+	var list []string
+	if s.runs == 1 && s.error > 0 {
+		list = append(list, "one run")
+	}
+	if s.short > 0 {
+		list = append(list, fmt.Sprintf("%.2g %% of the training", 100*s.short))
+	}
+	if s.unfit {
+		list = append(list, "images not learned")
+	}
+	return strings.Join(list, ", ")
+}
+
 // shown is a value to three decimals, without the sign of a zero.
 func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
-// compare decides whether a is below b, or above it.
+// compare decides whether a is below b, or above it, by more than both can explain.
 func compare(a, b side, below bool) Verdict {
 	d := b.value + b.plus - a.value
 	if !below {
 		d = -d
 	}
-	switch noise := 2 * math.Hypot(a.error, b.error); {
-	case d > noise:
+	if a.unfit || b.unfit {
+		return Undecided
+	}
+	switch explained := 2*math.Hypot(a.error, b.error) + a.far + b.far; {
+	case d > explained:
 		return Holds
-	case -d > noise:
+	case -d > explained:
 		return Fails
 	}
 	return Undecided
@@ -211,7 +288,7 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 
 // judgeTau decides a test of the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
-	var a, b []float64
+	var a, b []side
 	for _, row := range t.tauRows(r) {
 		x, err := cell(r, row, t.Column)
 		if err != nil {
@@ -226,24 +303,26 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 		switch {
 		case x == nil || y == nil || t.Tau == Printed && x.Theirs == nil:
 		case t.Tau == Printed:
-			a, b = append(a, *x.Ours), append(b, *x.Theirs)
+			a, b = append(a, sideOf(row, x)), append(b, side{value: *x.Theirs})
 		default:
-			a, b = append(a, *x.Ours), append(b, *y.Ours)
+			a, b = append(a, sideOf(row, x)), append(b, sideOf(row, y))
 		}
 	}
-	tau := metrics.KendallTau(a, b)
+	tau := tauOf(a, b)
 	other := t.Tau
 	if other == Printed {
 		other = "the printed order"
 	}
-	if math.IsNaN(tau) {
+	if math.IsNaN(tau.value) {
 		return Outcome{Verdict: Missing, Numbers: fmt.Sprintf("Kendall's tau of %s and %s: no values", t.Column, other)}, nil
 	}
 	bound, below := t.bound()
-	return Outcome{
-		Verdict: compare(side{value: tau}, side{value: *bound.Value}, below),
-		Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %.2f", t.Column, other, len(a), tau),
-	}, nil
+	o := Outcome{Verdict: Undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, other, len(a), tau)}
+	low, high := compare(side{value: tau.low}, side{value: *bound.Value}, below), compare(side{value: tau.high}, side{value: *bound.Value}, below)
+	if low == high {
+		o.Verdict = low
+	}
+	return o, nil
 }
 
 // tauRows lists the rows that a test of the order is about: all, if it names none.

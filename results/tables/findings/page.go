@@ -8,93 +8,163 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Summary counts the cells of a table that a paper prints.
+// Summary counts the cells that a paper prints: of one table, or the distinct ones of several.
 type Summary struct {
-	Printed  int // cells with a printed value
-	Computed int // of these, cells with a value of ours
-	Same     int // rounded, the printed value
-	Near     int // otherwise within two standard errors of the difference
-	Within   int // otherwise within two printed standard deviations
-	Known    int // otherwise with a reason
-	Stale    int // computed from runs of the ledger whose code or config has changed
+	Printed  int     // cells with a printed value
+	Computed int     // of these, cells with a value of ours
+	Same     int     // rounded, the printed value
+	Near     int     // otherwise within two standard errors of the difference
+	Shuffled float64 // cells that would be either if rows were shuffled, on average
+	Unfit    int     // otherwise would be either, but of runs that have not learned the images
+	Within   int     // otherwise within two printed standard deviations
+	Known    int     // otherwise with a reason
+	Stale    int     // computed from runs of the ledger whose code or config has changed
+	Opposite int     // of the other sign than the printed value
+
+	FromPrinted int // further computed cells, that are arithmetic on printed numbers
+	Repeated    int // further computed cells, that repeat others
 }
 
 // Differs counts the computed cells that none of the others accounts for.
-func (s Summary) Differs() int { return s.Computed - s.Same - s.Near - s.Within - s.Known - s.Stale }
-
-// differing is the text of Differs, with stale cells if there are any.
-func (s Summary) differing() string {
-	if s.Stale == 0 {
-		return fmt.Sprint(s.Differs())
-	}
-	return fmt.Sprintf("%d, %d stale", s.Differs(), s.Stale)
+func (s Summary) Differs() int {
+	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
 }
 
-// Summarise counts the cells of a result. Times are not compared: none of them counts as computed.
-func Summarise(r *tables.Result) Summary {
+// differing is the text of Differs, with unfit and stale cells if there are any.
+func (s Summary) differing() string {
+	text := fmt.Sprint(s.Differs())
+	if s.Unfit > 0 {
+		text += fmt.Sprintf(", %d not learned", s.Unfit)
+	}
+	if s.Stale > 0 {
+		text += fmt.Sprintf(", %d stale", s.Stale)
+	}
+	return text
+}
+
+// keys are the keys of counted cells, see [tables.Result.Keys].
+type keys map[string]bool
+
+// Summarise counts the cells of a result. Times are not compared: none of them counts as computed. Both cells of a pair in a symmetric table count once, and
+// the cells of its diagonal do not count.
+func Summarise(r *tables.Result) (Summary, error) {
 	var s Summary
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Theirs == nil {
+	all, err := r.Keys()
+	if err == nil {
+		s.count(r, all, keys{}, false)
+	}
+	return s, err
+}
+
+// count adds the cells of a result. Cells of known keys are repeated, and the second ones of pairs; distinct leaves out cells that are computed from printed numbers.
+func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
+	shuffled, pairs := r.Shuffled(), keys{}
+	var shown []string
+	for i, row := range r.Rows {
+		for j := range row.Cells {
+			c := &row.Cells[j]
+			if c.Theirs == nil || all[i][j][0] == tables.KeyItself {
 				continue
 			}
+			computed := c.Ours != nil && c.Status != tables.Measured
+			if distinct && all[i][j][0] == tables.KeyPrinted {
+				s.FromPrinted++
+				continue
+			}
+			if all[i][j][0] != tables.KeyPrinted && (known.some(all[i][j]) || pairs[all[i][j][0]]) {
+				if computed {
+					s.Repeated++
+				}
+				continue
+			}
+			if strings.HasPrefix(all[i][j][0], tables.KeyPair) {
+				pairs[all[i][j][0]] = true
+			}
+			shown = append(shown, all[i][j]...)
 			s.Printed++
-			switch c.Status {
-			case tables.Missing, tables.Unprinted, tables.Measured:
-				continue
-			}
-			s.Computed++
-			spread, _ := c.PrintedDeviation()
-			switch {
-			case c.Status == tables.Outdated:
-				s.Stale++
-			case c.Status == tables.Same || c.Status == tables.Stale && c.Exact:
-				s.Same++
-			case c.Status.Reproduced():
-				s.Near++
-			case math.Abs(*c.Difference) <= 2*spread:
-				s.Within++
-			case c.Status == tables.Known:
-				s.Known++
+			if computed {
+				s.add(c)
+				if c.Status != tables.Unfit && c.Status != tables.Outdated {
+					s.Shuffled += shuffled[i][j]
+				}
 			}
 		}
 	}
-	return s
+	for _, key := range shown {
+		known[key] = true
+	}
+}
+
+// some reports whether one of the keys of a cell is there.
+func (k keys) some(list []string) (repeated bool) {
+	for _, key := range list {
+		repeated = repeated || k[key]
+	}
+	return repeated
+}
+
+// add counts a cell that is computed and printed.
+func (s *Summary) add(c *tables.Cell) {
+	s.Computed++
+	if *c.Ours**c.Theirs < 0 {
+		s.Opposite++
+	}
+	spread, _ := c.PrintedDeviation()
+	switch {
+	case c.Status == tables.Outdated:
+		s.Stale++
+	case c.Status == tables.Unfit:
+		s.Unfit++
+	case c.Status == tables.Same || c.Status == tables.Stale && c.Exact:
+		s.Same++
+	case c.Status.Reproduced():
+		s.Near++
+	case math.Abs(*c.Difference) <= 2*spread:
+		s.Within++
+	case c.Status == tables.Known:
+		s.Known++
+	}
 }
 
 // Order is the agreement of our order of rows with the printed one in a column.
 type Order struct {
-	Column string
-	Rows   int
-	Tau    float64 // Kendall's tau-b; NaN if all values of either are equal
+	Column    string
+	Rows      int
+	Tau       float64 // Kendall's tau-b; NaN if all values of either are equal
+	Low, High float64 // its bounds, where single runs or short training leave the order of some rows open
 }
 
 // Orders compares the order of rows in every column with at least three printed values.
-func Orders(r *tables.Result) []Order {
+func Orders(r *tables.Result) ([]Order, error) {
+	if err := r.FindLengths(); err != nil {
+		return nil, err
+	}
 	var columns []string
-	ours, theirs := map[string][]float64{}, map[string][]float64{}
+	ours, theirs := map[string][]side{}, map[string][]side{}
 	for _, row := range r.Rows {
-		for _, c := range row.Cells {
+		for i := range row.Cells {
+			c := &row.Cells[i]
 			if c.Ours == nil || c.Theirs == nil || c.Status == tables.Measured {
 				continue
 			}
 			if !slices.Contains(columns, c.Column) {
 				columns = append(columns, c.Column)
 			}
-			ours[c.Column], theirs[c.Column] = append(ours[c.Column], *c.Ours), append(theirs[c.Column], *c.Theirs)
+			ours[c.Column] = append(ours[c.Column], sideOf(row.Label, &placed{c, r, i}))
+			theirs[c.Column] = append(theirs[c.Column], side{value: *c.Theirs})
 		}
 	}
 	var list []Order
 	for _, c := range columns {
 		if n := len(ours[c]); n >= 3 {
-			list = append(list, Order{c, n, metrics.KendallTau(ours[c], theirs[c])})
+			t := tauOf(ours[c], theirs[c])
+			list = append(list, Order{c, n, t.value, t.low, t.high})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // meanTau returns the mean over columns, and their number.
@@ -112,7 +182,13 @@ func meanTau(orders []Order) (mean float64, n int) {
 // those of the tables with printed values.
 func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	var b, rows, found strings.Builder
-	total := writeTables(&rows, results)
+	if err := writeTables(&rows, results); err != nil {
+		return err
+	}
+	total, err := totals(results)
+	if err != nil {
+		return err
+	}
 	verdicts, err := writeFindings(&found, results, papers)
 	if err != nil {
 		return err
@@ -124,7 +200,9 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	if err := writeRuns(&b, results); err != nil {
 		return err
 	}
-	writeOrders(&b, results)
+	if err := writeOrders(&b, results); err != nil {
+		return err
+	}
 	b.WriteString(found.String())
 	_, err = io.WriteString(w, b.String())
 	return err
@@ -137,51 +215,76 @@ What comes out of the [ledger](ledger.md): how much of the papers' tables, which
 
 ## In short
 
-Tables that quote cells of others are left out here.
+Distinct cells are counted: tables that quote cells of others are left out, a cell that several tables have counts in the largest of them, and a pair of a symmetric
+table counts once. Beside the cells that agree stands how many would agree on average if the rows of each column were shuffled.
 `
 
 const tableHead = `
 ## Table of tables
 
 Every table is shown at the largest scale that the ledger holds. *Exact*: our mean, rounded, is the printed value. *2 SE*: otherwise the
-difference is within two standard errors, those of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
-*Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. Cells are *stale*, and in no other column, if
+difference is within two standard errors, of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
+*Shuffled*: how many of the cells would be exact or within two standard errors, on average, if the printed values of a column stood in other rows. A cell that agrees is *not learned*, and in no other column, if half of its runs or more
+have not learned the images: their reconstructions leave over 60 % of the variance. *Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. Cells are *stale*, and in no other column, if
 their runs were made before a change of code or config. *Order*: Kendall's tau between our order of rows and the printed one, the mean over columns; 1 is the same order, 0 none, -1 the opposite.
 
 Names begin with the paper's: ` + "`enriching`" + ` (Zhang and Sugiyama 2024), ` + "`lsbd-vae`" + ` (Tonnaer et al. 2022), ` + "`lsbd-metric`" + ` (Pérez Rey et al. 2020), ` + "`hierarchical`" + ` (Ross and Doshi-Velez 2021), ` + "`negative-free`" + ` (Cao et al. 2022); their numbers are
 the paper's.
 
-| table | scale | printed | computed | exact | 2 SE | 2 SD | known | differ | order |
-|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| table | scale | printed | computed | exact | 2 SE | shuffled | 2 SD | known | differ | order |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
-func writeTables(b *strings.Builder, results []*tables.Result) (total [2]Summary) {
-	var others []string
+func writeTables(b *strings.Builder, results []*tables.Result) error {
+	var others, symmetric []string
 	for _, r := range results {
-		s := Summarise(r)
+		s, err := Summarise(r)
+		if err != nil {
+			return err
+		}
 		if s.Printed == 0 {
 			others = append(others, "`"+r.Name+"`")
 			continue
 		}
+		orders, err := Orders(r)
+		if err != nil {
+			return err
+		}
 		order := "-"
-		if tau, n := meanTau(Orders(r)); n > 0 {
+		if tau, n := meanTau(orders); n > 0 {
 			order = fmt.Sprintf("%.2f", tau)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %d | %d | %s | %s |\n", r.Name, r.Scale, s.Printed, s.Computed,
-			s.Same, s.Near, s.Within, s.Known, s.differing(), order)
-		if r.Quotes() { // its cells are counted with the tables that it quotes
+		fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %.0f | %d | %d | %s | %s |\n", r.Name, r.Scale, s.Printed, s.Computed,
+			s.Same, s.Near, s.Shuffled, s.Within, s.Known, s.differing(), order)
+		if s.Repeated > 0 {
+			symmetric = append(symmetric, fmt.Sprintf("\n`%s` is symmetric, so that half of it is counted: of its %d pairs %d are as printed, and %d have the opposite sign.\n",
+				r.Name, s.Computed, s.Same, s.Opposite))
+		}
+	}
+	fmt.Fprintf(b, "%s\nWithout printed values: %s.\n", strings.Join(symmetric, ""), strings.Join(others, ", "))
+	return nil
+}
+
+// totals counts the distinct cells of tables without training and of tables that train. It leaves out tables that quote others. The larger tables come first.
+func totals(results []*tables.Result) (total [2]Summary, err error) {
+	sorted := slices.Clone(results)
+	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
+	known := keys{}
+	for _, r := range sorted {
+		if r.Quotes() {
 			continue
+		}
+		all, err := r.Keys()
+		if err != nil {
+			return total, err
 		}
 		kind := 0
 		if r.Trained() {
 			kind = 1
 		}
-		t := &total[kind]
-		t.Printed, t.Computed, t.Same, t.Near = t.Printed+s.Printed, t.Computed+s.Computed, t.Same+s.Same, t.Near+s.Near
-		t.Within, t.Known, t.Stale = t.Within+s.Within, t.Known+s.Known, t.Stale+s.Stale
+		total[kind].count(r, all, known, true)
 	}
-	fmt.Fprintf(b, "\nWithout printed values: %s.\n", strings.Join(others, ", "))
-	return total
+	return total, nil
 }
 
 func writeTotal(b *strings.Builder, total [2]Summary) {
@@ -190,44 +293,72 @@ func writeTotal(b *strings.Builder, total [2]Summary) {
 		if s.Computed == 0 {
 			continue
 		}
-		part := func(n int) float64 { return 100 * float64(n) / float64(s.Computed) }
-		fmt.Fprintf(b, "\nOf the %d printed cells of **%s**, %d are computed: %d (%.0f %%) as printed, %d (%.0f %%) within two standard errors, %d (%.0f %%) within "+
-			"two printed deviations, %d (%.0f %%) differ for a known reason, %d (%.0f %%) for none.\n", s.Printed, name, s.Computed, s.Same, part(s.Same), s.Near, part(s.Near),
-			s.Within, part(s.Within), s.Known, part(s.Known), s.Differs(), part(s.Differs()))
+		part := func(n int) string { return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed)) }
+		fmt.Fprintf(b, "\nOf the %d distinct printed cells of **%s**, %d are computed: %s as printed and %s within two standard errors (of both, %.0f would be with shuffled rows), ",
+			s.Printed, name, s.Computed, part(s.Same), part(s.Near), s.Shuffled)
+		if s.Unfit > 0 {
+			fmt.Fprintf(b, "%s would be, but their runs have not learned the images, ", part(s.Unfit))
+		}
+		fmt.Fprintf(b, "%s within two printed deviations, %s differ for a known reason, %s for none.", part(s.Within), part(s.Known), part(s.Differs()))
+		if s.FromPrinted > 0 {
+			fmt.Fprintf(b, " A further %d are arithmetic on printed numbers.", s.FromPrinted)
+		}
+		if s.Repeated > 0 {
+			fmt.Fprintf(b, " A further %d repeat cells that are counted.", s.Repeated)
+		}
+		b.WriteString("\n")
 	}
 }
 
 // The bounds of tau by which an order is called the same, or another.
 const sameOrder, otherOrder = 0.5, 0.0
 
-func writeOrders(b *strings.Builder, results []*tables.Result) {
+func writeOrders(b *strings.Builder, results []*tables.Result) error {
 	fmt.Fprintf(b, `
 ## Order of methods
 
 Kendall's tau between our values and the printed ones over the rows of a table, for every column with three printed values or more. An order is
-**confirmed** from %.1f on, **refuted** at %.0f and below, and **partly** the same in between; a dash means that all values of either are equal.
+**confirmed** from %.1f on, **refuted** at %.0f and below, and **partly** the same in between; a dash means that all values of either are equal. An order is **undecided** where single runs, short training
+or runs that have not learned the images leave the order of some rows open, as in the findings below, and these rows decide.
 
-| table | confirmed | partly | refuted |
-|---|---|---|---|
+| table | confirmed | partly | refuted | undecided |
+|---|---|---|---|---|
 `, sameOrder, otherOrder)
 	for _, r := range results {
-		var cells [3][]string
-		for _, o := range Orders(r) {
-			at, text := 1, fmt.Sprintf("%s %.2f", o.Column, o.Tau)
-			switch {
-			case math.IsNaN(o.Tau):
+		orders, err := Orders(r)
+		if err != nil {
+			return err
+		}
+		var cells [4][]string
+		for _, o := range orders {
+			at, text := class(o.Low), fmt.Sprintf("%s %.2f", o.Column, o.Tau)
+			if math.IsNaN(o.Tau) {
 				text = o.Column + " -"
-			case o.Tau >= sameOrder:
-				at = 0
-			case o.Tau <= otherOrder:
-				at = 2
+			} else if class(o.High) != at {
+				at = 3
 			}
 			cells[at] = append(cells[at], text)
 		}
-		if len(cells[0])+len(cells[1])+len(cells[2]) > 0 {
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", r.Name, strings.Join(cells[0], ", "), strings.Join(cells[1], ", "), strings.Join(cells[2], ", "))
+		if len(orders) > 0 {
+			fmt.Fprintf(b, "| `%s`", r.Name)
+			for _, list := range cells {
+				fmt.Fprintf(b, " | %s", strings.Join(list, ", "))
+			}
+			b.WriteString(" |\n")
 		}
 	}
+	return nil
+}
+
+// class returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another.
+func class(tau float64) int {
+	switch {
+	case tau >= sameOrder:
+		return 0
+	case tau <= otherOrder:
+		return 2
+	}
+	return 1
 }
 
 // writeVerdicts counts the findings of each paper by verdict.
@@ -258,8 +389,14 @@ func writeFindings(b *strings.Builder, results []*tables.Result, papers []Paper)
 	b.WriteString(`
 ## What the papers find
 
-Every finding is decided by inequalities between cells of ours. A difference counts if it exceeds two standard errors; of a cell with a single run, or without any
-randomness, its sign counts. A finding **holds** if all its inequalities do, it **does not** if one is the other way round.
+Inequalities between cells of ours decide every finding. A difference counts if it exceeds what both sides can explain, and is **undecided** otherwise:
+
+* Two standard errors. A single run is taken to vary as much as the printed runs; where no deviation is printed, as much as the runs of other rows in the column; where all rows have
+  a single run, as much as the rows differ.
+* The distance from the printed value, where runs trained for less than a tenth of the paper's length: longer training may move a value so far.
+* Everything, where half of the runs or more have not learned the images.
+
+A finding **holds** if all its inequalities do, it **does not** if one is the other way round.
 `)
 	open := func(name string) (*tables.Result, error) {
 		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {

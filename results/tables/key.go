@@ -1,0 +1,117 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Keys of cells that compare orders, or printed numbers.
+const (
+	KeyPrinted = "printed" // arithmetic on printed numbers: no measurement of ours
+	KeyItself  = "itself"  // an order compared with itself: neither
+	KeyPair    = "pair "   // the beginning of the keys of two orders, which a symmetric table has twice
+)
+
+// fromPrinted is a source that computes from numbers that a paper prints.
+type fromPrinted interface{ fromPrinted() bool }
+
+func (*PrintedTau) fromPrinted() bool     { return true }
+func (*PrintedProduct) fromPrinted() bool { return true }
+func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
+
+// Keys returns, for every row and each of its cells, what it measures and compares with: cells of equal keys are one, also of different tables. Equal are the same
+// metric of the same codes beside equal printed numbers, and the two cells of a pair in a symmetric table of orders. A second key names the printed number.
+func (r *Result) Keys() ([][][]string, error) {
+	planner, err := r.table.keyPlanner(r.Scale)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", r.Name, err)
+	}
+	var list [][][]string
+	places := r.table.places()
+	for _, row := range r.table.Rows {
+		line := make([][]string, len(r.table.Columns)*len(places))
+		for p, place := range places {
+			here := place.row(row, r.Scale)
+			source, err := place.keyOf(planner, here)
+			if err != nil {
+				return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
+			}
+			for c := range r.table.Columns {
+				keys, err := place.cellKeys(here, &r.table.Columns[c], source)
+				if err != nil {
+					return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
+				}
+				line[c*len(places)+p] = keys
+			}
+		}
+		list = append(list, line)
+	}
+	return list, nil
+}
+
+// keyPlanner returns the planner of a scale; nil if nothing is trained.
+func (t *Table) keyPlanner(named string) (*Planner, error) {
+	if !t.Trains() {
+		return nil, nil
+	}
+	scale, err := t.scale(named)
+	if err != nil {
+		return nil, err
+	}
+	return t.planner(scale)
+}
+
+// keyOf names the codes of a row: by its runs, or by what the table says of its source.
+func (t *Table) keyOf(p *Planner, row Row) (string, error) {
+	source := row.From.Value
+	if s, ok := source.(*Runs); ok {
+		_, runs, err := p.runsOf(s, t, row, 0)
+		if err != nil {
+			return "", err
+		}
+		key := t.RunsFolder()
+		for _, r := range runs {
+			key += " " + r.Hash
+		}
+		return key, nil
+	}
+	if source == nil {
+		return "missing " + t.Name + " " + row.Label + " " + t.label(), nil
+	}
+	text, err := config.Encode(struct{ From SourceChoice }{row.From})
+	return fmt.Sprintf("%s%s %s %d", text, t.Folder, t.label(), t.Subset), err
+}
+
+// cellKeys returns the keys of a cell: of what it measures and, if there is one, of its printed number.
+func (t *Table) cellKeys(row Row, c *Column, source string) ([]string, error) {
+	if s, ok := row.From.Value.(fromPrinted); ok && s.fromPrinted() {
+		return []string{KeyPrinted}, nil
+	}
+	if s, ok := row.From.Value.(*Tau); ok {
+		pair := []string{s.Column, c.Label}
+		if slices.Sort(pair); pair[0] == pair[1] {
+			return []string{KeyItself}, nil
+		}
+		return []string{fmt.Sprintf("%s%s %t %s", KeyPair, s.Table, s.Raw, strings.Join(pair, " "))}, nil
+	}
+	metric := *c
+	metric.Label, metric.Group, metric.Doc, metric.Decimals = "", "", "", nil
+	if t.at != nil && !c.unmeasured() {
+		metric.Metric = t.at.measuring([]metrics.Choice{c.Metric})[0]
+	}
+	text, err := config.Encode(metric)
+	if err != nil {
+		return nil, err
+	}
+	keys := []string{source + "\n" + string(text)}
+	if p := t.printedCell(&row, c.Label); p != nil && p.Mean.Text != "" {
+		keys[0] += p.Mean.Text
+		paper, _, _ := strings.Cut(t.Source, ",")
+		keys = append(keys, strings.Join([]string{paper, p.Table, p.Dataset, p.Row, p.Column}, "\n"))
+	}
+	return keys, nil
+}

@@ -1,0 +1,259 @@
+package tables_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/long"
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+// quote is a place of a page with numbers of the ledger, as testdata/quoted.yaml lists them.
+type quote struct {
+	Page    string            `yaml:"page" doc:"its file in docs"`
+	Table   string            `yaml:"table" doc:"name of a table"`
+	Scale   string            `yaml:"scale" doc:"its scale"`
+	Text    string            `yaml:"text" doc:"a part of the page, with the numbers in braces"`
+	Cells   [][2]string       `yaml:"cells" doc:"with text: row and column of each number"`
+	Head    string            `yaml:"head" doc:"in place of text: the first line of a table in Markdown, whose rows are rows of the table"`
+	Columns []string          `yaml:"columns" doc:"with head: the columns, where a / separates several numbers; none: those of the heading, behind the label of the first one"`
+	Rows    map[string]string `yaml:"rows" doc:"with head: rows by another label"`
+	Row     string            `yaml:"row" doc:"with head: the row of all lines, whose first cells stand for $ in columns"`
+	Only    []string          `yaml:"only" doc:"with head: the lines that are from the ledger; none: all"`
+}
+
+// results are computed from the ledger, once for each table and scale.
+type ledgerResults map[[2]string]*Result
+
+func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
+	t.Helper()
+	key := [2]string{name, scale}
+	if l[key] == nil {
+		table := open(t, name)
+		r, err := table.Compute(t.Context(), Options{Scale: scale, Ledger: table.Ledger(), RunsOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l[key] = r
+	}
+	return l[key]
+}
+
+// quotes reads testdata/quoted.yaml.
+func quotes(t *testing.T) []quote {
+	t.Helper()
+	source, err := os.ReadFile("testdata/quoted.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := config.Parse("testdata/quoted.yaml", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Quotes []quote `yaml:"quotes"`
+	}
+	if err := root.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all.Quotes
+}
+
+// page reads a page of docs, its white space as single spaces where joined.
+func page(t *testing.T, name string, joined bool) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("../../docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if joined {
+		return strings.Join(strings.Fields(string(source)), " ")
+	}
+	return strings.ReplaceAll(string(source), "\r\n", "\n")
+}
+
+var braced = regexp.MustCompile(`\{([^}]*)\}`)
+
+// Pages quote numbers as the ledger has them.
+func TestQuotedNumbers(t *testing.T) {
+	known, numbers := ledgerResults{}, 0
+	for _, q := range quotes(t) {
+		r := known.of(t, q.Table, q.Scale)
+		if q.Text != "" {
+			if !strings.Contains(page(t, q.Page, true), strings.NewReplacer("{", "", "}", "").Replace(q.Text)) {
+				t.Errorf("docs/%s has no %q", q.Page, q.Text)
+			}
+			found := braced.FindAllStringSubmatch(q.Text, -1)
+			if len(found) != len(q.Cells) || len(found) == 0 {
+				t.Errorf("docs/%s: %q has %d numbers of %d cells", q.Page, q.Text, len(found), len(q.Cells))
+				continue
+			}
+			for i, number := range found {
+				checkNumber(t, q, r, q.Cells[i][0], q.Cells[i][1], number[1])
+				numbers++
+			}
+			continue
+		}
+		numbers += q.check(t, r)
+	}
+	if numbers < 500 {
+		t.Errorf("%d numbers are compared; want 500 and more", numbers)
+	}
+}
+
+// check compares a table in Markdown, and returns how many numbers it has.
+func (q *quote) check(t *testing.T, r *Result) (numbers int) {
+	t.Helper()
+	_, rest, ok := strings.Cut(page(t, q.Page, false), "\n"+q.Head+"\n")
+	if !ok {
+		t.Errorf("docs/%s has no %q", q.Page, q.Head)
+		return 0
+	}
+	cells := func(line string) []string {
+		list := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, "\x00"), "| "), "|")
+		for i, c := range list {
+			list[i] = strings.TrimSpace(strings.NewReplacer("\x00", "|", "**", "", `\`, "").Replace(c))
+		}
+		return list
+	}
+	heads := strings.Split(strings.Trim(q.Head, "|"), "|")
+	columns := q.Columns
+	for _, h := range heads[1:] {
+		if len(q.Columns) == 0 {
+			columns = append(columns, strings.TrimSpace(strings.ReplaceAll(heads[0], `\`, ""))+", "+strings.TrimSpace(h))
+		}
+	}
+	for i, line := range strings.Split(rest, "\n") {
+		if i == 0 { // the line of dashes
+			continue
+		}
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		list := cells(line)
+		row := list[0]
+		if len(q.Only) > 0 && !slices.Contains(q.Only, row) {
+			continue
+		}
+		if other := q.Rows[row]; other != "" {
+			row = other
+		}
+		for c, text := range list[1:] {
+			if c >= len(columns) || columns[c] == "" || text == "" {
+				continue
+			}
+			row, column := row, columns[c]
+			if q.Row != "" {
+				row, column = q.Row, strings.ReplaceAll(column, "$", row)
+			}
+			parts, of := strings.Split(text, "/"), strings.Split(column, "/")
+			if len(parts) != len(of) {
+				t.Errorf("docs/%s, row %q: %q has no number for each of %q", q.Page, row, text, column)
+				continue
+			}
+			for k, part := range parts {
+				checkNumber(t, *q, r, row, strings.TrimSpace(of[k]), strings.TrimSpace(part))
+				numbers++
+			}
+		}
+	}
+	return numbers
+}
+
+// checkNumber compares a number such as .48 or 0.540±0.085 with a cell.
+func checkNumber(t *testing.T, q quote, r *Result, row, column, text string) {
+	t.Helper()
+	c := r.Cell(row, column)
+	if c == nil || c.Ours == nil {
+		t.Errorf("docs/%s quotes %s: %s has no value in row %q, column %q", q.Page, text, r.Name, row, column)
+		return
+	}
+	mean, deviation, spread := strings.Cut(strings.ReplaceAll(text, " ", ""), "±")
+	got := shortened(*c.Ours, mean)
+	want := strings.TrimLeft(mean, "+")
+	if spread {
+		got, want = got+"±"+shortened(c.Deviation, deviation), want+"±"+deviation
+	}
+	if got != want {
+		t.Errorf("docs/%s quotes %s: %s has %s in row %q, column %q", q.Page, text, r.Name, got, row, column)
+	}
+}
+
+// shortened writes a number in the form of another one: with as many decimals, and a 0 before the point or none.
+func shortened(v float64, like string) string {
+	_, fraction, _ := strings.Cut(like, ".")
+	text := strconv.FormatFloat(v, 'f', len(fraction), 64)
+	if strings.HasPrefix(strings.TrimPrefix(like, "-"), ".") {
+		text = strings.Replace(text, "0.", ".", 1)
+	}
+	return text
+}
+
+func TestShortened(t *testing.T) {
+	for like, want := range map[string]string{".25": "-.12", "0.2": "-0.1", "3": "-0", "-.123": "-.125"} {
+		if got := shortened(-0.12456, like); got != want {
+			t.Errorf("like %s: %s; want %s", like, got, want)
+		}
+	}
+}
+
+// Pages that show a whole table of the ledger show what unravel table NAME --out writes, at the largest scale of the ledger.
+func TestDocsLedger(t *testing.T) {
+	long.NotShort(t)
+	shown := map[string]int{"square.md": 0, "arrow.md": 0, "turntable.md": 0, "hierarchical.md": 0, "contrastive.md": 0, "tables.md": 0, "pairs.md": 0, "energy.md": 0}
+	texts := map[string]string{}
+	for name := range shown {
+		texts[name] = page(t, name, false)
+	}
+	for _, name := range Names() {
+		table := open(t, name)
+		if !table.Trains() {
+			continue
+		}
+		summary := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(table.Source) + `(; runs trained .*)?\. (No numbers are printed|\d+ of \d+ printed cells)`)
+		for file, text := range texts {
+			if !summary.MatchString(text) {
+				continue
+			}
+			shown[file]++
+			scale, err := table.Held(Options{Ledger: table.Ledger()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, written, _ := strings.Cut(markdownOf(t, ledgerResults{}.of(t, name, scale)), "\n")
+			if !strings.Contains(text, strings.TrimSpace(written)) {
+				t.Errorf("docs/%s does not show what unravel table %s --out DIR writes", file, name)
+			}
+		}
+	}
+	if shown["square.md"] != 1 || shown["arrow.md"] != 2 || shown["turntable.md"] != 3 {
+		t.Errorf("%v tables; want 1 on square.md, 2 on arrow.md and 3 on turntable.md", shown)
+	}
+}
+
+func markdownOf(t *testing.T, r *Result) string { return text(t, r.WriteMarkdown) }
+
+// The reason of a difference is an experiment with the row: notes of tables that train name one row each.
+func TestNotesOfOneRow(t *testing.T) {
+	notes := 0
+	for _, name := range Names() {
+		table := open(t, name)
+		if !table.Trains() {
+			continue
+		}
+		for _, n := range table.Notes {
+			if notes++; len(n.Rows) != 1 {
+				t.Errorf("table %s: a note is about %q; want one row, the experiment's: %s", name, n.Rows, n.Reason)
+			}
+		}
+	}
+	if notes < 10 {
+		t.Errorf("%d notes", notes)
+	}
+}

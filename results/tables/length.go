@@ -1,0 +1,255 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// FindLengths sets the Length of all cells, once: images that a run sees over all epochs at the result's scale, as a share of the images at the scale full,
+// which are the paper's or more. Of a cell that rests on several runs it is the least share. It stays 0 where a cell rests on no run, or the scale full has none.
+func (r *Result) FindLengths() error {
+	if r.measured || r.origin == nil {
+		return nil
+	}
+	lengths, err := (&training{tables: map[string][][]float64{}}).lengths(r.origin, r.Scale)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", r.Name, err)
+	}
+	places := len(r.table.places())
+	for i, row := range r.Rows {
+		for c := range row.Cells {
+			if share := lengths[i][c%places]; !math.IsNaN(share) {
+				row.Cells[c].Length = share
+			}
+		}
+	}
+	r.measured = true
+	return nil
+}
+
+// training finds lengths of training.
+type training struct {
+	tables map[string][][]float64 // the lengths of other tables at the scale, by name
+	sizes  []size
+}
+
+// size is the number of images of a data set.
+type size struct {
+	data   datasets.Choice
+	images float64
+}
+
+// lengths returns the share of training of every row on each data set of a scale.
+func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
+	here, err := t.seen(scale)
+	if err != nil {
+		return nil, err
+	}
+	full, err := t.seen(FullScale)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]float64
+	for i, row := range t.Rows {
+		var line []float64
+		for _, place := range t.scaled(scale).places() {
+			share, err := x.quoted(place, row, scale)
+			if err != nil {
+				return nil, err
+			}
+			key := runsAt{i, place.label()}
+			for k, c := range here[key] {
+				if len(full[key]) != len(here[key]) {
+					break
+				}
+				share = least(share, x.share(c, full[key][k]))
+			}
+			line = append(line, share)
+		}
+		list = append(list, line)
+	}
+	return list, nil
+}
+
+// runsAt is a row on a data set.
+type runsAt struct {
+	row   int
+	place string
+}
+
+// seen lists the configs of the runs of the first seed at a scale.
+func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
+	if !t.Trains() {
+		return nil, nil
+	}
+	scale, err := t.scale(named)
+	if err != nil {
+		return nil, err
+	}
+	t = t.scaled(scale.Name)
+	p, err := t.planner(scale)
+	if err != nil {
+		return nil, err
+	}
+	list := map[runsAt][]train.Config{}
+	for i, row := range t.Rows {
+		for _, place := range t.places() {
+			source, ok := place.row(row, scale.Name).From.Value.(Trained)
+			if !ok {
+				continue
+			}
+			_, runs, err := p.runsOf(source, place, row, 0)
+			if err != nil {
+				return nil, fmt.Errorf("row %q: %w", row.Label, err)
+			}
+			for _, r := range runs {
+				list[runsAt{i, place.label()}] = append(list[runsAt{i, place.label()}], r.Config)
+			}
+		}
+	}
+	return list, nil
+}
+
+// quoted returns the least share of the cells that a row quotes; NaN if it quotes none.
+func (x *training) quoted(place *Table, row Row, scale string) (share float64, err error) {
+	share = math.NaN()
+	source, ok := row.From.Value.(quoting)
+	if !ok {
+		return share, nil
+	}
+	for _, name := range source.quoted() {
+		if name, err = place.quotedName(name); err != nil {
+			return share, err
+		}
+		other, err := place.other(name)
+		if err != nil {
+			return share, fmt.Errorf("row %q: %w", row.Label, err)
+		}
+		if _, err := other.Scales.Find(scale); err != nil {
+			continue
+		}
+		all := x.tables[name]
+		if all == nil {
+			if all, err = x.lengths(other, scale); err != nil {
+				return share, err
+			}
+			x.tables[name] = all
+		}
+		for i, line := range all {
+			if cells, ok := source.(*Cells); ok && cells.Row != other.Rows[i].Label {
+				continue
+			}
+			for _, one := range line {
+				share = least(share, one)
+			}
+		}
+	}
+	return share, nil
+}
+
+// least returns the smaller of two shares; NaN is none.
+func least(a, b float64) float64 {
+	switch {
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
+	}
+	return min(a, b)
+}
+
+// images returns the number of images of a config's data set; NaN if it cannot be opened.
+func (x *training) images(c train.Config) float64 {
+	switch d := c.Dataset.Value.(type) { // sets whose images are drawn when they are opened
+	case *datasets.Chopsticks:
+		return float64(d.Samples)
+	case *datasets.Spaceshapes:
+		return float64(d.Samples)
+	case *datasets.Cars:
+		return float64(d.Elevations * d.Azimuths * d.Objects)
+	case *datasets.Room: // it draws every shape: the smaller, the faster
+		small := *d
+		small.Size = 16
+		c.Dataset.Value = &small
+	}
+	for _, known := range x.sizes {
+		if reflect.DeepEqual(known.data, c.Dataset) {
+			return known.images
+		}
+	}
+	images := math.NaN()
+	if set, err := c.Dataset.Build(c.Seed); err == nil {
+		images = float64(set.Len())
+	}
+	x.sizes = append(x.sizes, size{c.Dataset, images})
+	return images
+}
+
+// epoch returns the images of an epoch: all of the data set, or the images of its steps.
+func (x *training) epoch(c train.Config) float64 {
+	n := x.images(c)
+	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
+		n = min(n, float64(steps))
+	}
+	return n
+}
+
+// share returns the images that a run sees as a share of the images that a run of the scale full sees; NaN where one of them does not train or its data set cannot
+// be opened.
+func (x *training) share(here, full train.Config) float64 {
+	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
+	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
+		a, b = a*x.epoch(here), b*x.epoch(full)
+	}
+	if !(a > 0 && b > 0) {
+		return math.NaN()
+	}
+	return a / b
+}
+
+// lengthText says how long the runs of a result have trained, where that is less than at the scale full; empty otherwise.
+func (r *Result) lengthText() string {
+	if r.FindLengths() != nil {
+		return "" // the scale full cannot be planned
+	}
+	low, high := math.Inf(1), 0.0
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Ours != nil && c.Length > 0 {
+				low, high = min(low, c.Length), max(high, c.Length)
+			}
+		}
+	}
+	if !(low < 1) {
+		return ""
+	}
+	of := "the paper's length"
+	if r.Printed == 0 {
+		of = "the length at the scale full"
+	}
+	return fmt.Sprintf("runs trained for %s of %s", percents(low, high), of)
+}
+
+// Provenance returns the source of the table and, where the runs have trained for less than at the scale full, for how much.
+func (r *Result) Provenance() string {
+	if length := r.lengthText(); length != "" {
+		return r.Source + "; " + length
+	}
+	return r.Source
+}
+
+// percents writes a range of shares in percent, in two digits.
+func percents(low, high float64) string {
+	from, to := fmt.Sprintf("%.2g", 100*low), fmt.Sprintf("%.2g", 100*min(high, 1))
+	if high >= 0.995 {
+		to = "100"
+	}
+	if from == to {
+		return from + " %"
+	}
+	return from + " to " + to + " %"
+}

@@ -1,0 +1,93 @@
+package tables_test
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Runs are as long as the images that they see: rows a and same train 2 epochs of the paper's 1, row b 2 of 7.
+func TestLengths(t *testing.T) {
+	for name, c := range map[string]struct {
+		replace     []string
+		a, b        float64
+		text, first string
+	}{
+		"epochs":   {nil, 2, 2. / 7, "trained for 29 to 100 % of the paper's length", "Trained rows (nobody; runs trained for 29 to 100 % of the paper's length)\n"},
+		"steps":    {[]string{"train.epochs: 2", "train.epochs: 1, train.epoch_steps: 1"}, 0.5, 0.25 / 7, "trained for 3.6 to 50 % of the paper's length", ""},
+		"images":   {[]string{"train.epochs: 2", "train.epochs: 1, dataset.square.step: 2"}, 0.25, 0.25 / 7, "trained for 3.6 to 25 % of the paper's length", ""},
+		"the same": {[]string{"train.epochs: 2", "train.threads: 1", "train.epochs: 7", "train.batch: 32", "quick: {train.batch: 16}", "quick: {train.batch: 32}"}, 1, 1, "", "Trained rows (nobody)\n"},
+	} {
+		dir, folder := t.TempDir(), t.TempDir()
+		table, err := writeTableIn(t, dir, trainedTable, append(c.replace, ", part: mig_0", "")...)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		r := computeFrom(t, table, folder)
+		if err := r.FindLengths(); err != nil {
+			t.Fatal(name, err)
+		}
+		for row, want := range map[string]float64{"a": c.a, "b/β": c.b, "none": 0} {
+			if got := r.Cell(row, "D").Length; math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s, row %s: %v; want %v", name, row, got, want)
+			}
+		}
+		for i := range r.Rows { // the text is about cells with values
+			for j := range r.Rows[i].Cells {
+				r.Rows[i].Cells[j].Ours = new(float64)
+			}
+		}
+		if got := r.Provenance(); !strings.HasSuffix(got, c.text) {
+			t.Errorf("%s: %q; want %q", name, got, c.text)
+		}
+		if got := text(t, func(w io.Writer) error { return r.Print(w, 100) }); !strings.HasPrefix(got, c.first) {
+			t.Errorf("%s: %q; want %q", name, got, c.first)
+		}
+	}
+}
+
+// A table that quotes others has the length of the rows that it quotes.
+func TestQuotedLengths(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "q"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
+		t.Fatal(err)
+	}
+	table, err := openQuoting(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := computeFrom(t, table, t.TempDir())
+	if err := r.FindLengths(); err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range map[string]float64{"a": 2, "low": 2. / 7, "nobody": 0} {
+		if got := r.Cell(row, "D").Length; math.Abs(got-want) > 1e-12 {
+			t.Errorf("row %s: %v; want %v", row, got, want)
+		}
+	}
+}
+
+// A run has not learned the images if its reconstructions leave more than 60 % of their variance, or if the ledger says so without numbers.
+func TestUnlearned(t *testing.T) {
+	for fit, want := range map[*train.Fit]bool{
+		nil: false,
+		{Images: 1, Reconstruction: 0.6, Variance: 1, Why: "it leaves 60 %"}: false,
+		{Images: 1, Reconstruction: 0.61, Variance: 1}:                       true,
+		{Images: 1, Reconstruction: 1.35, Variance: 1}:                       true,
+		{Why: "its decoder is black"}:                                        true,
+		{Images: 1, Variance: 1, Why: "wrong options"}:                       false,
+	} {
+		if Unlearned(fit) != want {
+			t.Errorf("%+v: %v", fit, !want)
+		}
+	}
+}
