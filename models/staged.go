@@ -20,6 +20,12 @@ type Staged interface {
 	Known() Settings
 }
 
+// Effective is implemented by settings that can have no effect. Effective returns equal settings with the defaults in place of
+// the settings without effect, so that changes of these, and of their defaults, leave the hash of a run as it is.
+type Effective interface {
+	Effective() Settings
+}
+
 // Stage is the training that comes before a model's own. It has the model's data set and training settings,
 // and no supervision.
 type Stage struct {
