@@ -225,7 +225,7 @@ func (m *FactorVAE) cheaper(by int) Metric {
 }
 
 func (m *R4) cheaper(by int) Metric  { return &R4{m.Predictions.cheaper(by)} }
-func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by)} }
+func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by), m.Weights} }
 
 func (p Predictions) cheaper(by int) Predictions {
 	p.Splits = fewer(p.Splits, by)

@@ -169,7 +169,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	},
 	{
 		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a predictor of a factor minus that of the second best",
-		Units:  "none: a difference of accuracies, or of squared correlations",
+		Units:  "none: a difference of accuracies, or of squared correlations (R^2 of one column)",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
 			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
 		},
@@ -216,7 +216,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "r4c", Doc: "r4 of hierarchical codes: where both are active, and by the options of categorical codes",
 		Units:  "none: 0 to 1",
-		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}} },
+		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, WeightsGroup} },
 	},
 	{
 		Name: "h-error", Doc: "the edit distance of the hierarchy of the codes from the true one",

@@ -15,7 +15,7 @@ func (*Contraction) scaled() bool            { return true }
 func (*Logic) scaled() bool                  { return true }
 func (*WassersteinCorrelation) scaled() bool { return true }
 func (m *FactorVAE) scaled() bool            { return m.Prune > 0 }
-func (m *SAP) scaled() bool                  { return m.Score == ScoreSVM }
+func (m *SAP) scaled() bool                  { return m.Score != ScoreCorrelation }
 func (m *BetaVAE) scaled() bool              { return !m.Standardise }
 func (m *Downstream) scaled() bool           { return m.Predictor == LogisticCV }
 func (m *Sampled) scaled() bool              { return ofScale(m.Of.Value) }
