@@ -169,7 +169,7 @@ func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	for j, values := range some.Exact {
 		some.Exact[j] = chosen(values, order)
 	}
-	some.Paths = chosen(some.Paths, order)
+	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
 	return some
 }
 

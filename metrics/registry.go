@@ -76,6 +76,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
+		Name: "separation", Doc: "informativeness from pairs that differ: how much closer than a margin the sub-codes of rows that differ in a factor are, summed over factors",
+		Units:  "units of the codes",
+		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return NewSeparation() },
+	},
+	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
 		Units:  "squared units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },

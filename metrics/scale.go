@@ -12,6 +12,7 @@ type scaled interface {
 
 func (s *SubCodeDeviation) scaled() bool     { return !s.Standardise && s.Project != ProjectLinear }
 func (*Contraction) scaled() bool            { return true }
+func (*Separation) scaled() bool             { return true }
 func (*Logic) scaled() bool                  { return true }
 func (*WassersteinCorrelation) scaled() bool { return true }
 func (m *FactorVAE) scaled() bool            { return m.Prune > 0 }
