@@ -246,6 +246,14 @@ func (m *Projected) cheaper(by int) Metric {
 	return &few
 }
 
+func (m *BestColumns) cheaper(by int) Metric {
+	few := *m
+	if of, ok := m.Of.Value.(cheaper); ok {
+		few.Of.Value = of.cheaper(by)
+	}
+	return &few
+}
+
 func (m *Sampled) cheaper(by int) Metric {
 	few := *m
 	few.Draws = fewer(m.Draws, by)

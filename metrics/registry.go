@@ -101,6 +101,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, appendix F.3", New: func() Metric { return newProjected() },
 	},
 	{
+		Name: "best-columns", Doc: "another metric, of the k columns of every factor that med finds best",
+		Units:  "those of the other metric",
+		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return newBestColumns() },
+	},
+	{
 		Name: "sampled", Doc: "another metric, of rows drawn at random with replacement: what it says of a small sample",
 		Units:  "those of the other metric",
 		Source: "the printed values of Tonnaer et al. 2022, table 5, which are near those of 100 rows", New: func() Metric { return newSampled() },

@@ -20,6 +20,7 @@ func (m *SAP) scaled() bool                  { return m.Score != ScoreCorrelatio
 func (m *BetaVAE) scaled() bool              { return !m.Standardise }
 func (m *Downstream) scaled() bool           { return m.Predictor == LogisticCV }
 func (m *Sampled) scaled() bool              { return ofScale(m.Of.Value) }
+func (m *BestColumns) scaled() bool          { return ofScale(m.Of.Value) }
 func (m *Projected) scaled() bool            { return m.Project != ProjectLinear && ofScale(m.Of.Value) }
 
 // ofScale reports whether the value of a metric changes with the scale of the codes.
