@@ -62,7 +62,7 @@ type MED struct {
 	Histogram   `yaml:",inline"`
 	Entropy     `yaml:",inline"`
 	TopK        int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
-	Whole       bool `yaml:"whole" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
+	Whole       bool `yaml:"whole,omitempty" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
 	Samples     int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
 	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
