@@ -44,7 +44,7 @@ type evalCommand struct {
 	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, -1 for discarded codes; formats as for --codes (in .npz, the array called components)."`
 
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
-	Out  string `placeholder:"DIR" writes:"folder" help:"Write a folder: metrics.json and .csv; each metric's matrix as .csv and .png; ranks.csv, a ranking of code columns for each factor; codes.png, codes against factors; med-selected.png, the columns that med selects; manipulation.csv and .png, the variance of each column while one factor varies; approximation.png, the product function of the factors and the affine left inverse that are nearest to the codes, with product-approximation.npy and left-inverse.npy; and the hierarchies as .png."`
+	Out  string `placeholder:"DIR" writes:"folder" help:"Write a folder: metrics.json and .csv; each metric's matrix as .csv and .png; ranks.csv, a ranking of code columns for each factor; codes.png, codes against factors; med-selected.png, the columns that med selects; manipulation.csv and .png, the variance of each column while one factor varies; approximation.png, the product function of the factors and the affine left inverse that are nearest to the codes, with product-approximation.npy and left-inverse.npy; constancy.png, levels by the radius and the deviation of their sub-codes; and the hierarchies as .png."`
 }
 
 // Run computes and prints the metrics.

@@ -79,6 +79,9 @@ func TestEvalApproximation(t *testing.T) {
 	if info, err := os.Stat(filepath.Join("out", "approximation.png")); err != nil || info.Size() == 0 {
 		t.Error(err)
 	}
+	if info, err := os.Stat(filepath.Join("out", "constancy.png")); err != nil || info.Size() == 0 {
+		t.Error(err)
+	}
 	product, err := npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy"))
 	if err != nil {
 		t.Fatal(err)

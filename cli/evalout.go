@@ -97,6 +97,9 @@ func (e *evaluation) writeAll(ctx context.Context, write func(name string, conte
 	if err := e.writeApproximation(ctx, write); err != nil {
 		return err
 	}
+	if err := e.writeConstancy(ctx, write); err != nil {
+		return err
+	}
 	return write("codes.png", e.drawCodes)
 }
 

@@ -66,8 +66,15 @@ func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Exp
 // answers means nothing.
 func (e *evaluation) matchCodes() {
 	for _, c := range e.chosen {
-		if m, ok := c.Value.(*metrics.SubCodeDeviation); ok && len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
-			m.SetCodes(nil, metrics.AssignBest)
+		switch m := c.Value.(type) {
+		case *metrics.SubCodeDeviation:
+			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
+				m.SetCodes(nil, metrics.AssignBest)
+			}
+		case *metrics.Separation:
+			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
+				m.SetCodes(nil, metrics.AssignBest)
+			}
 		}
 	}
 }

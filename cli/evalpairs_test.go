@@ -43,6 +43,11 @@ func TestEvalPairs(t *testing.T) {
 		t.Errorf("log %q", log)
 	}
 
+	apart, _ := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
+	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes 1 apart and 3 apart, a margin of 2, and noise
+		t.Errorf("separation %v", v)
+	}
+
 	writeFile(t, "broken.csv", []byte("0,1,size,same\n1,2,size,same\n2,0,size,different\n5,6,size,same\n"))
 	for _, c := range []struct {
 		want string

@@ -102,7 +102,7 @@ func TestMimosa(t *testing.T) {
 // Without components there is a result too, and a remark.
 func TestMimosaFindsNothing(t *testing.T) {
 	planeFiles(t)
-	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found")
+	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
 	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") || !strings.Contains(o.out, "H-error   ") {
 		t.Errorf("out %q, log %q", o.out, o.log)
 	}

@@ -21,6 +21,8 @@ func ofAngles(m Metric) bool {
 		return true
 	case *Projected:
 		return m.Of.Value != nil && ofAngles(m.Of.Value)
+	case *BestColumns:
+		return m.Of.Value != nil && ofAngles(m.Of.Value)
 	}
 	return false
 }

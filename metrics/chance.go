@@ -169,7 +169,7 @@ func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	for j, values := range some.Exact {
 		some.Exact[j] = chosen(values, order)
 	}
-	some.Paths = chosen(some.Paths, order)
+	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
 	return some
 }
 
@@ -225,7 +225,7 @@ func (m *FactorVAE) cheaper(by int) Metric {
 }
 
 func (m *R4) cheaper(by int) Metric  { return &R4{m.Predictions.cheaper(by)} }
-func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by)} }
+func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by), m.Weights} }
 
 func (p Predictions) cheaper(by int) Predictions {
 	p.Splits = fewer(p.Splits, by)
@@ -239,6 +239,14 @@ func (l *Logic) cheaper(by int) Metric {
 }
 
 func (m *Projected) cheaper(by int) Metric {
+	few := *m
+	if of, ok := m.Of.Value.(cheaper); ok {
+		few.Of.Value = of.cheaper(by)
+	}
+	return &few
+}
+
+func (m *BestColumns) cheaper(by int) Metric {
 	few := *m
 	if of, ok := m.Of.Value.(cheaper); ok {
 		few.Of.Value = of.cheaper(by)

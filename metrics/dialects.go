@@ -35,7 +35,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		Source: "Tonnaer et al. 2022, section 4.3 and table 5", New: lsbdVAE,
 	},
 	{
-		Name: "hierarchical", Doc: "R4, R4_c and metrics of hierarchies, beside metrics of disentanglement_lib",
+		Name: "hierarchical", Doc: "R4, R4_c and metrics of hierarchies, SAP and DCI of values, and two metrics of disentanglement_lib",
 		Source: "Ross and Doshi-Velez 2021, sections 5.2 and 6.2", New: hierarchical,
 	},
 	{
@@ -125,8 +125,10 @@ func lsbdVAE() Dialect {
 func hierarchical() Dialect {
 	trees := Predictions{Splits: 5}
 	return append(Dialect{
-		{"r4", &R4{trees}}, {"r4c", &R4C{trees}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
-	}, library(0.05).only("sap", "mig", "factor-vae", "dci")...)
+		{"r4", &R4{trees}}, {"r4c", &R4C{trees, WeightsGroup}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
+		{"sap", &SAP{Score: ScoreLinear, Cost: 0.01, TrainTest: TrainTest{Train: 10000, Test: 5000}}},
+		{"dci-regression", newDCIRegression()},
+	}, library(0.05).only("mig", "factor-vae")...)
 }
 
 // negativeFree returns the metrics of Cao et al. 2022.

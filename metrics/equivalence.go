@@ -27,17 +27,24 @@ func wantsLevels(m Metric, in *Input) error {
 	return MissingLevels
 }
 
-// SetClasses replaces the factors by those of classes: rows of a class agree in a factor, and levels number the classes. A
-// factor without a class is left out; it is an error if that leaves none.
+// SetClasses replaces the factors by those of classes: rows of a class agree in a factor, and levels number the classes; answers
+// different that the classes agree with become Differ. A factor without a class is left out; it is an error if that leaves none.
 func (in *Input) SetClasses(c *similarity.Classes) error {
-	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes = nil, nil, nil, nil, nil, true
+	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32
+	differ := make([][][2]int, len(c.Factors))
+	for _, x := range c.Kept {
+		if !x.Same {
+			differ[x.Factor] = append(differ[x.Factor], [2]int{int(x.A), int(x.B)})
+		}
+	}
 	for k, name := range c.Factors {
 		if len(c.Of[k]) != in.Codes.Rows {
 			return fmt.Errorf("classes are about %d rows; want %d, the rows of the codes", len(c.Of[k]), in.Codes.Rows)
 		}
 		if c.Count[k] > 0 {
 			in.Factors, of = append(in.Factors, factor.Factor{Name: name, Size: c.Count[k], Kind: factor.Categorical}), append(of, c.Of[k])
+			in.Differ = append(in.Differ, differ[k])
 		}
 	}
 	if len(of) == 0 {

@@ -87,7 +87,7 @@ func TestClassesAreNotLevels(t *testing.T) {
 	if names := factor.Names(in.Factors); !slices.Equal(names, []string{"x", "y"}) {
 		t.Errorf("factors %v", names)
 	}
-	measured := []string{"variance", "mad", "radius", "diameter", "mpd", "mutual-information", "total-correlation", "conditional-tc", "hsic", "wasserstein-correlation", "code-spread", "description-length", "h-error", "coverage"}
+	measured := []string{"variance", "mad", "radius", "diameter", "mpd", "separation", "mutual-information", "total-correlation", "conditional-tc", "hsic", "wasserstein-correlation", "code-spread", "description-length", "h-error", "coverage"}
 	for _, e := range Registry.Entries {
 		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})
 		if refused := errors.Is(err, MissingLevels); refused == slices.Contains(measured, e.Name) {

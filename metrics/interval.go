@@ -352,7 +352,7 @@ func (in *Input) part(rows []int) *Input {
 			some.Exact[j], some.spans[j] = chosen(values, rows), spanOf(values)
 		}
 	}
-	some.Components, some.Paths = chosen(in.Components, rows), chosen(in.Paths, rows)
+	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(in.Differ, rows)
 	return &some
 }
 

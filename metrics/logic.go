@@ -225,7 +225,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, unprefixed{err}
 	}
 	if math.IsInf(r.Value, 1) {
-		return Result{}, errors.New("the quantity is infinite, as where exists has no row; want a sentence that is finite for these rows")
+		return Result{}, errors.New("the quantity is infinite (score 0), as where exists has no row, or where not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
 	}
 	return r.scored()
 }

@@ -50,7 +50,8 @@ func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 // 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij, which changes S_i by 1e-7 for 1000 columns.
 //
 // With TopK (section 3.3) only k columns count for each factor: those with the largest S_i of the columns whose largest
-// R_ij is that of the factor (of equal ones the first, with a note). The authors' code keeps their rows of R; with
+// R_ij is that of the factor (of equal ones the first, with a note; with Whole all columns that tie with the k-th best, and a column for
+// each factor of which its R_ij is largest). The authors' code keeps their rows of R; with
 // Renormalise, R is computed from these columns alone, as in the paper.
 //
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats, so that values of many
@@ -61,6 +62,7 @@ type MED struct {
 	Histogram   `yaml:",inline"`
 	Entropy     `yaml:",inline"`
 	TopK        int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
+	Whole       bool `yaml:"whole,omitempty" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
 	Samples     int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
 	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
@@ -79,6 +81,8 @@ func (m *MED) Validate() error {
 	switch {
 	case m.TopK < 0:
 		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
+	case m.Whole && m.TopK == 0:
+		return config.Invalid("whole", "there are no ties without k; want k of 1 or more")
 	case m.Renormalise && m.TopK == 0:
 		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
 	}
@@ -95,8 +99,12 @@ func (m *MED) Validate() error {
 func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the parts per_column (S_i), weights, and with two or more columns completeness (1 - entropy of each
-// factor's column of R, to the base of the number of columns), and the grid R. With TopK, the part selected has the
-// numbers of the selected columns, and all parts and R are restricted to these.
+// factor's column of R, to the base of the number of columns), the grid R, and the part per_factor, the MED of each factor:
+//
+//	MED_j = sum_i R_ij S_i / sum_i R_ij
+//
+// of which the value is the mean with the weights sum_i R_ij. With TopK, the part selected has the numbers of the selected columns, and all
+// parts and R are restricted to these.
 func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -215,7 +223,18 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		}
 		r.Parts = append(r.Parts, selected)
 	}
-	r.Grids = append(r.Grids, g)
+	per := Part{Name: "per_factor", Labels: g.Columns}
+	for _, shares := range transposed(relative) {
+		sum := 0.0
+		for i, v := range shares {
+			sum += v * scores.Values[i]
+		}
+		if total := factor.Sum.Of(shares); total > 0 {
+			sum /= total
+		}
+		per.Values = append(per.Values, sum)
+	}
+	r.Parts, r.Grids = append(r.Parts, per), append(r.Grids, g)
 }
 
 // tiedNote is the note of a selection of columns that ties decided.
@@ -234,21 +253,29 @@ func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
 			continue
 		}
 		factor := slices.Index(row, largest)
-		for _, v := range row[factor+1:] {
-			tied = tied || v > largest-rounding
-		}
 		owned[factor] = append(owned[factor], c)
+		for j := factor + 1; j < len(row); j++ {
+			if row[j] > largest-rounding {
+				if tied = true; m.Whole {
+					owned[j] = append(owned[j], c)
+				}
+			}
+		}
 	}
 	for _, own := range owned {
 		slices.SortStableFunc(own, func(a, b int) int {
 			return cmp.Compare(math.Round(scores[b]/rounding), math.Round(scores[a]/rounding))
 		})
-		if len(own) > m.TopK {
-			tied = tied || scores[own[m.TopK-1]]-scores[own[m.TopK]] <= rounding
-			own = own[:m.TopK]
+		count := min(m.TopK, len(own))
+		for count < len(own) && scores[own[count-1]]-scores[own[count]] <= rounding {
+			tied = true
+			if !m.Whole {
+				break
+			}
+			count++
 		}
-		columns = append(columns, own...)
+		columns = append(columns, own[:count]...)
 	}
 	slices.Sort(columns)
-	return columns, tied
+	return slices.Compact(columns), tied && !m.Whole
 }

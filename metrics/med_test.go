@@ -126,3 +126,40 @@ func average(x []float64) (mean float64) {
 	}
 	return mean
 }
+
+// The value is the mean of the MED of factors, with the information that columns have as weights.
+func TestMEDOfFactors(t *testing.T) {
+	in := gridInput(ordinals(4, 4, 3), 3, func(l []int, z []float64) { // two factors share a column, the third has its own, and one column is constant
+		z[0], z[1] = float64(4*l[0]+l[1]), float64(l[2])
+	})
+	r := compute(t, med(), in)
+	per := r.Part("per_factor")
+	near(t, "shared", per[0], 1-math.Ln2/math.Log(3), 1e-8)
+	near(t, "the other", per[1], per[0], 1e-12)
+	near(t, "alone", per[2], 1, 1e-8)
+	near(t, "value", r.Value, average(per), 1e-12)
+	silent := gridInput(ordinals(4, 3), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	near(t, "without information", partOf(compute(t, med(), silent), "per_factor")[1], 0, 0)
+}
+
+func TestMEDWhole(t *testing.T) {
+	in := gridInput(ordinals(4, 3), 5, func(l []int, z []float64) {
+		z[0], z[1], z[2], z[3], z[4] = float64(l[0]), -float64(l[0]), float64(l[1]), 5, float64(l[0]*3+l[1])
+	})
+	m := med()
+	m.TopK, m.Whole = 1, true
+	r := compute(t, m, in)
+	if got := r.Part("selected"); !slices.Equal(got, []float64{0, 1, 2}) || len(r.Notes) != 0 {
+		t.Errorf("columns %v, notes %v; want both columns of the first factor", got, r.Notes)
+	}
+	both := gridInput(ordinals(4, 4), 1, func(l []int, z []float64) { z[0] = float64(4*l[0] + l[1]) })
+	if got := partOf(compute(t, m, both), "selected"); !slices.Equal(got, []float64{0}) {
+		t.Errorf("a column of two factors: %v", got)
+	}
+	m.TopK = 0
+	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "whole: there are no ties without k") {
+		t.Error(err)
+	}
+}
+
+func partOf(r Result, name string) []float64 { return r.Part(name) }

@@ -29,6 +29,9 @@ type Input struct {
 	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
 	Classes bool
 
+	// Differ holds, by factor, the pairs of rows that an answer calls different, where Levels number classes; nil: none are known.
+	Differ [][][2]int
+
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
 	// Metrics of values use Exact, metrics of levels the bins. nil, of one factor or of all: the factor has levels
 	// only. Where a level is unknown, so is the value: NaN.

@@ -128,7 +128,7 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 		}
 	}
 	some.spans = chosen(in.spans, factors)
-	some.Components, some.Paths = chosen(in.Components, rows), chosen(in.Paths, rows)
+	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(chosen(in.Differ, factors), rows)
 	return &some
 }
 
@@ -180,7 +180,7 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return nil, MissingFactors
 	}
 	unknown := in.unknown()
-	if unknown == nil {
+	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // rows without a class may differ
 		return whole, suits(m, in)
 	}
 	x := &inputs{of: in.Codes.Rows}

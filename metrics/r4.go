@@ -39,13 +39,33 @@ type R4 struct {
 //	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
 //	          sum over options o of Z of S(V, o), on the rows that chose o, weighted by their number
 //
-// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z. For flat codes and factors
-// without inactive values it equals R4.
+// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that paper. With
+// Weights printed they are fractions of all rows where V is active, as equation 4 prints them: a column at depth k then counts the
+// product of the fractions of all k options above it, and pushing a factor down into nested options lowers the score. For flat codes and
+// factors without inactive values both equal R4.
 //
 // The code columns are those of Input.Hierarchy, laid out for metrics (see
 // [hierarchy.Hierarchy.Row]).
 type R4C struct {
 	Predictions `yaml:",inline"`
+	Weights     OptionWeights `yaml:"weights" doc:"an option's rows as a fraction of the rows that chose an option of its column (group, as the authors' code) or of all rows where the factor is active (printed, as equation 4)"`
+}
+
+// OptionWeights says what the rows of an option are a fraction of.
+type OptionWeights string
+
+// The weights.
+const (
+	WeightsGroup   OptionWeights = "group"
+	WeightsPrinted OptionWeights = "printed"
+)
+
+// Validate checks the settings.
+func (m *R4C) Validate() error {
+	if m.Weights != WeightsGroup && m.Weights != WeightsPrinted {
+		return config.Invalid("weights", "unknown weights %q; want group or printed", string(m.Weights))
+	}
+	return m.Predictions.Validate()
 }
 
 // Predictions sets the splits and rows of boosted trees.
@@ -103,7 +123,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	for c := range flat {
 		names = append(names, columnName(c))
 	}
-	return m.compute(ctx, in, flat, names, false)
+	return m.compute(ctx, in, flat, names, nil)
 }
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows of columns
@@ -115,11 +135,11 @@ func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := in.optionsFit(); err != nil {
 		return Result{}, err
 	}
-	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), true)
+	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), m)
 }
 
-// compute scores every factor against a hierarchy of the code columns.
-func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, conditional bool) (Result, error) {
+// compute scores every factor against a hierarchy of the code columns, for R4C where factors are active.
+func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
@@ -129,12 +149,15 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if err != nil {
 		return Result{}, err
 	}
+	conditional := c != nil
 	b := &comparisons{codes: codes, categorical: len(h.Categoricals())}
-	groups := make([][]*comparison, len(factors))
+	groups, of := make([][]*comparison, len(factors)), make([]int, len(factors))
 	for j, v := range factors {
 		active := make([]bool, len(rows))
 		for i, value := range v.values {
-			active[i] = !conditional || math.Abs(value) > inactive
+			if active[i] = !conditional || math.Abs(value) > inactive; active[i] && conditional && c.Weights == WeightsPrinted {
+				of[j]++
+			}
 		}
 		b.factor, b.nextCategorical, b.nextContinuous = v, 0, b.categorical
 		groups[j] = b.group(h, active)
@@ -146,7 +169,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	r.Basis = Basis{Rows: len(rows), Train: len(rows) - len(rows)/4, Test: len(rows) / 4}
 	per := Part{Name: "per_factor"}
 	for j, f := range in.Factors {
-		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, best(groups[j]))
+		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, best(groups[j], of[j]))
 	}
 	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
 	return r, nil
@@ -189,14 +212,17 @@ type comparison struct {
 // both returns R2(V <-> Z).
 func (c *comparison) both() float64 { return bothWays(c.toCode, c.toFactor) }
 
-// best returns S(V, g) of a group of columns.
-func best(group []*comparison) (score float64) {
+// best returns S(V, g) of a group of columns, with options weighted by fractions of a number of rows; 0: of the rows that chose one.
+func best(group []*comparison, of int) (score float64) {
 	for _, c := range group {
 		score = max(score, c.both())
 		total, weighted := 0, 0.0
 		for o, n := range c.chosen {
 			total += n
-			weighted += float64(n) * best(c.options[o])
+			weighted += float64(n) * best(c.options[o], of)
+		}
+		if of > 0 {
+			total = of
 		}
 		if total > 0 {
 			score = max(score, weighted/float64(total))

@@ -224,7 +224,7 @@ func TestR4Samples(t *testing.T) {
 	if exact := compute(t, &R4{Predictions{Splits: 2, Samples: 500}}, in); exact.Basis.Rows != 500 {
 		t.Errorf("of all rows: %+v", exact.Basis)
 	}
-	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}}, in)
+	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}, WeightsGroup}, in)
 	if rows := r.Grids[3].Values[3][1]; rows != 200 {
 		t.Errorf("%v rows, want 200", rows)
 	}
@@ -256,7 +256,7 @@ func TestR4Mistakes(t *testing.T) {
 		})},
 		"there is no stream":             {named("r4"), with(func(in *Input) { in.Stream = nil })},
 		"splits: 0 is out of range":      {&R4{}, in},
-		"samples: -1 is negative":        {&R4C{Predictions{Splits: 1, Samples: -1}}, in},
+		"samples: -1 is negative":        {&R4C{Predictions{Splits: 1, Samples: -1}, WeightsGroup}, in},
 		"hierarchy of the codes: $[0]: ": {named("r4"), with(func(in *Input) { in.Hierarchy = hierarchy.Hierarchy{options()} })},
 	} {
 		if test.in.Hierarchy != nil && strings.HasPrefix(want, "hierarchy of") {
@@ -302,11 +302,40 @@ func ExampleR4C() {
 		in.Levels = append(in.Levels, kind, size)
 		in.Codes.Data = append(in.Codes.Data, float64(kind), -float64(size))
 	}
-	r, err := (&R4C{Predictions{Splits: 5}}).Compute(ctx, in)
+	r, err := (&R4C{Predictions{Splits: 5}, WeightsGroup}).Compute(ctx, in)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Printf("%.3f, by factor %.3f\n", r.Value, r.Part("per_factor"))
 	// Output: 1.000, by factor [1.000 1.000]
+}
+
+// A number that is always active has a column of its own in each of four options: one at depth 1, three at depth 2 of a half and a
+// sixth of the rows each. All columns are bijections of it, so that group is 1; printed counts the half again in each sixth.
+func TestR4CPrintedWeights(t *testing.T) {
+	in := exactRows(t, 1200, 1, 6, func(s *rng.Stream, v, z []float64) {
+		v[0] = 1 + s.Float64()
+		first, second := s.IntN(2), s.IntN(3)
+		if z[0] = float64(1 + first); first == 0 {
+			z[2] = v[0]
+			return
+		}
+		z[1], z[3+second] = float64(1+second), v[0]
+	})
+	column := hierarchy.Hierarchy{c}
+	in.Hierarchy = hierarchy.Hierarchy{options(column, hierarchy.Hierarchy{options(column, column, column)})}
+	half := 0.0
+	for i := range in.Codes.Rows {
+		if in.Codes.Row(i)[0] == 2 {
+			half += 1 / float64(in.Codes.Rows)
+		}
+	}
+	for weights, want := range map[OptionWeights]float64{WeightsGroup: 1, WeightsPrinted: 1 - half + half*half} {
+		near(t, string(weights), compute(t, &R4C{Predictions{Splits: 2}, weights}, in).Value, want, 0.01)
+	}
+	m := &R4C{Predictions{Splits: 2}, "all"}
+	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), `weights: unknown weights "all"`) {
+		t.Errorf("error %v", err)
+	}
 }

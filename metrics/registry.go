@@ -76,6 +76,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
+		Name: "separation", Doc: "informativeness from pairs that differ: how much closer than a margin the sub-codes of rows that differ in a factor are, summed over factors",
+		Units:  "units of the codes",
+		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return NewSeparation() },
+	},
+	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
 		Units:  "squared units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },
@@ -94,6 +99,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Name: "projected", Doc: "another metric, of codes with one column for each factor: its best affine prediction from all columns, or the column of the most mutual information",
 		Units:  "those of the other metric, of columns in units of the factors mapped to [0, 1] (linear) or of the codes (best)",
 		Source: "Zhang and Sugiyama 2024, appendix F.3", New: func() Metric { return newProjected() },
+	},
+	{
+		Name: "best-columns", Doc: "another metric, of the k columns of every factor that med finds best",
+		Units:  "those of the other metric",
+		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return newBestColumns() },
 	},
 	{
 		Name: "sampled", Doc: "another metric, of rows drawn at random with replacement: what it says of a small sample",
@@ -169,7 +179,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	},
 	{
 		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a predictor of a factor minus that of the second best",
-		Units:  "none: a difference of accuracies, or of squared correlations",
+		Units:  "none: a difference of accuracies, or of squared correlations (R^2 of one column)",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
 			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
 		},
@@ -216,7 +226,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "r4c", Doc: "r4 of hierarchical codes: where both are active, and by the options of categorical codes",
 		Units:  "none: 0 to 1",
-		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}} },
+		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, WeightsGroup} },
 	},
 	{
 		Name: "h-error", Doc: "the edit distance of the hierarchy of the codes from the true one",

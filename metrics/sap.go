@@ -19,9 +19,9 @@ func attributeGap(scores []float64) float64 {
 	return gap
 }
 
-// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and labels y, which vary; 0 if var x (n-1
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y, of which y vary; 0 if var x (n-1
 // degrees of freedom) is at most 1e-12.
-func squaredCorrelation(x []float64, labels []int) float64 {
+func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
 	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
@@ -29,11 +29,11 @@ func squaredCorrelation(x []float64, labels []int) float64 {
 		return 0
 	}
 	var mean, square, product float64
-	for _, l := range labels {
-		mean += float64(l) / n
+	for _, v := range y {
+		mean += v / n
 	}
-	for i, l := range labels {
-		v := float64(l) - mean
+	for i, v := range y {
+		v -= mean
 		square += v * v
 		product += v * column[i]
 	}
@@ -46,8 +46,12 @@ func squaredCorrelation(x []float64, labels []int) float64 {
 // balanced weights, one against all others, intercept penalised), fitted exactly to the train rows. With Score
 // correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of the
 // column is 1e-12 or less.
+//
+// With Score linear, all rows both fit and score, as in the code of Ross and Doshi-Velez 2021: the score is the accuracy of the
+// support vector machine of a categorical factor, and R^2 of the linear regression of the values of any other factor, their squared
+// correlation with the column.
 type SAP struct {
-	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind) or correlation (for ordinal levels)"`
+	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (of all rows: svm of categorical factors, R^2 of the values of others)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
 	TrainTest `yaml:",inline"`
 	Reduction `yaml:",inline"`
@@ -60,6 +64,7 @@ type SAPScore string
 const (
 	ScoreSVM         SAPScore = "svm"
 	ScoreCorrelation SAPScore = "correlation"
+	ScoreLinear      SAPScore = "linear"
 )
 
 // Needs returns EachLevel.
@@ -73,8 +78,8 @@ func (*SAP) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *SAP) Validate() error {
-	if m.Score != ScoreSVM && m.Score != ScoreCorrelation {
-		return config.Invalid("score", "unknown score %q; want svm or correlation", string(m.Score))
+	if m.Score != ScoreSVM && m.Score != ScoreCorrelation && m.Score != ScoreLinear {
+		return config.Invalid("score", "unknown score %q; want svm, correlation or linear", string(m.Score))
 	}
 	if !(m.Cost > 0) || math.IsInf(m.Cost, 0) {
 		return config.Invalid("cost", "%v is not a positive number", m.Cost)
@@ -102,7 +107,11 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	return m.reduced(in, func(in *Input) (Result, error) { return m.compute(ctx, in) })
+	all := *m
+	if m.Score == ScoreLinear {
+		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
+	}
+	return m.reduced(in, func(in *Input) (Result, error) { return all.compute(ctx, in) })
 }
 
 // compute measures codes after reduction.
@@ -129,8 +138,9 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	for c := range g.Values {
 		g.Rows = append(g.Rows, columnName(c))
 	}
+	values := m.values(in, fit)
 	err = each(ctx, in.Codes.Cols, func(c int) (err error) {
-		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, factors)
+		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, values, factors)
 		return err
 	})
 	if err != nil {
@@ -145,23 +155,47 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // column returns the scores of column c for some factors, with the labels fit of the train rows and check of the test
-// rows.
-func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, factors []int) ([]float64, error) {
+// rows, or values where they are not nil.
+func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
 	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
-	if m.Score == ScoreCorrelation {
-		for i, j := range factors {
-			row[i] = squaredCorrelation(x, fit[j])
-		}
-		return row, nil
-	}
-	y, column := columnOf(in.Codes, c, test), linear.NewColumn(x)
+	var y []float64
+	var column *linear.Column
 	for i, j := range factors {
+		if values[j] != nil {
+			row[i] = squaredCorrelation(x, values[j])
+			continue
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if column == nil {
+			y, column = columnOf(in.Codes, c, test), linear.NewColumn(x)
 		}
 		row[i] = accuracyOf(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
 	}
 	return row, nil
+}
+
+// values returns the numbers that columns are correlated with, by factor, from the labels of the train rows; nil of factors that support
+// vector machines predict.
+func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
+	list, k := make([][]float64, len(in.Factors)), len(in.Factors)
+	if m.Score == ScoreSVM {
+		return list
+	}
+	scaled := in.factorRows(UnitsRange)
+	for j, f := range in.Factors {
+		if m.Score == ScoreLinear && f.Kind == factor.Categorical {
+			continue
+		}
+		list[j] = make([]float64, len(fit[j]))
+		for i, l := range fit[j] {
+			if list[j][i] = float64(l); m.Score == ScoreLinear {
+				list[j][i] = scaled[i*k+j]
+			}
+		}
+	}
+	return list
 }
 
 // labelsOf returns the levels of some rows, by factor.

@@ -34,7 +34,7 @@ func TestSizesOfCodes(t *testing.T) {
 	linear := strings.Fields("mad radius diameter mpd")
 	trees := strings.Fields("dci dci-regression r4")
 	square := strings.Fields("variance wasserstein-correlation")
-	by := strings.Fields("contraction-mean contraction-max sap beta-vae factor-vae logic") // definitions with a constant in units of the codes
+	by := strings.Fields("separation contraction-mean contraction-max sap beta-vae factor-vae logic") // definitions with a constant in units of the codes
 	measured := func(name string, size float64) (float64, error) {
 		in := sizedCodes(size)
 		in.Stream = rng.New(1, name)

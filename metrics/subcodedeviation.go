@@ -15,14 +15,20 @@ import (
 //
 //	aggregate over levels v of deviation(S(v))
 func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *groups, d deviation, a factor.Aggregate) (float64, error) {
-	var values, group []float64
+	values, err := levelDeviations(ctx, points, columns, levels, d)
+	return a.Of(values), err
+}
+
+// levelDeviations returns deviation(S(v)) of the levels v that occur.
+func levelDeviations(ctx context.Context, points []float64, columns int, levels *groups, d deviation) (values []float64, err error) {
+	var group []float64
 	for level := range levels.count {
 		members := levels.members(level)
 		if len(members) == 0 {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return nil, err
 		}
 		group = group[:0]
 		for _, i := range members {
@@ -30,11 +36,11 @@ func subCodeDeviation(ctx context.Context, points []float64, columns int, levels
 		}
 		value, err := d(group, levels.count[level])
 		if err != nil {
-			return 0, fmt.Errorf("level %d: %w", level, err)
+			return nil, fmt.Errorf("level %d: %w", level, err)
 		}
 		values = append(values, value)
 	}
-	return a.Of(values), nil
+	return values, nil
 }
 
 // SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
@@ -179,6 +185,25 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	fraction, err := s.fractions(ctx, in, codes, blocks, values)
 	r.Parts = append(r.Parts, fraction)
 	return r, err
+}
+
+// Levels returns a part for every factor: the deviations of its sub-code at the levels that occur, which the metric joins. Errors are those of
+// Compute.
+func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error) {
+	if err := ready(ctx, s, in); err != nil {
+		return nil, err
+	}
+	codes, blocks, _, err := s.subCodes(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]Part, len(blocks))
+	return parts, each(ctx, len(blocks), func(i int) (err error) {
+		b, k := blocks[i], len(blocks[i].Columns)
+		parts[i].Name = in.Factors[b.Factor].Name
+		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, nil), newDeviation(ctx, s.Deviation, k))
+		return err
+	})
 }
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance, which no scale of

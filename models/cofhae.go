@@ -140,6 +140,16 @@ func (s *COFHAE) Known() Settings {
 	return &known
 }
 
+// Effective implements [Effective]: MIMOSA has no effect where the hierarchy is known.
+func (s *COFHAE) Effective() Settings {
+	if s.Hierarchy == LearnedHierarchy {
+		return s
+	}
+	effective := *s
+	effective.Mimosa = NewCOFHAE().Mimosa
+	return &effective
+}
+
 // explore runs MIMOSA on codes.
 func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error) {
 	wide := make([]float64, len(codes))
@@ -159,7 +169,7 @@ func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say fu
 	}
 	say(fmt.Sprintf("%d components hold %.1f %% of the codes\n%s", len(r.Components), 100*r.Coverage, r.Hierarchy))
 	if r.Hierarchy.Continuous() == 0 {
-		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", s.Mimosa.MinMerged)
+		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", s.Mimosa.LeastMerged(len(codes)/width))
 	}
 	k := len(r.Hierarchy.Categoricals())
 	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels)), Parts: make([]int32, len(r.Labels))}

@@ -20,6 +20,12 @@ type Staged interface {
 	Known() Settings
 }
 
+// Effective is implemented by settings that may have no effect. Effective returns equal settings, with defaults for the
+// settings without effect. Changes of these settings and of their defaults then leave a run's hash as it is.
+type Effective interface {
+	Effective() Settings
+}
+
 // Stage is the training before a model's own training. It uses the model's data set and training settings, and no
 // supervision.
 type Stage struct {

@@ -109,6 +109,26 @@ func TestFitJudge(t *testing.T) {
 	}
 }
 
+// Settings of MIMOSA belong to a run's hash only where the hierarchy is learned.
+func TestCOFHAEHash(t *testing.T) {
+	hash := func(overrides ...string) string {
+		h, err := sticksConfig(t, overrides...).Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	for hierarchy, same := range map[string]bool{"truth": true, "tree.json": true, "mimosa": false} {
+		key := "model.cofhae.hierarchy=" + hierarchy
+		if (hash(key) == hash(key, "model.cofhae.mimosa.min_merged=2000")) != same {
+			t.Errorf("hierarchy %s: the same hash: %v, want %v", hierarchy, !same, same)
+		}
+	}
+	if hash() == hash("model.cofhae.tau=0.5") {
+		t.Error("tau is not in the hash")
+	}
+}
+
 // A hierarchy that is learned first comes from a run beside the run's folder, is stored in it, and is
 // not learned twice.
 func TestLearnedHierarchy(t *testing.T) {

@@ -343,6 +343,9 @@ func (c Config) Hash() (string, error) {
 func (c Config) Identity() ([]byte, error) {
 	c = c.byContent()
 	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
+	if m, ok := c.Model.Value.(models.Effective); ok {
+		c.Model.Value = m.Effective()
+	}
 	return c.Encode()
 }
 

@@ -14,7 +14,7 @@ import (
 // lossesOf names the loss of the property that a metric measures.
 var lossesOf = map[string]string{
 	"variance": "variance", "mad": "mad", "radius": "radius", "diameter": "diameter", "mpd": "mpd",
-	"contraction-mean": "contraction", "contraction-max": "contraction",
+	"separation": "separation", "contraction-mean": "contraction", "contraction-max": "contraction",
 	"mse": "left-inverse", "mae": "left-inverse", "me": "left-inverse",
 	"hsic": "hsic", "conditional-tc": "conditional-tc", "dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
 }
@@ -129,6 +129,19 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 			}
 			if !set("units") {
 				m.Units = metrics.Units(l.Units)
+			}
+			return true
+		}
+	case *losses.SeparationLoss:
+		if m, ok := m.(*metrics.Separation); ok {
+			if len(l.Codes) > 0 && !set("codes", "assign") {
+				m.Codes, m.Assign = l.Codes, metrics.AssignAuto
+			}
+			if !set("margin") {
+				m.Margin = l.Margin
+			}
+			if !set("aggregate") {
+				m.Aggregate = l.Aggregate
 			}
 			return true
 		}

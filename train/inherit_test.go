@@ -47,6 +47,8 @@ func TestInherit(t *testing.T) {
 			"[mig, {variance: {" + codes + "}}, {variance: {codes: {row: [1], column: [0]}}}]"},
 		{"[{contraction: {columns: [1, 3], factors: [row], units: range}}]", "[contraction-max, contraction-mean]",
 			"[{contraction-max: {columns: [1, 3], factors: [row], units: range}}, {contraction-mean: {columns: [1, 3], factors: [row], units: range}}]"},
+		{"[{separation: {margin: 2, aggregate: max, " + codes + "}}]", "[separation, {separation: {margin: 3}}]",
+			"[{separation: {margin: 2, aggregate: max, " + codes + "}}, {separation: {margin: 3, aggregate: max, " + codes + "}}]"},
 		{"[{left-inverse: {units: range, kind: minimax}}]", "[mse, {mae: {units: as-given}}, me]", "[{mse: {units: range}}, {mae: {units: as-given}}, {me: {units: range, fit: minimax}}]"},
 		{"[{hsic: {codes: {row: [0], column: [1]}, between: factors, bandwidth: 2}}]", "[hsic]", "[{hsic: {codes: {row: [0], column: [1]}, between: factors, bandwidth: 2}}]"},
 		{"[{conditional-tc: {estimator: minibatch, active: [{columns: [0], factor: row, levels: [1]}]}}]", "[conditional-tc]",

@@ -22,7 +22,6 @@ type Mimosa struct {
 	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
 	Quick          sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
 	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
-	MergedShare    float64        `yaml:"merged_share" doc:"min_merged as a fraction of the codes: smaller components are dropped; 0: use min_merged"`
 	mimosa.Options `yaml:",inline"`
 }
 
@@ -31,19 +30,7 @@ func (m *Mimosa) Validate() error {
 	if m.Config == "" {
 		return config.Invalid("config", "want a .yaml file, or a name of unravel list configs")
 	}
-	if !(m.MergedShare >= 0 && m.MergedShare < 1) {
-		return config.Invalid("merged_share", "%v is out of range; want 0 to less than 1", m.MergedShare)
-	}
 	return m.Options.Validate()
-}
-
-// options returns the options for a number of codes.
-func (m *Mimosa) options(codes int) mimosa.Options {
-	o := m.Options
-	if m.MergedShare > 0 {
-		o.MinMerged = max(1, int(math.Round(m.MergedShare*float64(codes))))
-	}
-	return o
 }
 
 // Random implements Source.
@@ -57,12 +44,11 @@ func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) 
 
 // explored is the result of MIMOSA, as stored in the run's folder.
 type explored struct {
-	Options     mimosa.Options      `json:"options"`
-	MergedShare float64             `json:"merged_share"`
-	Run         string              `json:"run"` // hash of its config
-	Hierarchy   hierarchy.Hierarchy `json:"hierarchy"`
-	Components  []int               `json:"components"` // by image that was trained on; -1: in none
-	Results     []metrics.Result    `json:"results"`
+	Options    mimosa.Options      `json:"options"`
+	Run        string              `json:"run"` // hash of its config
+	Hierarchy  hierarchy.Hierarchy `json:"hierarchy"`
+	Components []int               `json:"components"` // by image that was trained on; -1: in none
+	Results    []metrics.Result    `json:"results"`
 }
 
 // Results implements Trained.
@@ -90,7 +76,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 		if err != nil {
 			return nil, nil, err
 		}
-		x = &explored{Options: m.Options, MergedShare: m.MergedShare, Run: run.Hash, Hierarchy: r.Hierarchy, Components: r.Labels}
+		x = &explored{Options: m.Options, Run: run.Hash, Hierarchy: r.Hierarchy, Components: r.Labels}
 	}
 	in := e.InputOf(metrics.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
@@ -111,7 +97,7 @@ func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int)
 	for i, v := range codes {
 		wide[i] = float64(v)
 	}
-	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), m.options(len(images)), nil)
+	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), m.Options, nil)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("mimosa: %w", train.ErrStopped)
 	}
@@ -155,13 +141,13 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 
 // file returns the name of the file in the run's folder with the result of these options.
 func (m *Mimosa) file() string {
-	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
+	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
 }
 
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
-	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options || x.MergedShare != m.MergedShare {
+	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
 		return nil, err
 	}
 	return &x, nil

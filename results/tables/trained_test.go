@@ -289,7 +289,7 @@ func TestTrainedMistakes(t *testing.T) {
 		{"{config: tiny.yaml}", "{config: tiny.yml}", `neither a file nor an experiment "tiny.yml"`},
 		{"{config: tiny.yaml}", "{config: tiny.yaml, set: {train.epoch: 3}}", `did you mean "epochs"?`},
 		{"part: mig_0", "of: mig_0", "columns.2.of: there is no part"},
-		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, merged_share: 1}}", "merged_share: 1 is out of range"},
+		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, min_merged: 0}}", "min_merged: 0 is out of range"},
 		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, min_cosine: 2}}", "min_cosine: 2 is out of range"},
 	} {
 		table, err := writeTable(t, trainedTable, test.old, test.new)
@@ -376,9 +376,9 @@ reference: {file: ref.csv, dataset: s, draws: 5}
 scales: {quick: {seeds: 1}}
 rows:
   - label: r
-    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, merged_share: 0.05, min_cosine: 0.95}}
+    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, min_merged: 0.05, min_cosine: 0.95}}
   - label: none
-    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, merged_share: 0.99}}
+    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 30}, min_merged: 0.99}}
 columns:
   - {label: Purity, metric: purity}
   - {label: Coverage, metric: coverage}

@@ -224,13 +224,14 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis gives an axis a range if its data have none.
+// settleAxis gives an axis a range if its data have none, or one of rounding alone: the ticks of such a range would be equal numbers.
 func settleAxis(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
 	}
-	if a.Min == a.Max {
-		half := math.Abs(a.Min) / 10
+	const rounding = 1e-12
+	if most := max(math.Abs(a.Min), math.Abs(a.Max)); a.Max-a.Min <= rounding*most {
+		half := most / 10
 		if half < 1e-100 {
 			half = 0.5
 		}

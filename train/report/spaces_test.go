@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot"
 )
 
 func TestSpaces(t *testing.T) {
@@ -53,5 +55,18 @@ func TestSpacesMistakes(t *testing.T) {
 		if err := Spaces(&bytes.Buffer{}, "", rows); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %s", err, want)
 		}
+	}
+}
+
+// An axis whose values differ by rounding alone has a range of its own.
+func TestAxisOfRounding(t *testing.T) {
+	a := plot.Axis{Min: 0.1, Max: math.Nextafter(math.Nextafter(0.1, 1), 1)}
+	settleAxis(&a)
+	if math.Abs(a.Min-0.09) > 1e-9 || math.Abs(a.Max-0.11) > 1e-9 {
+		t.Errorf("%v to %v; want 0.09 to 0.11", a.Min, a.Max)
+	}
+	small := plot.Axis{Min: 1e-200, Max: 2e-200}
+	if settleAxis(&small); small.Min != 1e-200 || small.Max != 2e-200 {
+		t.Errorf("%v to %v; want a small range as it is", small.Min, small.Max)
 	}
 }

@@ -99,9 +99,9 @@ type expected struct {
 	Truth      hierarchy.Hierarchy `json:"true_hierarchy"`
 	HError     float64             `json:"h_error_vs_truth"`
 	Parameters struct {
-		MinMerged  int `json:"min_size_merged"`
-		Neighbors  int `json:"num_nearest_neighbors"`
-		MinInitial int `json:"min_size_init"`
+		MinMerged  float64 `json:"min_size_merged"`
+		Neighbors  int     `json:"num_nearest_neighbors"`
+		MinInitial int     `json:"min_size_init"`
 	} `json:"parameters"`
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Options holds the hyperparameters. [Defaults] returns the values of appendix A.5, for 90,000 codes.
+// Options holds the hyperparameters. [Defaults] returns the values of appendix A.5.
 type Options struct {
 	Equalize       float64 `yaml:"equalize" doc:"power of the standard deviation by which codes are divided along each principal axis; 0: none, as in the paper; 1: whitening"`
 	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
@@ -31,7 +31,7 @@ type Options struct {
 	MinCosine      float64 `yaml:"min_cosine" doc:"least cosine between similar planes; 0.95 for spaceshapes, less for noisy or few codes"`
 	Contagion      int     `yaml:"contagion" doc:"neighbours with similar planes that a component must hold to take a code; 3 for spaceshapes"`
 	MinInitial     int     `yaml:"min_initial" doc:"smaller components are dropped before merging"`
-	MinMerged      int     `yaml:"min_merged" doc:"smaller components are dropped after merging; about a fiftieth of the codes"`
+	MinMerged      float64 `yaml:"min_merged" doc:"least size of a component after merging; below 1: a fraction of the codes, from 1 on: a number of codes"`
 	MinCommonEdges float64 `yaml:"min_common_edges" doc:"fraction of their edges, times 2^m, that components of dimension m share to be merged"`
 	MaxLengths     float64 `yaml:"max_lengths" doc:"greatest mean distance of a component to one that encloses it, in mean distances between neighbours of the latter"`
 }
@@ -40,7 +40,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Neighbors: 40, RansacFraction: 0.6667, MinVariance: 0.95, MinDecay: 4, MinCosine: 0.99, Contagion: 5,
-		MinInitial: 20, MinMerged: 2000, MinCommonEdges: 0.75, MaxLengths: 10,
+		MinInitial: 20, MinMerged: 0.02, MinCommonEdges: 0.75, MaxLengths: 10,
 	}
 }
 
@@ -65,14 +65,24 @@ func (o *Options) Validate() error {
 		return config.Invalid("contagion", "%d is out of range; want 1 to neighbors, %d", o.Contagion, o.Neighbors)
 	case o.MinInitial < 1:
 		return config.Invalid("min_initial", "%d is out of range; want 1 or more", o.MinInitial)
-	case o.MinMerged < 1:
-		return config.Invalid("min_merged", "%d is out of range; want 1 or more", o.MinMerged)
+	case !(o.MinMerged > 0 && o.MinMerged <= math.MaxInt32):
+		return config.Invalid("min_merged", "%v is out of range; want a fraction of the codes below 1, or a number of codes", o.MinMerged)
+	case o.MinMerged > 1 && o.MinMerged != math.Trunc(o.MinMerged):
+		return config.Invalid("min_merged", "%v codes are no whole number; want one, or a fraction of the codes below 1", o.MinMerged)
 	case !(o.MinCommonEdges > 0) || math.IsInf(o.MinCommonEdges, 0):
 		return config.Invalid("min_common_edges", "%v is out of range; want more than 0", o.MinCommonEdges)
 	case !(o.MaxLengths >= 0) || math.IsInf(o.MaxLengths, 0):
 		return config.Invalid("max_lengths", "%v is out of range; want 0 or more", o.MaxLengths)
 	}
 	return nil
+}
+
+// LeastMerged returns the least size of a component that is kept after merging, for n codes.
+func (o *Options) LeastMerged(n int) int {
+	if o.MinMerged >= 1 {
+		return int(o.MinMerged)
+	}
+	return max(1, int(math.Round(o.MinMerged*float64(n))))
 }
 
 // Component is a manifold of codes with continuous tangent planes.
@@ -157,7 +167,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	if err != nil {
 		return nil, err
 	}
-	groups = larger(groups, o.MinMerged)
+	groups = larger(groups, o.LeastMerged(r.n))
 	slices.SortStableFunc(groups, func(a, b []int32) int { return cmp.Compare(r.dim[a[0]], r.dim[b[0]]) })
 	if err := r.assemble(result, groups); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func TestKnownShapes(t *testing.T) {
 			[]int{1, 2, 3}, `[` + c + `,` + cat(`[]`, `[`+c+`,`+cat(`[]`, `[`+c+`]`)+`]`) + `]`, 0.8},
 	} {
 		o := quick()
-		o.MinMerged = len(test.codes) / 3 / 20
+		o.MinMerged = 0.05
 		if test.name == "two planes that cross" { // near the crossing, codes look three-dimensional
 			o.MinMerged = 1000
 		}
@@ -161,7 +161,7 @@ func TestChopsticks(t *testing.T) {
 		set := datasets.Chopsticks{Variant: test.variant, Depth: test.depth}
 		codes, d, path := curved(t, set, test.n)
 		o := Defaults()
-		o.MinMerged = test.n / 45
+		o.MinMerged = float64(test.n / 45)
 		r := learn(t, codes, d, o)
 		set.Samples, set.Overwrite = 1, "none"
 		one, err := set.Build(0)
@@ -283,6 +283,9 @@ func TestErrors(t *testing.T) {
 		"contagion: 0":           func(o *Options) { o.Contagion = 0 },
 		"min_initial: 0":         func(o *Options) { o.MinInitial = 0 },
 		"min_merged: -5":         func(o *Options) { o.MinMerged = -5 },
+		"min_merged: 0 is":       func(o *Options) { o.MinMerged = 0 },
+		"min_merged: 1.5 codes":  func(o *Options) { o.MinMerged = 1.5 },
+		"min_merged: NaN":        func(o *Options) { o.MinMerged = nan },
 		"min_common_edges: 0":    func(o *Options) { o.MinCommonEdges = 0 },
 		"max_lengths: NaN":       func(o *Options) { o.MaxLengths = nan },
 		"min_common_edges: +Inf": func(o *Options) { o.MinCommonEdges = math.Inf(1) },
@@ -295,11 +298,30 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+func TestLeastMerged(t *testing.T) {
+	for _, test := range []struct {
+		merged float64
+		n      int
+		want   int
+	}{
+		{Defaults().MinMerged, 100_000, 2000}, // appendix A.5: "2% of the dataset size, or 2000 points"
+		{Defaults().MinMerged, 2700, 54},
+		{Defaults().MinMerged, 10, 1},
+		{0.0222, 90_000, 1998},
+		{1, 90_000, 1},
+		{2000, 90_000, 2000},
+	} {
+		o := Options{MinMerged: test.merged}
+		if got := o.LeastMerged(test.n); got != test.want {
+			t.Errorf("%v of %d codes: %d, want %d", test.merged, test.n, got, test.want)
+		}
+	}
+}
+
 // Results do not depend on the number of threads or on the unit of the codes.
 func TestSameResults(t *testing.T) {
 	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "inter", Depth: 2}, 6000)
 	o := Defaults()
-	o.MinMerged = 300
 	first := learn(t, codes, d, o)
 	if len(first.Components) != 2 {
 		t.Fatalf("%d components", len(first.Components))

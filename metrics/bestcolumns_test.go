@@ -1,0 +1,68 @@
+package metrics_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// Of ten columns, of which two follow each factor, one mixes them and the others are constant, the best measure as if they were alone.
+func TestBestColumns(t *testing.T) {
+	code := func(l []int, z []float64) {
+		z[1], z[3], z[4], z[6], z[8] = float64(l[0]), float64(l[1]), float64(l[0]*5+l[1]), -float64(l[0]), -float64(l[1])
+	}
+	in := gridInput(ordinals(4, 5), 10, code)
+	alone := func(columns ...int) *Input {
+		some := *in
+		some.Codes = in.Codes.Columns(columns)
+		return &some
+	}
+	renormalised := med()
+	renormalised.TopK, renormalised.Renormalise = 1, true
+	for _, test := range []struct {
+		k     int
+		whole bool
+		best  []int
+	}{{1, false, []int{1, 3}}, {1, true, []int{1, 3, 6, 8}}, {2, false, []int{1, 3, 6, 8}}} {
+		for _, name := range []string{"mig", "med", "dci"} {
+			of := choice(name)
+			m := &BestColumns{K: test.k, Whole: test.whole, Of: of}
+			r := evaluated(t, in, []Choice{{Name: "best-columns", Value: m}})
+			if name != "dci" { // which draws from a stream of its own
+				near(t, name, r.Value, evaluated(t, alone(test.best...), []Choice{of}).Value, 1e-12)
+			}
+			var best []int
+			for _, v := range r.Part("best") {
+				best = append(best, int(v))
+			}
+			if !slices.Equal(best, test.best) || r.Name != "best-columns-"+name {
+				t.Errorf("%s: columns %v; want %v", r.Name, best, test.best)
+			}
+		}
+	}
+	near(t, "renormalised", compute(t, renormalised, in).Value, evaluated(t, alone(1, 3), []Choice{choice("med")}).Value, 1e-12)
+}
+
+// Codes without information have two columns, whichever.
+func TestBestColumnsOfNothing(t *testing.T) {
+	in := gridInput(ordinals(4, 5), 3, func(l []int, z []float64) {})
+	r := evaluated(t, in, []Choice{{Name: "best-columns", Value: &BestColumns{K: 1, Of: choice("mig")}}})
+	if r.Value != 0 || !slices.Equal(r.Part("best"), []float64{0, 1}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestBestColumnsMistakes(t *testing.T) {
+	in := gridInput(ordinals(4, 5), 2, func(l []int, z []float64) {})
+	for want, m := range map[string]*BestColumns{
+		"of: there is no metric":       {K: 1},
+		"k: 0 columns":                 {Of: choice("mig")},
+		"of: the columns are the best": {K: 1, Of: Choice{Name: "best-columns", Value: &BestColumns{K: 1, Of: choice("mig")}}},
+	} {
+		if _, err := Evaluate(ctx, in, 1, []Choice{{Name: "best-columns", Value: m}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+)
+
+// Separation is the informativeness of sub-codes from pairs of rows that are known to differ, the loss of the same name, 0 or more:
+//
+//	sum over factors i of the aggregate, over pairs of rows r, s that differ in factor i, of max(margin - |z_i(r) - z_i(s)|, 0)
+//
+// It is [Contraction] from the answer different alone: the distance of the factors is not known, only that it is not 0, and the
+// margin stands for it; |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart, and the sum
+// of the margins for constant codes, which modularity cannot tell from perfect ones. Its units are those of the codes.
+//
+// With [Input.Classes] the pairs are those that an answer calls different, [Input.Differ]. With levels they are all pairs of rows with
+// different known levels, or those of Pairs random ones. The part score is e^-value.
+//
+// Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
+type Separation struct {
+	Margin    float64          `yaml:"margin" doc:"distance that sub-codes of rows that differ must have, in units of the codes"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"how the pairs of a factor are joined: mean, max, sum or mean-square"`
+	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Pairs     int              `yaml:"pairs" doc:"of factors with levels: number of random pairs of rows to measure, if there are more"`
+}
+
+// NewSeparation returns the metric with its defaults, those of the loss.
+func NewSeparation() *Separation {
+	return &Separation{Margin: 1, Aggregate: factor.Mean, Pairs: 1 << 20}
+}
+
+const maxSeparated = 1 << 24
+
+// SetCodes implements SubCoded.
+func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
+
+// FromClasses implements Equational.
+func (*Separation) FromClasses() bool { return true }
+
+// Needs returns KnownLevels.
+func (*Separation) Needs() Needs { return KnownLevels }
+
+// Better returns LowerIsBetter.
+func (*Separation) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*Separation) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Resample returns ResampleNone.
+func (*Separation) Resample() (Resample, string) {
+	return ResampleNone, "other rows have other pairs that are known to differ"
+}
+
+// Validate checks the settings.
+func (m *Separation) Validate() error {
+	switch {
+	case !(m.Margin > 0 && m.Margin <= 1e6):
+		return config.Invalid("margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin)
+	case m.Pairs < 1 || m.Pairs > maxSeparated:
+		return config.Invalid("pairs", "%d is out of range; want 1 to %d", m.Pairs, maxSeparated)
+	}
+	if err := validAggregate(m.Aggregate); err != nil {
+		return err
+	}
+	return m.Assign.validate()
+}
+
+// Suits implements Selective.
+func (m *Separation) Suits(in *Input) error {
+	known := false
+	for _, pairs := range in.Differ {
+		known = known || len(pairs) > 0
+	}
+	if in.Classes && !known {
+		return errors.New("no two rows are known to differ; want at least one answer different")
+	}
+	if !in.Classes && len(varyingFactors(in)) == 0 {
+		return errors.New("no two rows differ in a factor; want a factor that varies")
+	}
+	_, err := planBlocks(in, m.Codes, m.Assign)
+	return err
+}
+
+// Compute returns the parts per_factor, pairs (that differ, of each factor), score and, if the metric assigns columns, columns.
+func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	s := &SubCodeDeviation{Codes: m.Codes, Assign: m.Assign}
+	codes, blocks, r, err := s.subCodes(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	differ := in.Differ
+	if !in.Classes {
+		if differ, err = m.differing(ctx, in); err != nil {
+			return Result{}, err
+		}
+	}
+	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
+	for _, b := range blocks {
+		name, pairs := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(pairs) == 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("no two rows are known to differ in %s, which adds 0", name))
+		}
+		hinges := make([]float64, len(pairs))
+		for at, p := range pairs {
+			if err := stops(ctx, at, 1<<16); err != nil {
+				return Result{}, err
+			}
+			hinges[at] = shrink(m.Margin, distance(codes, b.Columns, p))
+		}
+		per.Labels, per.Values = append(per.Labels, name), append(per.Values, m.Aggregate.Of(hinges))
+		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(pairs)))
+	}
+	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
+	return r.scored()
+}
+
+// distance returns the Euclidean distance of two rows in some columns.
+func distance(codes Matrix, columns []int, pair [2]int) (d float64) {
+	a, b := codes.Row(pair[0]), codes.Row(pair[1])
+	for _, c := range columns {
+		d = math.Hypot(d, a[c]-b[c])
+	}
+	return d
+}
+
+// differing returns, by factor, the pairs of rows with different known levels: all pairs, or Pairs random ones.
+func (m *Separation) differing(ctx context.Context, in *Input) ([][][2]int, error) {
+	n, k := in.Codes.Rows, len(in.Factors)
+	differ := make([][][2]int, k)
+	add := func(i, j int) {
+		for f := range k {
+			if a, b := in.Levels[i*k+f], in.Levels[j*k+f]; a != b && a != factor.Unknown && b != factor.Unknown {
+				differ[f] = append(differ[f], [2]int{i, j})
+			}
+		}
+	}
+	if possible := n * (n - 1) / 2; possible <= m.Pairs {
+		for i := range n {
+			for j := range i {
+				add(i, j)
+			}
+		}
+		return differ, ctx.Err()
+	}
+	if in.Stream == nil {
+		return nil, errNoStream
+	}
+	for at := range m.Pairs {
+		if err := stops(ctx, at, 1<<16); err != nil {
+			return nil, err
+		}
+		i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
+		if j >= i {
+			j++
+		}
+		add(i, j)
+	}
+	return differ, nil
+}
+
+// among returns the pairs of some rows, by their places among these.
+func among(differ [][][2]int, rows []int) [][][2]int {
+	if differ == nil {
+		return nil
+	}
+	place := make(map[int]int, len(rows))
+	for at, i := range rows {
+		place[i] = at
+	}
+	some := make([][][2]int, len(differ))
+	for f, pairs := range differ {
+		for _, p := range pairs {
+			a, first := place[p[0]]
+			b, second := place[p[1]]
+			if first && second {
+				some[f] = append(some[f], [2]int{a, b})
+			}
+		}
+	}
+	return some
+}

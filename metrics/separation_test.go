@@ -1,0 +1,131 @@
+package metrics_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/graph/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// answered returns an input of rows with two columns, and of answers about factors x and y. Row 5 is in no class.
+func answered(t *testing.T, codes []float64) *Input {
+	t.Helper()
+	in := &Input{Codes: Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
+	a := &similarity.Answers{Rows: in.Codes.Rows}
+	for _, x := range []struct {
+		row, other int
+		factor     string
+		same       bool
+	}{
+		{0, 1, "x", true}, {2, 3, "x", true}, {0, 2, "x", false}, {1, 5, "x", false},
+		{0, 4, "y", true}, {0, 3, "y", false},
+	} {
+		a.Add(x.row, x.other, x.factor, x.same)
+	}
+	classes, err := similarity.Unite(a, similarity.Options{})
+	if err == nil {
+		err = in.SetClasses(classes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestSeparationOfAnswers(t *testing.T) {
+	codes := []float64{0, 0, 0.5, 9, 0.25, 3, 1, 4, 2, 0, 0.5, 9}
+	columns := factor.SubCodes{"x": {0}, "y": {1}}
+	for _, test := range []struct {
+		name   string
+		change func(m *Separation, in *Input)
+		want   float64
+	}{
+		{"by hand", func(m *Separation, in *Input) {}, (0.75 + 1) / 2.}, // |0 - 0.25| and |0.5 - 0.5|; |0 - 4| of y
+		{"largest", func(m *Separation, in *Input) { m.Aggregate = factor.Max }, 1},
+		{"margin", func(m *Separation, in *Input) { m.Margin = 5 }, (4.75+5)/2. + 1},
+		{"both columns", func(m *Separation, in *Input) {
+			m.Codes, m.Margin = factor.SubCodes{"x": {0, 1}, "y": {1}}, 4
+		}, (4-math.Hypot(0.25, 3)+4)/2 + 0},
+		{"constant codes", func(m *Separation, in *Input) { clear(in.Codes.Data) }, 2},
+	} {
+		in, m := answered(t, slices.Clone(codes)), NewSeparation()
+		m.Codes = columns
+		test.change(m, in)
+		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "separation", Value: m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, test.name, r[0].Value, test.want, 1e-12)
+		near(t, test.name+": score", r[0].Part("score")[0], math.Exp(-test.want), 1e-12)
+		if !slices.Equal(r[0].Part("pairs"), []float64{2, 1}) || r[0].Basis.Rows != 6 {
+			t.Errorf("%s: %+v", test.name, r[0])
+		}
+	}
+	in := answered(t, codes)
+	in.Differ = nil
+	if err := Suits(in, []Choice{choice("separation")}); err == nil || !strings.Contains(err.Error(), "at least one answer different") {
+		t.Errorf("without an answer different: %v", err)
+	}
+}
+
+// Rows with levels differ where the levels do. Values of random pairs are near the values of all.
+func TestSeparationOfLevels(t *testing.T) {
+	in := gridInput(ordinals(3, 2, 200), 3, func(l []int, z []float64) {
+		z[0], z[1], z[2] = 0.25*float64(l[0]), 0.5*float64(l[1]), 2*float64(l[2])
+	})
+	m := NewSeparation()
+	m.Pairs = 1 << 21
+	r := compute(t, m, in)
+	near(t, "all pairs", r.Value, (2*0.75+0.5)/3+0.5, 1e-9) // levels of the first factor are 1, 1 and 2 apart, equally often
+	m.Pairs, in.Stream = 20000, rng.New(1, "pairs")
+	near(t, "random pairs", compute(t, m, in).Value, r.Value, 0.02)
+	in.Levels[0] = factor.Unknown
+	if p := compute(t, m, in); p.Value == 0 {
+		t.Errorf("an unknown level: %+v", p)
+	}
+	one := gridInput(ordinals(4, 1), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	if r := compute(t, NewSeparation(), one); r.Value != 0 || len(r.Notes) != 1 {
+		t.Errorf("a constant factor: %+v", r)
+	}
+}
+
+// The rows of a part, and shuffled rows, keep their pairs.
+func TestSeparationChance(t *testing.T) {
+	codes := make([]float64, 200)
+	a := &similarity.Answers{Rows: 100}
+	for i := range 100 {
+		codes[2*i] = float64(2 * (i % 2))
+		if i >= 2 {
+			a.Add(i, i-2, "x", true)
+		}
+		if i >= 1 {
+			a.Add(i, i-1, "x", false)
+		}
+	}
+	classes, err := similarity.Unite(a, similarity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Input{Codes: Matrix{Rows: 100, Cols: 2, Data: codes}}
+	if err := in.SetClasses(classes); err != nil {
+		t.Fatal(err)
+	}
+	m := NewSeparation()
+	m.Assign = AssignBest
+	choices := []Choice{{Name: "separation", Value: m}}
+	results, err := Evaluate(ctx, in, 1, choices)
+	if err == nil {
+		err = Chances{Shuffles: 5}.Add(ctx, in, 1, choices, results)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := results[0].Chance; results[0].Value != 0 || c == nil || math.Abs(c.Mean-0.5) > 0.1 || !c.Differs {
+		t.Errorf("%+v, chance %+v; want 0, of shuffled rows 1/2", results[0], c)
+	}
+}
