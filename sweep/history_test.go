@@ -69,6 +69,13 @@ func TestHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, false},
+		{"an edited config of an unfinished run without the copy of its state", lr, func(dir string) {
+			made(t, dir, false)
+			edited(t, dir, rundir.Config, "lr: 0.001", "lr: 0.3")
+			if err := errors.Join(os.Remove(filepath.Join(dir, rundir.RecordFile)), os.Remove(filepath.Join(dir, rundir.StateFile))); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
 		{"another seed", "seeds: [3]", func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.Config, "seed: 0", "seed: 3")
