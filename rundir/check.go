@@ -18,6 +18,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
 // Difference is a file of a run that the run did not write so.
@@ -29,7 +30,7 @@ type Difference struct {
 // ErrNoHashes is returned by Check for a run whose record has no hashes of its files: the run has not ended, or an earlier version made it.
 var ErrNoHashes = errors.New("there is nothing to check against")
 
-// Check compares the files of a run's folder with the hashes in its record. Pages, figures and TensorBoard's files have none.
+// Check compares the files of a run's folder with the hashes in its record.
 func Check(dir string) ([]Difference, error) {
 	text, err := ReadFile(dir, RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +47,7 @@ func Check(dir string) ([]Difference, error) {
 	if (r.Sum != "" || r.Files != nil) && r.Sum != sumOf(text, r.Sum) {
 		list = append(list, Difference{RecordFile, "changed"})
 	}
-	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config {
+	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config && FileHash(config) != r.Before[Config] {
 		list = append(list, Difference{Config, "changed"})
 	}
 	if r.Files == nil {
@@ -68,10 +69,37 @@ func Check(dir string) ([]Difference, error) {
 	}
 	known, err := hashedFiles(dir)
 	for _, name := range known {
-		if r.Files[name] == "" && r.Before[name] == "" {
+		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) { // earlier versions kept no hashes of what is drawn
 			list = append(list, Difference{name, "extra: the run did not write it"})
 		}
 	}
+	return list, err
+}
+
+// Others lists the files in a run's folder that have no hash in its record, such as a user's notes. A run without hashes has none.
+func Others(dir string) (list []string, err error) {
+	text, err := ReadFile(dir, RecordFile)
+	var r Record
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Files == nil {
+		return nil, nil // see Check
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(name, lockName) && e.IsDir():
+			return fs.SkipDir
+		case e.IsDir() || !hashed(name) || strings.HasPrefix(name, lockName) || isTemporary(e):
+		case r.Files[name] == "" && r.Before[name] == "":
+			list = append(list, name)
+		}
+		return nil
+	})
 	return list, err
 }
 
@@ -82,11 +110,17 @@ func (r *Record) Wrote(name string, text []byte) bool {
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
-// hashed reports whether records have the hash of a file that a run writes.
-func hashed(name string) bool {
+// hashed reports whether records have the hash of a file that a run writes. That of the config has a place of its own.
+func hashed(name string) bool { return name != Config && name != RecordFile }
+
+// drawn reports whether a file shows what others hold: the page, figures, and TensorBoard's files.
+func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return name != Config && name != RecordFile && name != ReportFile && top != FiguresDir
+	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
 }
+
+// Learned reports whether a file holds what an earlier stage learned, see [Run.WriteLearned].
+func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
 // large reports whether a file is hashed at the end of a run alone: checkpoints carry a checksum of their own.
 func large(name string) bool {
@@ -96,7 +130,7 @@ func large(name string) bool {
 // hashedFiles lists the files of a run's folder that have names of [Files] and hashes in records.
 func hashedFiles(dir string) (list []string, err error) {
 	for _, f := range Files() {
-		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) || strings.HasPrefix(f.Name, "events.") {
+		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) {
 			continue
 		}
 		found, err := fs.Glob(os.DirFS(dir), f.Name)
@@ -129,7 +163,7 @@ func (r *Run) hashFiles() (map[string]string, error) {
 
 // noting wraps a function that writes a file, so that the record has the file's hash before the file gets its name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
-	if !hashed(name) || large(name) {
+	if name == RecordFile || large(name) || name == LogFile { // a log grows after it was rewound
 		return write
 	}
 	return func(w io.Writer) error {
@@ -147,7 +181,7 @@ func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
 	}
-	if delete(r.written, name); sum != "" {
+	if delete(r.written, name); sum != "" && hashed(name) {
 		r.written[name] = sum
 	}
 	text, err := r.Read(RecordFile)
@@ -162,6 +196,14 @@ func (r *Run) note(name, sum string) error {
 		return nil // a record that is no evidence does not become it
 	}
 	record.Before = nil
+	if name == Config { // a new config ends what the record says, which goes next
+		short := sum[:32] // as FileHash has it
+		if short == record.Config {
+			return nil
+		}
+		record.Before = map[string]string{Config: short}
+		return record.store(r)
+	}
 	if old := record.Files[name]; old != "" {
 		record.Before = map[string]string{name: old}
 	}
@@ -210,7 +252,7 @@ func hashFile(name string) (string, error) {
 // maxHashed bounds the files that are hashed: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
-// Edited says which files of a run the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
+// Edited says which files of a run with results or weights the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
 func Edited(dir string) (string, error) {
 	list, err := Check(dir)
 	if errors.Is(err, ErrNoHashes) {
@@ -218,6 +260,9 @@ func Edited(dir string) (string, error) {
 	}
 	var files []string
 	for _, d := range list {
+		if drawn(d.File) {
+			continue
+		}
 		if large(d.File) { // who reads a checkpoint finds damage by its checksum, and takes the one before
 			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
 				continue

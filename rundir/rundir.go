@@ -80,7 +80,9 @@ func (w *Watch) create(dir string) (*Run, error) {
 const beginName = ".begin" + disk.TemporarySuffix
 
 // begun are the files that may be in a folder without a config while [Run.Begin] writes.
-func begun(name string) bool { return name == CheckpointFile || name == StateFile }
+func begun(name string) bool {
+	return name == CheckpointFile || name == StateFile || name == RecordFile
+}
 
 // Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is killed meanwhile,
 // [Create] takes the folder for an empty one.
@@ -100,7 +102,7 @@ func (r *Run) removeBegun() error {
 	if !r.Has(beginName) {
 		return nil
 	}
-	return errors.Join(r.Remove(CheckpointFile), r.Remove(StateFile))
+	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile))
 }
 
 // Open continues a run: it takes hold of a folder that holds one.
