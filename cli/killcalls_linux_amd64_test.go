@@ -190,15 +190,8 @@ var killedFiles = map[string]string{
 	"small.yaml": sweepExperiment,
 	"stage.yaml": learnedExperiment,
 	"sweep.yaml": "name: s\nbase: small.yaml\nseeds: [1, 2]\n",
-	"own.yaml": `name: own
-title: Runs that are killed
-source: nobody
-reference: {file: own.csv, dataset: D}
-scales: {quick: {seeds: 2}}
-rows: [{label: r, from: {runs: {config: small.yaml}}}]
-columns: [{label: c, metric: dlsbd}]
-`,
-	"own.csv": "table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n",
+	"own.yaml":   twoRuns,
+	"own.csv":    twoRunsReference,
 }
 
 // A command that is killed before any of its calls that change files leaves nothing false, and the same command again ends with the bits of one that was
@@ -268,14 +261,6 @@ func TestKilledAtCalls(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// copyTo copies the current folder into an empty one.
-func copyTo(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -44,7 +44,7 @@ func Check(dir string) ([]Difference, error) {
 		return []Difference{{RecordFile, fmt.Sprintf("changed: it cannot be read: %v", err)}}, nil
 	}
 	var list []Difference
-	if (r.Sum != "" || r.Files != nil) && r.Sum != sumOf(text, r.Sum) {
+	if !r.sound(text) {
 		list = append(list, Difference{RecordFile, "changed"})
 	}
 	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config && FileHash(config) != r.Before[Config] {
@@ -58,12 +58,14 @@ func Check(dir string) ([]Difference, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		sum, err := hashFile(filepath.Join(dir, filepath.FromSlash(name)))
+		before, noted := r.Before[name]
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && noted && before == "":
 		case errors.Is(err, fs.ErrNotExist):
 			list = append(list, Difference{name, "missing"})
 		case err != nil:
 			list = append(list, Difference{name, fmt.Sprintf("changed: it cannot be read: %v", err)})
-		case sum != r.Files[name] && sum != r.Before[name]:
+		case sum != r.Files[name] && sum != before:
 			list = append(list, Difference{name, "changed"})
 		}
 	}
@@ -175,8 +177,8 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 	}
 }
 
-// note takes the hash of a file into the record, if the run has ended. Until the next file the record keeps the hash before: a process that
-// is killed leaves the file as it was. An empty hash is that of a file that goes.
+// note takes the hash of a file into the record, if the run has ended. Until [Run.noted] the record keeps the hash before: a process that is killed leaves the
+// file as it was. An empty hash is that of a file that is not there.
 func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
@@ -192,10 +194,9 @@ func (r *Run) note(name, sum string) error {
 		return err
 	}
 	var record Record
-	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || record.Sum != sumOf(text, record.Sum) {
+	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
 		return nil // a record that is no evidence does not become it
 	}
-	record.Before = nil
 	if name == Config { // a new config ends what the record says, which goes next
 		short := sum[:32] // as FileHash has it
 		if short == record.Config {
@@ -204,12 +205,43 @@ func (r *Run) note(name, sum string) error {
 		record.Before = map[string]string{Config: short}
 		return record.store(r)
 	}
-	if old := record.Files[name]; old != "" {
-		record.Before = map[string]string{name: old}
+	for other, before := range record.Before { // of a process that was killed, or that failed
+		is, err := hashFile(r.Path(other))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if other != Config && is == before {
+			record.setFile(other, before)
+		}
 	}
-	if delete(record.Files, name); sum != "" {
-		record.Files[name] = sum
+	record.Before = map[string]string{name: record.Files[name]}
+	record.setFile(name, sum)
+	r.replacing = true
+	return record.store(r)
+}
+
+// setFile sets the hash of a file; empty: it is not there.
+func (r *Record) setFile(name, sum string) {
+	if delete(r.Files, name); sum != "" {
+		r.Files[name] = sum
 	}
+}
+
+// noted ends what note began, after the file was replaced or removed.
+func (r *Run) noted() error {
+	if !r.replacing {
+		return nil
+	}
+	r.replacing = false
+	text, err := r.Read(RecordFile)
+	if err != nil {
+		return err
+	}
+	var record Record
+	if json.Unmarshal(text, &record) != nil || !record.sound(text) {
+		return nil
+	}
+	record.Before = nil
 	return record.store(r)
 }
 
@@ -222,6 +254,17 @@ func (r *Record) store(run *Run) error {
 	}
 	sum := sumOf(text.Bytes(), r.Sum)
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
+}
+
+// errNotSo is why a file does not count that can be read.
+var errNotSo = errors.New("the run did not write it so")
+
+// sound reports whether a record has the hash of its text, or is one of a version that kept no hashes.
+func (r *Record) sound(text []byte) bool {
+	if r.Sum == "" {
+		return r.Files == nil
+	}
+	return r.Sum == sumOf(text, r.Sum)
 }
 
 // sumOf returns the hash of a record's text in which zeros stand for the hash that it has.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -83,7 +84,11 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then. A record that cannot be read is a [DamagedError].
+// ErrChanged is returned by ReadRecord for a run whose config is not what it was.
+var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
+
+// ReadRecord reads how the run of a folder ended; nil if it has not. A record that cannot be read, or that the run did
+// not write so, is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
 }
@@ -109,12 +114,18 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, &DamagedError{path, err}
 	}
+	if !r.sound(text) {
+		return nil, &DamagedError{path, errNotSo}
+	}
 	source, err := config()
 	if err != nil {
 		return nil, err
 	}
-	if r.Config != FileHash(source) || r.Begins {
+	switch has := FileHash(source); {
+	case r.Begins, r.Config != has && r.Before[Config] == has: // it goes on with another config
 		return nil, nil
+	case r.Config != has:
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, Config), ErrChanged)
 	}
 	return &r, nil
 }

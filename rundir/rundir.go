@@ -48,7 +48,8 @@ type Run struct {
 	lock *lock.File  // nil: a view
 	self fs.FileInfo // the folder as it was opened; nil: a view
 
-	written map[string]string // SHA-256 of the files that this process wrote, by name
+	written   map[string]string // SHA-256 of the files that this process wrote, by name
+	replacing bool              // the record has the hashes of a file before and after it is replaced
 }
 
 // Create begins a run in a folder, which is made if it is missing. It must not hold

@@ -152,7 +152,7 @@ func (t *Table) find(o Options) (*found, error) {
 		}
 		f.byHash = sweep.Find(entries)
 		for _, e := range entries {
-			if e.Damaged() {
+			if e.Damaged() || errors.Is(e.Problem, rundir.ErrChanged) {
 				f.damaged = append(f.damaged, fmt.Sprintf("%s: %v", e.Dir, e.Problem))
 			}
 		}
