@@ -200,7 +200,7 @@ func TestKilledAtCalls(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(asProgram, "1")
 	t.Setenv(cache.RootVariable, t.TempDir())
-	for _, p := range long.Sample(killedPhases, 3) {
+	for _, p := range long.Sample(killedPhases, 2) {
 		t.Run(p.name, func(t *testing.T) {
 			prepared, calm := t.TempDir(), t.TempDir()
 			for name, text := range killedFiles {
