@@ -39,6 +39,20 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	}
 	write(Config, "a: 1\n")
 	write(CodesFile, "one")
+	for step, open := range []func() (*Log, error){func() (*Log, error) { return r.CreateLog(LogFile) }, func() (*Log, error) { return r.ResumeLog(LogFile, 1) }} {
+		log, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 { // the second line is taken out, and others follow
+			if err := log.Append(map[string]int{"step": step + i + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := NewRecord(time.Now()).Write(r); err != nil {
 		t.Fatal(err)
 	}
