@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // checkCommand is `unravel check RUN|DIR...`.

@@ -17,9 +17,9 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/sweep/cluster"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/cluster"
 )
 
 // clusterFlags are those of commands whose runs a cluster can make.

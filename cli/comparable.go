@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // widest is the ratio of the scales of codes from which a note warns.

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.

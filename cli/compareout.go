@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // comparison is the JSON output of compare. A value that a run lacks is null.

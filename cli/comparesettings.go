@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 const seedColumn = "seed"

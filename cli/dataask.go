@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // mostShown bounds the pairs of a sheet.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // decodedAtOnce is the number of codes that are decoded between two looks at the context.

@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel"
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
-	"github.com/unravel-ml/unravel/report/site"
+	"github.com/unravel-ml/unravel/train/report/site"
 )
 
 // Repository is where links of the documents to files lead that the site does not hold.
@@ -66,7 +66,7 @@ const frontPage = "README.md"
 func documents(reference []referencePage) (site.Source, error) {
 	all := unravel.Documents()
 	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {
 			return s, err

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/tables"
-	"github.com/unravel-ml/unravel/tables/findings"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // writeResults writes the page of results from the ledger.

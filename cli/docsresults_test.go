@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/tables"
-	"github.com/unravel-ml/unravel/tables/findings"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // docs/results.md is what the ledger and the tables give today. By default its lines about tables and findings are compared that

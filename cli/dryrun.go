@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // dryRunFlags are of commands that make many runs.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // encodeCommand is `unravel encode --run DIR`.

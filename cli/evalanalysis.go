@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // maxBars is the largest number of code columns in the figure of manipulations.

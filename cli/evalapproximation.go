@@ -6,12 +6,12 @@ import (
 	"io"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // maxSpaceRows bounds the rows of the figure of approximations, of three factors each.

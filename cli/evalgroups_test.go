@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Samples of rows have a group element each: levels or angles of a period, rotations as matrices or quaternions.

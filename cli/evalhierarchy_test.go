@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 func TestEvalHierarchy(t *testing.T) {

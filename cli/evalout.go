@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // The limits of the figure of codes against factors.

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/weights"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // The formats of weights.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // rateFlags are the flags of a learning-rate range test.

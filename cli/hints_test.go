@@ -16,13 +16,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // parsed reports what is wrong with the words of a command line: its command and its flags.

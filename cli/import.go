@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/weights"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // importCommand is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // replaceFile puts something of a kind in place of a file.

@@ -6,18 +6,18 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 const planeAndLine = `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`

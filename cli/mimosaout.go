@@ -5,11 +5,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // mimosaSummary is the JSON object of a run of MIMOSA.

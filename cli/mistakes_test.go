@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Mistakes in a config or in its overrides: exit code 2, the place and what would be right.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // ownSets registers two data sets of 96 images of 16 x 16 x 1: "plain" has no factors, "gaps" lacks levels of two factors, one of

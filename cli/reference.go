@@ -7,11 +7,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // referenceFolder holds the pages of the reference among the documents.

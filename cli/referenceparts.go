@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // partTitles are the titles of the pages about parts, and what a config writes to choose one.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // reportCommand is `unravel report --run DIR`.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 // runsCommand is `unravel runs [DIR]`.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/sweep/index"
-	"github.com/unravel-ml/unravel/sweep/mlflow"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep/mlflow"
 )
 
 // writeMLflow writes runs to a store of MLflow.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 // shownColumn is a column of a printed table.

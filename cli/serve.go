@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/unravel-ml/unravel/internal/priority"
-	"github.com/unravel-ml/unravel/serve"
+	"github.com/unravel-ml/unravel/internal/serve"
 )
 
 // serveCommand is `unravel serve [DIR]`.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // The server says where it is, takes a free port if the usual one is taken, and ends with the context.

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // simulateFlag is machines that runs are simulated on.

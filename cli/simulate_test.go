@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // A sweep is simulated without a trace, from runs that have ended where there are some; mistakes in the machines are those of usage.

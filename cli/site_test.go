@@ -16,13 +16,13 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/report/site"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/report/site"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // siteFiles are those of the site of all pages. It is an error of Build if a page is not in docs/pages.yaml, or if a link of a page, an

@@ -13,8 +13,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // sweepCommand is `unravel sweep FILE`.

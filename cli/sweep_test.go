@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 const sweepExperiment = `

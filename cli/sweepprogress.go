@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then, rarely where nothing changes.

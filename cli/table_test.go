@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // ownTable is a table of one cell in a folder, with its reference file.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/ledger"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // checkFlags make runs of the ledger again.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/ledger"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // exchange writes a contribution to the ledger, or takes one in.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // writeShared writes the files of --out under the lock of the runs, which another process may share and end at the same moment.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // The values of --data that choose, for a table, between public data sets and their twins.

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // trainCommand is `unravel train [CONFIG] [key=value ...]`.

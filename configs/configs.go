@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 //go:embed *.yaml */*.yaml tables/reference/*.csv

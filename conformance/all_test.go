@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // TestParts holds every registered part of Unravel to the rules of its kind. The default test makes the largest parts smaller.

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/race"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // Datasets tests every data set of the registry with its defaults, by [CheckDataset]. It skips entries without valid

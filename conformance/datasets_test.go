@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/race"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 func TestDatasets(t *testing.T) {

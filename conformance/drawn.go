@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // actions checks the actions of fixed groups.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // faultyDraws draws pairs for every epoch with one fault.

@@ -5,11 +5,11 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // pressure is a loss of one's own: the variance of sub-codes where their factors are

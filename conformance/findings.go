@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // ErrNeedsSettings is the error of an entry without valid defaults, such as one that needs the name of a file. Tests of

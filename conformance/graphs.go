@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // pull returns the mean over all elements of (x - r)^2/2 for random numbers r seeded by a name: a scalar with a gradient in

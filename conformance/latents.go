@@ -11,10 +11,10 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Latents tests every latent space of the registry, as [CheckLatent] does.

@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // settings checks that settings survive writing and reading, and that the weight is the one that is set.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // Match is an own metric: how often the first code column is the level of the first factor.

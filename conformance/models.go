@@ -8,14 +8,14 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Models tests every model of the registry, as [CheckModel] does.

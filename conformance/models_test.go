@@ -7,13 +7,13 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // faultyModel is an autoencoder with one fault.

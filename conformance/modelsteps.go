@@ -9,8 +9,8 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // trained is an objective of a model with its optimiser: plain gradient descent, which has no state.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

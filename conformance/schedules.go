@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/similarity"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Answers gives pairs of images from a file that says of each pair whether the two have the same level of a factor or

@@ -3,9 +3,9 @@ package datasets
 import (
 	"sync/atomic"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
-	"github.com/unravel-ml/unravel/factor"
 )
 
 // Arm is a twin of MPI3D (Gondal et al. 2019), drawn by our own code: a robot arm on a table that holds an object at its tip, Size x Size

@@ -11,9 +11,9 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/internal/race"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 func sampler(t testing.TB, s *Split, images int) *Sampler {

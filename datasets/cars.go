@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 

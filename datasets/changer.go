@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // changer draws pairs of images that differ in some factors.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Changes draws pairs of images that differ in few factors, anew for every epoch (Locatello et al. 2020, section 3). Nothing but

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 func readArray[T npy.Element](t *testing.T, path string) []T {

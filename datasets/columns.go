@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a full turn), categorical

@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Dataset is a set of images with known factors. All methods are pure and safe for

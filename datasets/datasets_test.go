@@ -10,7 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets"
 
 	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 func build(t testing.TB, b Builder) Dataset {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Drawn are groups that are drawn anew for every epoch. Either Draw draws them one by one, or they are consecutive images of

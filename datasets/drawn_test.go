@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // drawing is a supervision that draws groups of consecutive images from a random one on, with the step's parity as action.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 )
 

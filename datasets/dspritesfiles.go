@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/dims"
 	"github.com/unravel-ml/unravel/internal/hdf5"
 	"github.com/unravel-ml/unravel/internal/npy"

@@ -10,11 +10,11 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/picture"
 	"github.com/unravel-ml/unravel/internal/resample"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // spriteVariant shows dSprites in three channels.

@@ -1,8 +1,8 @@
 package datasets
 
 import (
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Flatland is a white disc on black that moves in steps over a square (own drawing after the environment of

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Groups reads labelled groups and the transformations within them from files, for

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // incomplete is the grid of an angle of 6 levels, an object of 3 and a size of 2, where some levels are unknown: the

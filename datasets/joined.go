@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // JoinLabels merges labels from several sources. Factors of the same name are one factor, those of the first

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // mix adds labelled images and similar pairs to the batches of an epoch.

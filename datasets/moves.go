@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/rotation"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // rotations counts the factors of rotations in space.

@@ -1,9 +1,9 @@
 package datasets
 
 import (
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
-	"github.com/unravel-ml/unravel/factor/rotation"
 )
 
 // poseObjects are the objects that need no file.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor/rotation"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // buildPoses changes the defaults and builds the data set.

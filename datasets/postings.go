@@ -3,7 +3,7 @@ package datasets
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // postings lists the images of known levels by the levels of each factor: 8 bytes for each image and factor.

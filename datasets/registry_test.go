@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	. "github.com/unravel-ml/unravel/datasets"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 func rooms(t testing.TB) Dataset { return twin(t, "room") }

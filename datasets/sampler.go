@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Batch lists the images of one training step. Its slices are not to be changed;

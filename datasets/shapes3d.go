@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
 )

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Similarity gives Count random pairs of different images that share their level of one

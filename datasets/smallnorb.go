@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
-	"github.com/unravel-ml/unravel/factor"
 )
 
 // SmallNORB is SmallNORB (LeCun, Huang and Bottou 2004), 48,600 grey photographs of toys, both parts, training first: the left ones of the pairs,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // norbFiles returns the files of SmallNORB's sample by their names, with some in place of others.

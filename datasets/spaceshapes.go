@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own

@@ -1,8 +1,8 @@
 package datasets
 
 import (
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Square is a white square block on black that moves over the image, around its

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // two has two levels.

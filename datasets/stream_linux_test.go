@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // BenchmarkStream deals batches of 64 images of a cached set in random order: from the page cache, and from the disk, whose pages are

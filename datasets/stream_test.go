@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // mappedSet returns a cached set of images of 64 x 64 x 3: 3D Shapes if it has been fetched and the test is a benchmark, and otherwise n

@@ -3,9 +3,9 @@ package datasets
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // SupervisionChoice is one kind of supervision in a config: `{pairs: {count: 768}}`.

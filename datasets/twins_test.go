@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // twin returns a rendered twin of a public set with its defaults. Tests share what has been drawn; benchmarks build anew.

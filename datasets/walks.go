@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Walks are episodes of known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019): an episode starts at a random image, and

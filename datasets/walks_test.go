@@ -9,8 +9,8 @@ import (
 	. "github.com/unravel-ml/unravel/datasets"
 
 	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // walked returns a set of pixels with the levels of a grid, but for the images that are left out.

@@ -8,11 +8,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // hierarchicalOutputs are of two images, a dimension, and two options of which the second has a dimension.

@@ -8,9 +8,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // ConditionalTotalCorrelation is [TotalCorrelation] for codes with inactive columns: the

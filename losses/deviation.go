@@ -1,7 +1,7 @@
 package losses
 
 import (
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 )
 

@@ -3,7 +3,7 @@ package losses
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // DeviationEstimator selects how deviations are estimated from a batch.

@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // benchmarkLoss runs a loss of codes and five factors, and its gradient, in float32.

@@ -3,7 +3,7 @@ package losses
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )

@@ -1,6 +1,6 @@
 package losses
 
-import "github.com/unravel-ml/unravel/registry"
+import "github.com/unravel-ml/unravel/configs/registry"
 
 // Registry lists the losses that a config can choose.
 var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[Loss]{

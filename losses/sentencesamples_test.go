@@ -10,9 +10,9 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // posteriors are Gaussian posteriors of a model, with a sample of them, in float32.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // sparse reports that so few rows share each of many angles that metrics of levels would measure chance: fewer than five.

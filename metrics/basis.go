@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Basis states the rows that a [Result] rests on.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Chance is the chance level of a metric: its values where the rows of the codes are shuffled against those of the factors, so

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 func TestCodeSpread(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // DefaultBins is the number of bins of a continuous factor.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4), from the mutual information I_i and I_j of each

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // counting is what the halves of the rows share when an [Interval] counts frequencies: the bins of all rows, which those of a half

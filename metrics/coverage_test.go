@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // population draws n rows of six columns, bounded and noisy, and three factors: z0 and z1 are a circle, of which z1 is the

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 func computeDCI(t testing.TB, m *DCI, in *Input, seed uint64) Result {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // DescriptionLength is the mean length of the description of a code by the hierarchy of the codes, in bits (Ross and Doshi-Velez

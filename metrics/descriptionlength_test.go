@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/hierarchy"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // The example of Ross and Doshi-Velez 2021, section 8.1, is 61 bits a code in place of 256; values do not count, nor do factors.

@@ -1,8 +1,8 @@
 package metrics
 
 import (
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that is not

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3): the mean
@@ -51,15 +51,17 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 //  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
 //     the points, turned back by w theta, to their mean.
 //
-// Other samples estimate the same number: the mean over levels becomes a least-squares fit to cosine and sine of w
-// theta within rows that agree in all other factors, and moments are those over all levels, so that perfect codes score
-// 0. If fewer than half of the rows agree with another one, the fit has an effect of each other factor instead of their
-// combinations.
+// Other samples estimate the same number, also angles of an arc and any set of rotations. The codes are fitted to cosine
+// and sine of w theta, or to the elements of the rotation, by least squares. The moments are the group's, whatever part
+// of the group the rows cover, so that perfect codes score 0 on every sample. Rows that share all other factors lose their
+// mean. Where fewer than half of the rows share them with another row, an effect of each other factor is subtracted: any
+// function of its levels, or its harmonics up to Omega turns where these are fewer. A sum of effects leaves what the other factors do
+// together as noise. Where rows cover a direction of the group by less than a tenth, a note says so: noise then counts for more.
 //
 // For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation, and D_k = min over
 // orthogonal Q of the mean squared distance of g^T Q^T p to its mean: the irreducible representations on three columns
-// are Q g Q^T. N random rotations leave a bias of order 1/N even for perfect codes, as their moments are not those of
-// the group; the rotations of a finite group leave none.
+// are Q g Q^T. A grid of rotations with the moments of all rotations, such as those of a regular solid, is measured as in
+// section 4.3. Other rotations are a sample.
 //
 // The value is the mean of the D_k, without units: 0 for codes that turn with every factor in a plane of its own, about
 // 1 for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3 is not in
@@ -71,12 +73,16 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 //
 // A principal component whose standard deviation is less than 1e-12 of the codes' root mean square counts as noise, not
 // as a perfect fit: it adds 1/2 (n-1)/n (1/3 for rotations), as does noise of the variance of step 3. If all are that
-// small, the codes do not depend on the factor, and D_k = 1.
+// small, the codes do not depend on the factor, and D_k = 1. (Equation 7 gives 0 for constant codes, whose norm in appendix C is 0: a
+// constant map is equivariant. It says nothing of the factor, so it counts as no structure here.)
 //
 // Where the standard deviations of the last component taken and the next differ by less than a tenth, the plane is
 // arbitrary, and so is the value: codes on two circles of equal radius for one factor are perfect, and score .16 to
 // .70. Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
-// otherwise a note warns. Codes names the columns of a factor, instead of all.
+// otherwise a note warns. Equation 7 also allows sums of representations, in more columns than one plane has. Where such a sum leaves
+// less than D_k, by .02, a note names it and says what it leaves; the value stays the plane's, as in section 4.3. The sum
+// takes the principal components in which the factor moves the codes significantly, and of all representations (up to Omega turns,
+// or degrees 1 and 2) first the one that explains most, then the next in the components that remain. Codes names the columns of a factor, instead of all.
 //
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
 // random weights, exponentially distributed; columns and turns stay those of the value.
@@ -145,7 +151,7 @@ func (m *DLSBD) Suits(in *Input) error {
 	if _, err := arrange(in, true); err == nil {
 		return nil
 	}
-	_, err := newSampling(in, m.Objects == ObjectsTogether)
+	_, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
 	return err
 }
 
@@ -173,6 +179,13 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	r.Notes = append(r.Notes, d.notes...)
+	if s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega); err == nil {
+		for k, c := range chosen {
+			if note := s.sumNote(in.Codes.Columns(c.columns), k, c.values); note != "" {
+				r.Notes = append(r.Notes, note)
+			}
+		}
+	}
 	r.Basis = turningBasis(d.objects, m.Omega)
 	if n := in.Codes.Rows - r.Basis.Rows; n > 0 {
 		r.Basis.Excluded = []Exclusion{{Rows: n, Why: whyObject}}
@@ -200,13 +213,13 @@ type design struct {
 func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 	d := &design{turning: turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}}
 	t, err := arrange(in, true)
-	if err == nil && (m.Objects != ObjectsTogether || t.objects == 1) {
+	if err == nil && t.uniform() && (m.Objects != ObjectsTogether || t.objects == 1) {
 		d.factors, d.names = t.circles, t.objectNames
 		d.objects = slices.Repeat([]int{t.cells}, t.objects)
 		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(ctx, codes, t, k) }
 		return d, nil
 	}
-	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +230,7 @@ func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 	for _, rows := range s.objects {
 		d.objects = append(d.objects, len(rows))
 	}
-	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(ctx, codes, s, s.moving[k]) }
+	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(ctx, codes, s, k) }
 	d.notes = append(d.notes, s.notes()...)
 	return d, nil
 }
@@ -257,7 +270,7 @@ func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Pa
 	if in.Stream == nil {
 		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
 	}
-	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
 	if err != nil {
 		return Part{}, fmt.Errorf("bootstrap: %w", err)
 	}

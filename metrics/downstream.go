@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // accuracy is the fraction of n predictions that are right:

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // entries lists the metrics of the registry; one whose defaults measure nothing has the settings of its first variant.

@@ -3,8 +3,8 @@ package metrics
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // entropyFloor is the Floor of disentanglement_lib, with which a row of zeros counts as uniform.

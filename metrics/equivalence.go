@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 )
 
 // Equational is implemented by metrics that ask of factors only which rows agree in them: they can measure an input whose Levels are

@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"context"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // AssignColumns exports assign.
@@ -53,7 +53,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.
 func OfSample(m *DLSBD, in *Input) (Result, error) {
-	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
 	if err != nil {
 		return Result{}, err
 	}
@@ -62,7 +62,20 @@ func OfSample(m *DLSBD, in *Input) (Result, error) {
 	for _, j := range s.moving {
 		factors = append(factors, in.Factors[j])
 	}
-	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, s.moving[k]) })
+	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, k) })
+}
+
+// OfRotationMoments is D_k of the first factor of a grid, with the moments of its own rotations.
+func OfRotationMoments(in *Input) float64 {
+	t, err := arrange(in, true)
+	if err != nil {
+		panic(err)
+	}
+	s, err := turning{10, factor.Mean, false, whitenedPlane, true}.subgroup(context.Background(), in.Codes, t, 0)
+	if err != nil {
+		panic(err)
+	}
+	return s.values[0]
 }
 
 // Rows exports the choice of train and test rows.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // inactive is the largest absolute value of a dimension that counts as inactive, as in the

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // labelled is an input of rows with two categorical factors.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Binning is the rule that cuts the range of a code column into bins.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // intervals evaluates metrics and adds intervals.

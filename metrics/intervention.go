@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 func validDraws(batch, least, train, test int) error {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // repeated returns the mean of a metric over a few streams.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // vote returns the level with the most votes (Wu et al. 2018, section 3.4):

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // TestDLSBDIsASentence checks that D_k of whitened codes, in known columns, is half the least quantity over omega of

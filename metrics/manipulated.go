@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // largestShare returns the largest of the variances of code columns as a fraction of their sum; NaN if all are 0.

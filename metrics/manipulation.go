@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // manipulatedRows is the number of rows that Manipulation measures for each factor, rounded up to whole groups.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 func manipulation(t *testing.T, in *Input, stream string) Grid {

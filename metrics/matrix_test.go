@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 )
 

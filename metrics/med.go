@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // columnShares returns R (Cao et al. 2022, section 3.2) of the mutual information m of code columns i with factors j:

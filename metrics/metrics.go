@@ -14,9 +14,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Input holds the codes that a metric measures, and what is known of their images.

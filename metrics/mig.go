@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // informationGap is the MIG of one factor y (Chen et al. 2018, section 4.1), from its entropy H(y) and its mutual

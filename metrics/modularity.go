@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // modularity is the score of one code column (Ridgeway and Mozer 2018, section 2), from its mutual information m with K

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // gappy returns codes of 400 rows with three factors, and the same with unknown levels: a third of each of the first two

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // oracle is an input with known quality of its codes.

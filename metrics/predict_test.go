@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // pick returns some values of a column.

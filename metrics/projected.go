@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Projected is another metric, of codes with one column for each factor: "linear projection to find the most informative

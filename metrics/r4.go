@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // bothWays is the R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2), from

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 

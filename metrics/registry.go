@@ -3,9 +3,9 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Registry lists the metrics that a config can name.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // This file says how an [Interval] of each metric is found.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"context"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // responds reports whether a code column responds to a factor: its mutual information with the factor is at least a threshold t of

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -41,6 +42,34 @@ func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 		sum += (v - mean[i%3]) * (v - mean[i%3])
 	}
 	return sum / float64(n)
+}
+
+// tetrahedral holds the rotations of a tetrahedron.
+var tetrahedral = [12][9]float64{
+	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1}, {-1, 0, 0, 0, -1, 0, 0, 0, 1},
+	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0}, {0, -1, 0, 0, 0, -1, 1, 0, 0},
+	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0}, {0, 0, -1, -1, 0, 0, 0, 1, 0},
+}
+
+// uniform reports whether rotations have the moments of all rotations: means 0, and E g_ij g_kl of 1/3 for equal
+// elements, else 0. Those of the finite groups of the regular solids have them.
+func uniform(rotations [][9]float64) bool {
+	var mean [9]float64
+	var products [81]float64
+	n := float64(len(rotations))
+	for _, g := range rotations {
+		for a, x := range g {
+			mean[a] += x / n
+			for b, y := range g {
+				products[9*a+b] += x * y / n
+			}
+		}
+	}
+	for a := range 9 {
+		products[10*a] -= 1.0 / 3
+	}
+	off := func(x float64) bool { return math.Abs(x) > 1e-6 }
+	return !slices.ContainsFunc(mean[:], off) && !slices.ContainsFunc(products[:], off)
 }
 
 // FollowRotations returns the representation Q g Q^T of rotations g by which n points p of space turn most nearly, Q in O(3),

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // ragged returns rows that are no grid: combinations of three factors that occur some times, or not at all, with one unknown level,

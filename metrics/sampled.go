@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Sampled is another metric, of rows drawn at random with replacement: what it says of a small sample. Its value is the mean over Draws samples.

@@ -6,28 +6,29 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// sampling holds codes with known group elements that do not form a grid: some are missing or repeated. It replaces
-// [torus]. Per object and factor k, the codes are modelled as
+// sampling holds codes with known group elements that do not form a grid: some are missing or repeated, or the angles and
+// rotations are a sample of their group. Per object and factor k, the codes are modelled as
 //
 //	z = B u(g_k) + f(other factors) + noise,
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
-// rotation. B is the least-squares fit within rows that share the other factors, so that f is arbitrary. Mean and
-// covariance of B u are those over all levels of the factor, also levels without rows; the noise is scaled as if the
-// mean over all levels had been subtracted. On a grid this equals the computation of [torus], to rounding; perfect
-// codes score 0 wherever the rows determine B.
+// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are the group's, whatever part of
+// the group the rows cover. The noise is scaled as if the mean over all levels had been subtracted. On a grid the value
+// equals the computation of [torus], to rounding. Perfect codes score 0 on every sample.
+//
+// f is arbitrary where rows share the other factors. Otherwise f is a sum of one function for each other factor: any
+// function of its levels, or the harmonics up to omega turns where the levels are more than these harmonics.
 type sampling struct {
 	in      *Input
-	moving  []int    // factors that turn
-	objects [][]int  // rows of each object
-	names   []string // of the objects
-	left    int      // number of objects left out, with too few rows
+	omega   int        // largest number of turns
+	moving  []int      // factors that turn
+	objects [][]int    // rows of each object
+	orbits  [][]*orbit // by object and moving factor
+	names   []string   // of the objects
+	left    int        // number of objects left out, with too few rows
 }
 
 // The smallest number of distinct levels of an object that is measured, or all levels of a factor with fewer.
@@ -36,8 +37,8 @@ const (
 	leastRotations = 20
 )
 
-func newSampling(in *Input, together bool) (*sampling, error) {
-	s := &sampling{in: in}
+func newSampling(in *Input, together bool, omega int) (*sampling, error) {
+	s := &sampling{in: in, omega: omega}
 	var held []int
 	for j, f := range in.Factors {
 		switch {
@@ -57,7 +58,8 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 	}
 	var reason error
 	for _, rows := range groups {
-		if err := s.measurable(rows); err != nil {
+		orbits, err := s.measurable(rows)
+		if err != nil {
 			reason = err
 			s.left++
 			continue
@@ -67,7 +69,8 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 		for _, j := range held {
 			factors, levels = append(factors, in.Factors[j]), append(levels, in.Levels[rows[0]*len(in.Factors)+j])
 		}
-		s.objects, s.names = append(s.objects, rows), append(s.names, factor.Describe(factors, levels))
+		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)
+		s.names = append(s.names, factor.Describe(factors, levels))
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
@@ -79,8 +82,8 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 	return s, nil
 }
 
-// measurable returns an error if the rows of an object do not determine how its codes turn.
-func (s *sampling) measurable(rows []int) error {
+// measurable returns the orbits of an object, or an error if its rows do not determine how its codes turn.
+func (s *sampling) measurable(rows []int) (orbits []*orbit, err error) {
 	k := len(s.in.Factors)
 	for _, j := range s.moving {
 		f, seen := s.in.Factors[j], map[int]bool{}
@@ -92,13 +95,18 @@ func (s *sampling) measurable(rows []int) error {
 			least = min(f.Size, leastRotations)
 		}
 		if len(seen) < least {
-			return fmt.Errorf("factor %q has %d different levels; want %d at least", f.Name, len(seen), least)
+			return nil, fmt.Errorf("factor %q has %d different levels; want %d at least", f.Name, len(seen), least)
 		}
-		if o := s.orbit(rows, j); o.freedom() <= 0 {
-			return fmt.Errorf("factor %q: hardly two rows agree in the other factors; want more rows", f.Name)
+		o := s.orbit(rows, j)
+		if o.freedom() <= 0 {
+			return nil, fmt.Errorf("factor %q: the other factors explain every row of %d; want more rows", f.Name, len(rows))
 		}
+		if f.Rotations != nil && o.oneAxis() {
+			return nil, fmt.Errorf("factor %q: all rotations turn about one axis; want their angle as a circular factor", f.Name)
+		}
+		orbits = append(orbits, o)
 	}
-	return nil
+	return orbits, nil
 }
 
 // group numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
@@ -141,15 +149,18 @@ func (in *Input) group(factors, rows []int) (ids []int, count int) {
 type orbit struct {
 	factor  factor.Factor
 	rows    []int
-	levels  []int     // of the factor, by row
-	effects [][]int   // groupings of the rows, by all other factors together or by each; group means are subtracted
-	counts  []int     // number of groups, by grouping
-	weights []float64 // by row, with mean 1
-	redrawn bool      // bootstrap weights: subtracted means take the same fraction of the noise once more
+	levels  []int       // of the factor, by row
+	effects [][]int     // groupings of the rows, by all other factors together or by each; group means are subtracted
+	counts  []int       // number of groups, by grouping
+	others  []float64   // rows x width: harmonics of other factors with many levels
+	width   int         // number of these harmonics
+	basis   [][]float64 // their orthonormal basis without the effects, for the weights; nil: not yet found
+	weights []float64   // by row, with mean 1
+	redrawn bool        // bootstrap weights: subtracted means take the same fraction of the noise once more
 }
 
 // orbit groups rows by all other factors and leaves out rows alone in their group. If that leaves fewer than half of
-// the rows, it keeps all and groups by each other factor, for a sum of effects.
+// the rows, it keeps all rows, for a sum of an effect of each other factor.
 func (s *sampling) orbit(rows []int, factor int) *orbit {
 	k := len(s.in.Factors)
 	var others []int
@@ -176,10 +187,7 @@ func (s *sampling) orbit(rows []int, factor int) *orbit {
 		o.effects, o.counts = [][]int{ids}, []int{count}
 	} else {
 		o.rows = rows
-		for _, j := range others {
-			ids, count := s.in.group([]int{j}, rows)
-			o.effects, o.counts = append(o.effects, ids), append(o.counts, count)
-		}
+		s.addEffects(o, others)
 	}
 	o.weights = make([]float64, len(o.rows))
 	for i, row := range o.rows {
@@ -189,18 +197,134 @@ func (s *sampling) orbit(rows []int, factor int) *orbit {
 	return o
 }
 
+// reweighted returns a copy for other weights.
+func (o *orbit) reweighted() *orbit {
+	other := *o
+	other.weights, other.redrawn, other.basis = make([]float64, len(o.rows)), true, nil
+	return &other
+}
+
+// addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. All
+// harmonics together are at most half as many as the rows.
+func (s *sampling) addEffects(o *orbit, others []int) {
+	n, order := len(o.rows), s.omega
+	o.effects, o.counts = [][]int{make([]int, n)}, []int{1}
+	var turning []int
+	for _, j := range others {
+		f := s.in.Factors[j]
+		ids, count := s.in.group([]int{j}, o.rows)
+		if !f.Turns() || count <= harmonicsUpTo(f, order) {
+			o.effects, o.counts = append(o.effects, ids), append(o.counts, count)
+			continue
+		}
+		turning = append(turning, j)
+	}
+	width := func() (sum int) {
+		for _, j := range turning {
+			sum += harmonicsUpTo(s.in.Factors[j], order)
+		}
+		return sum
+	}
+	for order > 1 && 2*width() > n {
+		order--
+	}
+	o.width = width()
+	o.others = make([]float64, n*o.width)
+	at := 0
+	for _, j := range turning {
+		f := s.in.Factors[j]
+		for w := 1; w <= order && (w == 1 || f.Rotations == nil); w++ {
+			u := harmonicsOf(f, w)
+			for i, row := range o.rows {
+				copy(o.others[i*o.width+at:], u.of(s.in.Levels[row*len(s.in.Factors)+j]))
+			}
+			at += u.h
+		}
+	}
+}
+
+// harmonicsUpTo returns the number of harmonics of a factor up to so many turns.
+func harmonicsUpTo(f factor.Factor, turns int) int {
+	if f.Rotations != nil {
+		return 9
+	}
+	return 2 * turns
+}
+
 // freedom returns the fraction of the noise that remains after subtracting the effects.
 func (o *orbit) freedom() float64 {
-	taken := 1
+	taken := 1 + o.width
+	if o.basis != nil {
+		taken = 1 + len(o.basis)
+	}
 	for _, c := range o.counts {
 		taken += c - 1
 	}
 	return 1 - float64(taken)/float64(len(o.rows))
 }
 
-// subtract removes the effects of the other factors from rows x of d numbers, by weighted least squares: the group
-// means of one grouping, or of several in turn until they vanish.
+// orthonormalise sets the basis for the weights at hand: the harmonics of other factors without the effects, one after
+// the other, without those that the earlier ones determine to seven digits.
+func (o *orbit) orthonormalise() {
+	const determined = 1e-7
+	o.basis = [][]float64{}
+	x := slices.Clone(o.others)
+	o.subtractMeans(x, o.width)
+	for c := range o.width {
+		q, before := make([]float64, len(o.rows)), 0.0
+		for i := range q {
+			q[i] = x[i*o.width+c]
+			before += o.weights[i] * o.others[i*o.width+c] * o.others[i*o.width+c]
+		}
+		for range 2 { // the second time removes what rounding left
+			o.project(q, 1)
+		}
+		norm := 0.0
+		for i, v := range q {
+			norm += o.weights[i] * v * v
+		}
+		if norm <= determined*determined*before {
+			continue
+		}
+		for i := range q {
+			q[i] /= math.Sqrt(norm)
+		}
+		o.basis = append(o.basis, q)
+	}
+}
+
+// subtract removes the effects of the other factors from rows x of d numbers, by weighted least squares.
 func (o *orbit) subtract(x []float64, d int) {
+	if o.basis == nil {
+		o.orthonormalise()
+	}
+	o.subtractMeans(x, d)
+	for range 2 {
+		o.project(x, d)
+	}
+}
+
+// project removes the basis from rows x of d numbers.
+func (o *orbit) project(x []float64, d int) {
+	along := make([]float64, d)
+	for _, q := range o.basis {
+		clear(along)
+		for i, v := range q {
+			for j := range d {
+				along[j] += o.weights[i] * v * x[i*d+j]
+			}
+		}
+		for i, v := range q {
+			for j, a := range along {
+				x[i*d+j] -= v * a
+			}
+		}
+	}
+}
+
+// subtractMeans removes the group means of one grouping from rows x of d numbers, or of several in turn until they
+// vanish.
+func (o *orbit) subtractMeans(x []float64, d int) {
 	const sweeps = 2000
 	for range sweeps {
 		most, size := 0.0, 0.0
@@ -224,161 +348,4 @@ func (o *orbit) subtract(x []float64, d int) {
 			return
 		}
 	}
-}
-
-// harmonics holds the harmonics of a factor's levels, h numbers each, minus their mean over all levels, and their
-// second moments.
-type harmonics struct {
-	h       int
-	values  []float64 // by level
-	moments []float64 // h x h
-}
-
-// harmonicsOf returns the harmonics of a circle for w turns, or those of rotations.
-func harmonicsOf(f factor.Factor, w int) *harmonics {
-	u := &harmonics{h: 2}
-	if f.Rotations != nil {
-		u.h = 9
-	}
-	for l := range f.Size {
-		if f.Rotations != nil {
-			u.values = append(u.values, f.Rotations[l][:]...)
-			continue
-		}
-		angle := float64(w) * f.Angle(l)
-		if f.Angles == nil { // exact at angles of levels
-			angle = f.Angle(w * l % f.Size)
-		}
-		sin, cos := math.Sincos(angle)
-		u.values = append(u.values, cos, sin)
-	}
-	u.moments = make([]float64, u.h*u.h)
-	if f.Angles != nil { // the levels are a sample of the circle: use its moments
-		if w != 0 {
-			u.moments[0], u.moments[3] = 0.5, 0.5
-		} else {
-			clear(u.values)
-		}
-		return u
-	}
-	n := float64(f.Size)
-	mean := make([]float64, u.h)
-	for i, v := range u.values {
-		mean[i%u.h] += v / n
-	}
-	for i := range u.values {
-		u.values[i] -= mean[i%u.h]
-	}
-	for l := 0; l < len(u.values); l += u.h {
-		for a := range u.h {
-			for b := range u.h {
-				u.moments[a*u.h+b] += u.values[l+a] * u.values[l+b] / n
-			}
-		}
-	}
-	return u
-}
-
-// fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
-type fitted struct {
-	b     []float64 // h x d
-	noise []float64 // rows x d, scaled
-}
-
-// fit fits the model to codes z, rows x d, without the effects of other factors.
-func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
-	n, h := len(o.rows), u.h
-	x := make([]float64, n*h)
-	for i, l := range o.levels {
-		copy(x[i*h:], u.values[l*h:(l+1)*h])
-	}
-	o.subtract(x, h)
-	gram, right := mat.NewSymDense(h, nil), make([]float64, h*d)
-	for i, w := range o.weights {
-		for a, v := range x[i*h : (i+1)*h] {
-			for b := a; b < h; b++ {
-				gram.SetSym(a, b, gram.At(a, b)+w*v*x[i*h+b])
-			}
-			for j, c := range z[i*d : (i+1)*d] {
-				right[a*d+j] += w * v * c
-			}
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return nil, fmt.Errorf("the harmonics' moments have no eigenvalues")
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	f := &fitted{b: make([]float64, h*d), noise: slices.Clone(z)}
-	for e, value := range eigen.Values(nil) {
-		if value <= 1e-10*float64(n) { // the rows do not determine this direction
-			continue
-		}
-		for j := range d {
-			sum := 0.0
-			for a := range h {
-				sum += vectors.At(a, e) * right[a*d+j]
-			}
-			for a := range h {
-				f.b[a*d+j] += vectors.At(a, e) * sum / value
-			}
-		}
-	}
-	scale := math.Sqrt((1 - 1/float64(o.factor.Size)) / o.freedom())
-	if o.redrawn {
-		scale /= math.Sqrt(o.freedom())
-	}
-	for i := range n {
-		for a, v := range x[i*h : (i+1)*h] {
-			for j := range d {
-				f.noise[i*d+j] -= v * f.b[a*d+j]
-			}
-		}
-	}
-	for i := range f.noise {
-		f.noise[i] *= scale
-	}
-	return f, nil
-}
-
-// components returns the principal components of B^T u + noise over all levels.
-func (o *orbit) components(f *fitted, d int, u *harmonics) (*geometry.Components, error) {
-	n := len(o.rows)
-	var root mat.EigenSym
-	if !root.Factorize(mat.NewSymDense(u.h, u.moments), true) {
-		return nil, fmt.Errorf("the harmonics' moments have no eigenvalues")
-	}
-	var vectors mat.Dense
-	root.VectorsTo(&vectors)
-	// Points with opposites, so that their mean is 0.
-	points := make([]float64, 0, 2*(n+u.h)*d)
-	for i, w := range o.weights {
-		scale := math.Sqrt(w / 2)
-		for _, v := range f.noise[i*d : (i+1)*d] {
-			points = append(points, scale*v)
-		}
-	}
-	for e, value := range root.Values(nil) {
-		scale := math.Sqrt(max(value, 0) * float64(n) / 2)
-		for j := range d {
-			sum := 0.0
-			for a := range u.h {
-				sum += vectors.At(a, e) * f.b[a*d+j]
-			}
-			points = append(points, scale*sum)
-		}
-	}
-	for _, v := range points[:len(points):len(points)] {
-		points = append(points, -v)
-	}
-	c, err := geometry.PCA(points, d)
-	if err != nil {
-		return nil, err
-	}
-	total := float64(len(points)/d - 1)
-	for i := range c.Sigma {
-		c.Sigma[i] *= math.Sqrt(total / float64(max(n-1, 1)))
-	}
-	return c, nil
 }

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
 // turnedApart is the part of D_k that the fitted codes have, from the 2 x 2 matrix M of their plane: the variance over all
-// angles t of M u, u = (cos wt, sin wt), turned back by wt or by -wt, whichever is less:
+// angles t of M u, u = sqrt(2) (cos wt, sin wt), turned back by wt or by -wt, whichever is less:
 //
-//	min(|M_+|^2, |M_-|^2)/4,  |M_+-|^2 = (M_11 +- M_22)^2 + (M_12 -+ M_21)^2
+//	min(|M_+|^2, |M_-|^2)/2,  |M_+-|^2 = (M_11 +- M_22)^2 + (M_12 -+ M_21)^2
 //
 // M is the sum of a map that commutes with turns, which turning back makes constant, and one that turns the other way,
 // which remains. The noise that the fit leaves adds its own variance ([orbit.dispersion]).
@@ -22,7 +22,7 @@ func turnedApart(f factor.Factor, m []float64, w int) float64 {
 	}
 	same := (m[0]+m[3])*(m[0]+m[3]) + (m[1]-m[2])*(m[1]-m[2])
 	other := (m[0]-m[3])*(m[0]-m[3]) + (m[1]+m[2])*(m[1]+m[2])
-	return min(same, other) / 4
+	return min(same, other) / 2
 }
 
 // notes returns the remarks on rows and objects left out.
@@ -30,12 +30,12 @@ func (s *sampling) notes() (notes []string) {
 	if n := len(s.objects) + s.left; s.left > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.left, n))
 	}
-	for _, j := range s.moving {
+	for k, j := range s.moving {
 		dropped, effects := 0, 0
-		for _, rows := range s.objects {
-			o := s.orbit(rows, j)
+		for object, rows := range s.objects {
+			o := s.orbits[object][k]
 			dropped += len(rows) - len(o.rows)
-			effects = max(effects, len(o.effects))
+			effects = max(effects, len(o.effects)+o.width)
 		}
 		name := s.in.Factors[j].Name
 		if dropped > 0 {
@@ -50,24 +50,26 @@ func (s *sampling) notes() (notes []string) {
 
 // dispersion is the D_k of an orbit for given turns.
 type dispersion struct {
-	value float64
-	rank  int
-	near  bool
+	value  float64
+	choice float64 // the value by which the number of turns is chosen
+	rank   int
+	near   bool
+	cover  float64 // see fitted
 }
 
-// sampled measures D_k of every object of a sample, for one factor.
-func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor int) (*measured, error) {
+// sampled measures D_k of every object of a sample, for moving factor k.
+func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, k int) (*measured, error) {
 	codes, _ = codes.sized(leastSquared, mostSquared)
 	n := len(s.objects)
-	r := &measured{values: make([]float64, n), turns: make([]float64, n)}
+	r := &measured{values: make([]float64, n), turns: make([]float64, n), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
 	last := m.omega
-	if s.in.Factors[factor].Rotations != nil {
+	if s.in.Factors[s.moving[k]].Rotations != nil {
 		last = 0
 	}
 	all, curves := make([][]dispersion, n), make([][]float64, n)
-	for i, rows := range s.objects {
-		o := s.orbit(rows, factor)
+	for i := range s.objects {
+		o := s.orbits[i][k]
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -80,7 +82,7 @@ func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor 
 			if err != nil {
 				return nil, err
 			}
-			all[i], curves[i] = append(all[i], d), append(curves[i], d.value)
+			all[i], curves[i] = append(all[i], d), append(curves[i], d.choice)
 		}
 	}
 	mean := make([]float64, last+1)
@@ -100,6 +102,7 @@ func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor 
 			r.turns[i] = 1
 		}
 		r.count(d.rank, d.near)
+		r.cover = min(r.cover, d.cover)
 	}
 	return r, nil
 }
@@ -127,23 +130,41 @@ func (o *orbit) centred(codes Matrix) []float64 {
 	return z
 }
 
-// dispersion returns D_k of centred codes z, turned back by w or -w turns, whichever gives less.
+// dispersion returns D_k of centred codes z, turned back by w or -w turns, whichever gives less. Where the rows cover
+// little of the circle, few turns fit many by a large circle. The choice of w therefore counts no more variance than the
+// rows have.
 func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion, error) {
-	u := harmonicsOf(o.factor, w)
-	f, err := o.fit(z, d, u)
+	const little = 0.5
+	f, err := o.fit(z, d, harmonicsOf(o.factor, w))
 	if err != nil {
 		return dispersion{}, err
 	}
-	c, err := o.components(f, d, u)
+	r, err := o.turnedBack(f.b, f.noise, d, w, tolerance)
 	if err != nil {
 		return dispersion{}, err
 	}
-	n, planes := float64(len(o.rows)), 2
+	r.cover, r.choice = f.cover, r.value
+	if f.shown != nil && f.cover < little {
+		shown, err := o.turnedBack(f.shown, f.noise, d, w, tolerance)
+		if err != nil {
+			return dispersion{}, err
+		}
+		r.choice = shown.value
+	}
+	return r, nil
+}
+
+// turnedBack returns D_k of codes b^T u + noise.
+func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r dispersion, err error) {
+	c, err := o.components(b, rest, d)
+	if err != nil {
+		return r, err
+	}
+	n, planes, h := float64(len(o.rows)), 2, len(b)/d
 	if o.factor.Rotations != nil {
 		planes = 3
 	}
-	var r dispersion
-	turned, noise := make([]float64, planes*u.h), 0.0 // planes x h
+	turned, noise := make([]float64, planes*h), 0.0 // planes x h
 	for a := range min(planes, len(c.Axes)) {
 		if c.Sigma[a] <= tolerance {
 			break
@@ -151,26 +172,23 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 		r.rank++
 		scale := 1 / (math.Sqrt(float64(planes)) * c.Sigma[a])
 		for j, v := range c.Axes[a] {
-			for b := range u.h {
-				turned[a*u.h+b] += scale * v * f.b[b*d+j]
+			for e := range h {
+				turned[a*h+e] += scale * v * b[e*d+j]
 			}
 		}
 		for i, weight := range o.weights {
-			sum := 0.0
-			for j, v := range c.Axes[a] {
-				sum += v * f.noise[i*d+j]
-			}
+			sum := dot(c.Axes[a], rest[i*d:(i+1)*d])
 			noise += weight * scale * scale * sum * sum / n
 		}
 	}
 	r.near = r.rank == planes && nearAfter(c.Sigma, planes, tolerance)
-	if r.rank == 0 {
+	switch {
+	case r.rank == 0:
 		r.value = 1
 		return r, nil
-	}
-	if planes == 3 {
-		r.value = noise + o.scatter(turned, u)
-	} else {
+	case planes == 3:
+		r.value = noise + groupScatter(turned)
+	default:
 		r.value = noise + turnedApart(o.factor, turned, w)
 	}
 	if o.factor.Size > planes {
@@ -179,29 +197,31 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 	return r, nil
 }
 
-// scatter returns [rotationScatter] of the points M u(g) of all rotations g of the factor.
-func (o *orbit) scatter(m []float64, u *harmonics) float64 {
-	points := make([]float64, 3*o.factor.Size)
-	for l := range o.factor.Size {
+// groupScatter returns [rotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a tetrahedron have
+// the moments of all rotations.
+func groupScatter(m []float64) float64 {
+	var points []float64
+	for _, g := range &tetrahedral {
 		for a := range 3 {
-			for b, v := range u.values[l*u.h : (l+1)*u.h] {
-				points[3*l+a] += m[a*u.h+b] * v
+			sum := 0.0
+			for b, v := range g {
+				sum += m[a*9+b] * math.Sqrt(3) * v
 			}
+			points = append(points, sum)
 		}
 	}
-	return rotationScatter(points, func(i int) *[9]float64 { return &o.factor.Rotations[i] })
+	return rotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
 }
 
 // weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
 func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
 	codes, _ = codes.sized(leastSquared, mostSquared)
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
-	for i, rows := range s.objects {
+	for i := range s.objects {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		o, total := s.orbit(rows, s.moving[k]), 0.0
-		o.redrawn = true
+		o, total := s.orbits[i][k].reweighted(), 0.0
 		for at, row := range o.rows {
 			o.weights[at] = weights[row]
 			total += weights[row]

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // sap is the metric of disentanglement_lib, which draws its rows.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // sizedCodes returns codes of three factors, times a number.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // TrainTest sets the train and the test rows of metrics that fit a predictor.

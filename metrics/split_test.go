@@ -3,9 +3,9 @@ package metrics_test
 import (
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // TestHeldOut checks that metrics that fit a predictor test it on other rows, so that random codes are near chance.

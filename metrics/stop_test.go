@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // looks is a context that counts calls of Err, and ends after a number of them.

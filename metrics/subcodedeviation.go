@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // subCodeDeviation is the summand of one factor in [SubCodeDeviation]: with S(v) the sub-codes, of columns numbers each, of the

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius, factor.Diameter, factor.MPD}

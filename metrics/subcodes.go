@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Assign is the rule that assigns code columns to factors where a config does not name them.

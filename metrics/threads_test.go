@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Results are the same on any number of threads, and the work is in sections of enough items for 16.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022, equation 6,
@@ -172,6 +172,11 @@ func (t *torus) objectName(row int) string {
 		factors, levels = append(factors, t.factors[j]), append(levels, t.levels[row*t.k+j])
 	}
 	return factor.Describe(factors, levels)
+}
+
+// uniform reports whether the rotations of the grid have the moments of all rotations.
+func (t *torus) uniform() bool {
+	return !slices.ContainsFunc(t.circles, func(f factor.Factor) bool { return f.Rotations != nil && !uniform(f.Rotations) })
 }
 
 // inner returns the stride, in cells, of the levels of circle k.

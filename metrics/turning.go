@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12): code columns are divided by
@@ -139,11 +139,15 @@ func (m turning) collect(factors []factor.Factor, names []string, subgroup func(
 // measured holds D_k and turns of one subgroup, by object.
 type measured struct {
 	values, turns []float64
-	constant      int // objects whose codes do not depend on the factor
-	line          int // objects whose codes move along a line with it
-	near          int // objects whose plane is arbitrary
+	constant      int     // objects whose codes do not depend on the factor
+	line          int     // objects whose codes move along a line with it
+	near          int     // objects whose plane is arbitrary
+	cover         float64 // least part of the group's moments that the rows of an object have
 	remark        string
 }
+
+// leastCover is the part of a group's moments below which a note says that the rows cover little of it.
+const leastCover = 0.1
 
 func (s *measured) notes(factor string) (notes []string) {
 	of := counted(max(s.constant, s.line), len(s.values))
@@ -155,6 +159,9 @@ func (s *measured) notes(factor string) (notes []string) {
 	}
 	if s.near > 0 {
 		notes = append(notes, fmt.Sprintf("the plane of the codes for %s is arbitrary: the next principal component has nearly the same standard deviation%s; name its columns (codes, or --blocks of eval)", factor, counted(s.near, len(s.values))))
+	}
+	if s.cover < leastCover {
+		notes = append(notes, fmt.Sprintf("the rows cover a part of %s; the value continues their fit to the whole group, so noise counts for more", factor))
 	}
 	if s.remark != "" {
 		notes = append(notes, s.remark)
@@ -174,7 +181,7 @@ func counted(count, objects int) string {
 func (m turning) subgroup(ctx context.Context, codes Matrix, t *torus, k int) (*measured, error) {
 	codes, _ = codes.sized(leastSquared, mostSquared)
 	size := t.circles[k].Size
-	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
+	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
 	z := make([]float64, t.cells*codes.Cols)
 	searches := make([]*search, t.objects)

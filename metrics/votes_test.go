@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // The column that varies least is found wherever it stands among many.

@@ -6,12 +6,12 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // CascadeVAE is the VAE of Jeong and Song 2019 that opens its codes one after the other: first the continuous dimensions, by

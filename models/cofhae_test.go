@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // sticks is a dimension, and a choice to stop or of another two dimensions, one of them with a choice again.

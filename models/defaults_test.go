@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Configs that name a model and nothing else depend on these numbers.

@@ -7,10 +7,10 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Categoricals are the discrete codes of a model beside its continuous ones: a categorical latent space (latent.Categorical) for

@@ -1,6 +1,6 @@
 package models
 
-import "github.com/unravel-ml/unravel/config"
+import "github.com/unravel-ml/unravel/configs/config"
 
 // JointVAE is the VAE with continuous and discrete codes of Dupont 2018. With the losses reconstruction, kl of the continuous
 // spaces (weight gamma_z, capacity C_z) and kl of the categorical ones (gamma_c, C_c) it minimises that paper's equation 7, in

@@ -7,11 +7,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // MoCo is momentum contrast (He et al. 2020), for the loss info-nce. It minimises equation 1, in nats:

@@ -1,8 +1,8 @@
 package models
 
 import (
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Registry lists the models that a config can name.

@@ -3,7 +3,7 @@ package models
 import (
 	"context"
 
-	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Staged is implemented by settings of models that learn in stages: another model is trained first, and what is

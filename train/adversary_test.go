@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // judged is a small experiment with a discriminator and a capacity.

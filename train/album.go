@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // maxAlbum bounds the evaluations of a run that have pictures in TensorBoard's file; TensorBoard shows ten by default.

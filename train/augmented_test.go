@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Begin makes the folder of a run that has not taken a step, whose model has parameters from elsewhere: load sets

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/resample"
 	"github.com/unravel-ml/unravel/internal/tfevents"

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // state is what a checkpoint holds besides tensors. It travels inside the tensors' file, so that

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 func TestDefaults(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/report/web"
-	"github.com/unravel-ml/unravel/weights"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // Images of a page that plays with a decoder: those to start from, and those whose codes give the ranges of controls.

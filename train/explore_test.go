@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // played are experiments of every kind of control, with small data sets.

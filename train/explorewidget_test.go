@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report/web"
+	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // numbers reads an array f32.

@@ -10,12 +10,12 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // figure is a picture of a finished run, or an animation.

@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/report"
 )
 
 // RateTest is a learning-rate range test (Smith 2017, section 3.3): training in which the rate rises from update to update by the

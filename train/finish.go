@@ -6,7 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report. keep asks for

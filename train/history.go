@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // began returns the config that a checkpoint was trained with. A checkpoint that does not say it was trained with the folder's.

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rundir"
-	"github.com/unravel-ml/unravel/weights"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // Init says where the parameters of a model begin, in place of the numbers that the seed draws: with those of a run or a file.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
-	"github.com/unravel-ml/unravel/weights"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // source is a run of a few steps with batch norms, of which parts are taken.

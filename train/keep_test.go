@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // measuredIn returns the results of a metric during training, by epoch.

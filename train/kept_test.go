@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // unmeasured is a config without metrics, of more images than are encoded then.

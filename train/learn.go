@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // stage describes the stage before a config's training; nil if there is none.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // logs are the logs of a run: log.jsonl and TensorBoard's events.

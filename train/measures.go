@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

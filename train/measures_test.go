@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // measuring describes what a config measures.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/report/web"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // pageContent is what the page about a run shows beside what its experiment knows.

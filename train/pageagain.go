@@ -11,8 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // StoredPage returns the page about the run in a folder, from what is stored there: results, figures, the log and codes, which are computed

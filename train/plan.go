@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Plan is what a config would do: what it trains on, what it takes in memory and in time, and what it measures and leaves.

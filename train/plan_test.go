@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 func TestPlanned(t *testing.T) {

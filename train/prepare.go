@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/progress"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // PrepareData converts the files of a data set that needs that, and shows the progress on a writer; nil: nowhere. Building it is

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/report/web"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // previewImages is how many images a preview encodes: enough for the percentiles between which traversals go.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/cputime"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 const recorded = `

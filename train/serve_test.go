@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/rng"
-	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // served is a run of each kind of encoder: convolutions of one and three channels, norms with running moments and views

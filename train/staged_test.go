@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // signed is a model in two stages of a program's own: the hierarchy of its code comes from the signs of an

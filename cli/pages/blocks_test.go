@@ -14,11 +14,11 @@ import (
 	"testing/fstest"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/sweep"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // block is a block of code of a page.
@@ -139,9 +139,9 @@ const module = "github.com/unravel-ml/unravel/"
 // packages are where the names of packages in fragments of Go lead.
 var packages = map[string]string{
 	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "logic": module + "losses/logic",
-	"train": module + "train", "weights": module + "weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "sweep",
-	"index": module + "sweep/index", "mlflow": module + "sweep/mlflow", "metrics": module + "metrics", "datasets": module + "datasets", "nn": module + "graph/nn", "graph": module + "graph", "registry": module + "registry",
-	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "rng", "factor": module + "factor",
+	"train": module + "train", "weights": module + "train/weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "train/sweep",
+	"index": module + "train/sweep/index", "mlflow": module + "train/sweep/mlflow", "metrics": module + "metrics", "datasets": module + "datasets", "nn": module + "graph/nn", "graph": module + "graph", "registry": module + "configs/registry",
+	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "graph/rng", "factor": module + "datasets/factor",
 }
 
 // given declares what fragments of Go take for granted, by page.

@@ -27,7 +27,7 @@ type compiled struct {
 // exports asks the go command once where the build cache has the packages.
 var exports = sync.OnceValues(func() (*compiled, error) {
 	c := exec.Command("go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}",
-		module+"cli", module+"conformance", module+"weights", module+"sweep/...", "testing", "net/http")
+		module+"cli", module+"conformance", module+"train/weights", module+"train/sweep/...", "testing", "net/http")
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", c, err)

@@ -19,9 +19,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Op is an operation with its settings; the entries of [Registry] make Ops. An operation embeds [Chance]

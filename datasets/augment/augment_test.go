@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // always applies one operation with probability 1.

@@ -3,7 +3,7 @@ package augment
 import (
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // BenchmarkPipeline makes two views of 64 images, which is what a step of BYOL takes.

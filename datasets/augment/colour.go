@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // The lightness of a colour is 0.2989 red + 0.587 green + 0.114 blue.

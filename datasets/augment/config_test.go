@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/race"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 type settings struct {

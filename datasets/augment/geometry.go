@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Flip mirrors images, left to right.

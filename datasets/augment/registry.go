@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Registry lists the operations that a pipeline can name.

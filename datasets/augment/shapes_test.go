@@ -3,7 +3,7 @@ package augment
 import (
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Every operation is defined for images of any size and number of channels, or refuses them.

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Views configures the augmented views of a batch's images.

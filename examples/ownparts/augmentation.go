@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/unravel-ml/unravel/datasets/augment"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // invert is an augmentation: black becomes white and white black.

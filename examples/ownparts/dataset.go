@@ -3,9 +3,9 @@ package main
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // hand is a data set: the hand of a clock, white on black. Factors: its angle (circular) and its

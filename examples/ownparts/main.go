@@ -11,6 +11,7 @@ import (
 	"log"
 
 	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/graph/nn"
@@ -18,8 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

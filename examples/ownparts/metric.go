@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // halving is a schedule: the learning rate halves every so many epochs, smoothly.

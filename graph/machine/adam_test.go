@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 var _ gorgonia.Solver = (*machine.Adam)(nil)

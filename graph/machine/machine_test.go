@@ -14,9 +14,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 var _ gorgonia.VM = (*machine.Machine)(nil)

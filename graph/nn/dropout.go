@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate), by a mask that is an

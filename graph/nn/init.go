@@ -6,8 +6,8 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Init writes the initial values of a parameter of a given shape.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Match reports whether a parameter's name fits a pattern, in which * stands for any characters, slashes too:

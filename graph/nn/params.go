@@ -13,8 +13,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Params is an ordered set of named float32 tensors. A parameter's initial values

@@ -6,9 +6,9 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/layer"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // The kinds of residual blocks.

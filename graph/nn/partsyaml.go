@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // YAML writes the network as the value of a key such as encoder in a config, in short forms and without options that have

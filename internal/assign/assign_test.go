@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // cost is what Balanced minimises.

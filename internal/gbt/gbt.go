@@ -27,8 +27,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // leastCurvature is the least second derivative at which a leaf takes a Newton step, as in

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 func columns(t testing.TB, rows, cols int, data []float64) *Columns {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // made returns n numbers of a stream of its own.

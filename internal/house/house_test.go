@@ -21,20 +21,20 @@ const (
 // floors lists the folders of the first level from the ground up, and folders in them that are on a floor of their own. A
 // package imports packages of its own folder and of lower floors.
 var floors = [][]string{
-	{".", "registry", "results", "rng"}, // . are the documents
-	{"config", "configs"},
-	{"factor", "internal"},
-	{"hierarchy", "graph", "factor/similarity"},
+	{".", "configs/registry", "results", "graph/rng"}, // . are the documents
+	{"configs", "configs/config"},
+	{"datasets/factor", "internal"},
+	{"models/hierarchy", "graph", "datasets/factor/similarity"},
 	{"losses/logic"},
 	{"losses", "metrics", "datasets"},
 	{"models"},
-	{"rundir", "weights"},
-	{"report"},
+	{"train/rundir", "train/weights"},
+	{"train/report"},
 	{"train"},
-	{"sweep"},
-	{"ledger"},
-	{"tables", "conformance"},
-	{"serve"},
+	{"train/sweep"},
+	{"results/ledger"},
+	{"results/tables", "conformance"},
+	{"internal/serve"},
 	{"cli"},
 	{"cmd"},
 }

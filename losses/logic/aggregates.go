@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // parseAggregate reads what follows [ in `forall[mean]` and `exists[soft 0.1]`.

@@ -1,6 +1,6 @@
 package logic
 
-import "github.com/unravel-ml/unravel/factor"
+import "github.com/unravel-ml/unravel/datasets/factor"
 
 // Sentence is a formula without free variables, and the quantale that converts it to a
 // quantity. The zero values of the operations are those of the paper's table 1.

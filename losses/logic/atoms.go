@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 func suggest(name string, known []string) string { return registry.Suggest(name, known) }

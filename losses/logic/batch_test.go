@@ -3,7 +3,7 @@ package logic
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // batch is data for sentences.

@@ -3,7 +3,7 @@ package logic
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // fit fits the function to the tuples from lo to hi, and sets g to the gradient, in the targets, of what

@@ -3,7 +3,7 @@ package logic
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // measured fits the function by a criterion, and returns the aggregate of the distances from its values.

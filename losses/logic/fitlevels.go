@@ -1,6 +1,6 @@
 package logic
 
-import "github.com/unravel-ml/unravel/factor"
+import "github.com/unravel-ml/unravel/datasets/factor"
 
 // centres fits a function of levels: to each level the centre of its targets.
 func (f *fitted) centres(m *evaluator, s *fitState) (float64, error) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 func folds() []gathered {

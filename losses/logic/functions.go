@@ -3,7 +3,7 @@ package logic
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // wantFunction describes the supported quantifiers over functions, for errors.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic: zero, up to

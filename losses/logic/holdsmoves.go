@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
 // turnsInUse lists the first columns, in a batch's moves, of the turns that the sentence uses.

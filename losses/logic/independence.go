@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Dependence is a quantity that tells how far sub-codes are from independent.

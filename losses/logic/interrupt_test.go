@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // sentencesOfLoops have one kind of loop or solver each.

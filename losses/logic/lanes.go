@@ -3,7 +3,7 @@ package logic
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // lanes computes many tuples at once that differ in the last variable.

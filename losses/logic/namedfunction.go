@@ -3,7 +3,7 @@ package logic
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // functions splits a quantifier over functions into those of the operands of a sum, and recognises product

@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/lbfgs"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Network is a function in mlp of a sentence: dense layers of tanh units, and a dense layer without an activation.

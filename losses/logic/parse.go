@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Limits of a text, so that no input can exhaust the stack.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Quantale holds the operations that replace the connectives (Zhang and Sugiyama 2024,

@@ -3,7 +3,7 @@ package logic
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // quantifier aggregates the quantities of a body over the tuples of its variables.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
 // Turn is a transformation of the data that a sentence knows: by the angles of a circular

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Kinds of controls.

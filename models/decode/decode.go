@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Codes describes the codes of a model.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // cylinder has a circle, S^2, and the plane; the known codes have 0 to 100 in the columns of the plane, the second one negated.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // mix has a choice of three, a circle, two spheres S^2 and a line.

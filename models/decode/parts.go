@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // kind is what a part of a code is.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Temperature is that of relaxed choices: a number, or a ramp over the updates of training. In a config it is `0.67` or

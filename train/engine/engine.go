@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // Task is what is trained, and on what.

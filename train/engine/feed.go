@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // feed deals the batches of an epoch and the random numbers of its steps.

@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 // Optimizers lists the optimisers that a config can name.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/rng"
 )
 
 // TestFill checks that a step's inputs are its batch's images and moves, and new

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // Schedules lists the learning-rate schedules that a config can name.

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 

@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 // Span is a length of training, in epochs or in steps. In a config a number means epochs, and `{steps: 500}` updates of the

@@ -2,7 +2,7 @@ package objects
 
 import (
 	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Airplane returns the airplane of a seed: an airliner with two or four engines, a jet with engines at its tail, a fighter, a

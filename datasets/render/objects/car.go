@@ -2,7 +2,7 @@ package objects
 
 import (
 	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Car returns the car of a seed: a hatchback, sedan, estate, coupe, convertible, off-roader, van, pick-up, lorry, bus, racing car or old-timer,

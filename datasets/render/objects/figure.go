@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Category is a category of the toys of SmallNORB (LeCun et al. 2004), in their order.

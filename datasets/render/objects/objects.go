@@ -8,7 +8,7 @@
 package objects
 
 import (
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // choice draws one of a list.

@@ -2,7 +2,7 @@ package objects
 
 import (
 	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Solid returns the solid of a seed, a stand-in for the household objects of COIL-100 (Nene et al. 1996): a body with two to four

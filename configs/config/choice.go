@@ -1,0 +1,135 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// DecodeChoice decodes `{name: {options}}` or just `name` into one of a registry's
+// entries: the entry's New makes settings with their defaults, which must be a
+// pointer, and the options are decoded into them.
+func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
+	name, at, options, err := n.choice(t.Kind, t.Names(), func(name, key string) bool {
+		entry, err := t.Lookup(name)
+		return err == nil && hasKey(reflect.ValueOf(any(entry.New())), key)
+	})
+	if err != nil {
+		return err
+	}
+	entry, err := t.Lookup(name)
+	hint := colonHint(name)
+	if first, second, joined := strings.Cut(name, " - "); hint == "" && joined {
+		hint = fmt.Sprintf("the dash of %s belongs below the dash of %s", second, first)
+	}
+	if err != nil && hint != "" {
+		return at.fail(n.path, fmt.Errorf("%q is no %s; %s", name, t.Kind, hint))
+	}
+	if err != nil {
+		return at.fail(n.path, err)
+	}
+	chosen := entry.New()
+	if err := options.Decode(any(chosen)); err != nil {
+		return err
+	}
+	c.Name, c.Value = name, chosen
+	return nil
+}
+
+// EncodeChoice is the reverse of DecodeChoice. A choice that was not made gives nil.
+func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
+	if c.Name == "" {
+		return nil, nil
+	}
+	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
+}
+
+// ChoiceType describes what DecodeChoice takes, for [Typer].
+func ChoiceType[T any](t *registry.Registry[T]) string {
+	return "one of " + strings.Join(t.Names(), ", ")
+}
+
+// hasKey reports whether settings have a key.
+func hasKey(v reflect.Value, key string) bool {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v.Kind() == reflect.Struct && slices.Contains(names(fieldsOf(v.Type())), key)
+}
+
+// choice finds the name that was chosen, where it stands, and its options.
+func (n *Node) choice(kind string, known []string, has func(name, key string) bool) (name string, at position, options *Node, err error) {
+	list := strings.Join(known, ", ")
+	fail := func(format string, args ...any) (string, position, *Node, error) {
+		return "", position{}, nil, n.Errorf(format, args...)
+	}
+	if err := n.problems.err(); err != nil {
+		return "", position{}, nil, err
+	}
+	switch {
+	case n.kind == scalarNode && n.class() == isText:
+		return n.text, n.at, &Node{kind: mapNode, path: joinPath(n.path, n.text), at: n.at}, nil
+	case n.kind != mapNode:
+		return fail("want the name of a %s or {name: {options}}, got %s; known: %s", kind, n.describe(), list)
+	case len(n.keys) == 0:
+		return fail("want {name: {options}} to choose a %s, got an empty mapping; known: %s", kind, list)
+	case len(n.keys) > 1:
+		second := n.items[1]
+		place := second.keyOrValue()
+		switch option := has(n.keys[0], n.keys[1]); {
+		case option && place.line == 0:
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s", kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
+		case option:
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s begins further right than %s, or stands in braces: %s: {%s: ...}",
+				kind, n.keys[1], n.keys[0], n.keys[0], n.keys[0], n.keys[1]))
+		case !slices.Contains(known, n.keys[1]):
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q beside %s%s", kind, n.keys[1], n.keys[0], registry.Suggest(n.keys[1], known)))
+		}
+		return "", position{}, nil, place.fail(n.path, fmt.Errorf(
+			"a %s with two names: %s is chosen at %s, and here %s; keep one, or replace the whole: %s={%s: {...}}",
+			kind, n.keys[0], n.items[0].keyOrValue(), n.keys[1], n.path, n.keys[1]))
+	}
+	options = n.items[0]
+	at = options.keyOrValue()
+	if options.kind == nullNode {
+		options = &Node{kind: mapNode, path: options.path, at: options.at, keyAt: options.keyAt}
+	}
+	return n.keys[0], at, options, nil
+}
+
+var choicePackage = reflect.TypeFor[registry.Choice[int]]().PkgPath()
+
+// choiceIn finds the registry.Choice that v is, is defined as or embeds.
+func choiceIn(v reflect.Value) (name string, value reflect.Value, ok bool) {
+	if v.Kind() != reflect.Struct {
+		return "", v, false
+	}
+	if isChoice(v.Type()) {
+		return v.Field(0).String(), v.Field(1), true
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).Anonymous {
+			if name, value, ok = choiceIn(v.Field(i)); ok {
+				return name, value, true
+			}
+		}
+	}
+	return "", v, false
+}
+
+// isChoice recognizes registry.Choice[T] and, by their fields, types defined as that.
+func isChoice(t reflect.Type) bool {
+	if t.PkgPath() == choicePackage {
+		return strings.HasPrefix(t.Name(), "Choice[")
+	}
+	return t.NumField() == 2 && t.Field(0).Name == "Name" && t.Field(0).Type.Kind() == reflect.String &&
+		t.Field(1).Name == "Value" && decodesItself(t)
+}
+
+var errNoChoice = errors.New("a registry.Choice is decoded by a type that embeds it and whose DecodeConfig calls config.DecodeChoice")

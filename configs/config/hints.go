@@ -1,0 +1,218 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Hinter is implemented by settings that know what is meant by some keys that they do not have. Hint is called after
+// the keys that they have are decoded.
+type Hinter interface {
+	Hint(key string) string // empty: nothing is known
+}
+
+// ValueHinter is implemented by settings of a whole config that know what some values of another kind mean, such as a list
+// of seeds in place of one.
+type ValueHinter interface {
+	HintValue(n *Node, want string) string // empty: nothing is known
+}
+
+// unknownKey is the error about a key that settings do not have.
+type unknownKey struct {
+	key, hint string
+	known     []string
+}
+
+func (e *unknownKey) Error() string {
+	switch {
+	case e.hint != "":
+		return fmt.Sprintf("unknown key %q; %s", e.key, e.hint)
+	case len(e.known) == 0:
+		return fmt.Sprintf("unknown key %q; there are no options here", e.key)
+	}
+	return fmt.Sprintf("unknown key %q; known: %s", e.key, strings.Join(e.known, ", "))
+}
+
+// mismatch is the error about a value of another kind than the settings take.
+type mismatch struct {
+	want, hint string
+	got        *Node
+}
+
+func (e *mismatch) Error() string {
+	text := fmt.Sprintf("want %s, got %s", e.want, e.got.describe())
+	if e.hint != "" {
+		text += "; " + e.hint
+	}
+	return text
+}
+
+// unknown is the error about a key of n that the struct v does not have.
+func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
+	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
+}
+
+// hintAt says what may be meant by a key that a struct does not have.
+func hintAt(v reflect.Value, key string, known []string) string {
+	if h, ok := v.Addr().Interface().(Hinter); ok {
+		if text := h.Hint(key); text != "" {
+			return text
+		}
+	}
+	if hint := colonHint(key); hint != "" {
+		return hint
+	}
+	if near := registry.Near(key, known); near != "" {
+		return didYouMean(near)
+	}
+	if i := slices.IndexFunc(known, func(k string) bool { return isSynonym(key, k) }); i >= 0 {
+		return didYouMean(known[i])
+	}
+	return ""
+}
+
+func didYouMean(key string) string { return fmt.Sprintf("did you mean %q?", key) }
+
+var noSpace = regexp.MustCompile(`^([\w.-]+):([^\s/:].*)$`)
+
+var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
+
+// colonHint corrects a key and a value without a colon and a space between them, which YAML takes for one text.
+func colonHint(text string) string {
+	if m := equals.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
+	}
+	if m := noSpace.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("write a space after the colon: %s: %s", m[1], m[2])
+	}
+	return ""
+}
+
+// hint completes the mistakes of a whole config: it looks for unknown keys elsewhere in the settings.
+func (e Errors) hint(n *Node, v reflect.Value) {
+	values, _ := v.Addr().Interface().(ValueHinter)
+	for _, one := range e {
+		var key *unknownKey
+		var value *mismatch
+		switch {
+		case errors.As(one.Err, &key) && key.hint == "":
+			if near := keyFor(n, v, key.key); near != "" {
+				key.hint = didYouMean(near)
+			}
+		case values != nil && errors.As(one.Err, &value):
+			if hint := values.HintValue(value.got, value.want); hint != "" {
+				value.hint = hint
+			}
+		}
+	}
+}
+
+// KeyFor returns the path of the one key of decoded settings, options of chosen parts too, that ends in a name or in the name
+// that Unravel has for it: train.epochs for epochs or num_epochs. n is what they were decoded from; empty: there is none, or several.
+func KeyFor(n *Node, settings any, name string) string {
+	return keyFor(n, reflect.ValueOf(settings).Elem(), name)
+}
+
+func keyFor(n *Node, v reflect.Value, name string) string {
+	var all []string
+	pathsOf(n, "", v, 0, func(path string) { all = append(all, path) })
+	last := func(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+	for _, same := range []func(key string) bool{
+		func(key string) bool { return registry.Fold(key) == registry.Fold(name) },
+		func(key string) bool { return isSynonym(name, key) },
+	} {
+		best, depth, ties := "", maxDepth, 0
+		for _, path := range all {
+			switch d := strings.Count(path, "."); {
+			case !same(last(path)) || d > depth:
+			case d == depth:
+				ties++
+			default:
+				best, depth, ties = path, d, 0
+			}
+		}
+		if best != "" && ties == 0 {
+			return best
+		}
+	}
+	return ""
+}
+
+// pathsOf visits the paths of all keys that an override of n can set to change v, without elements that n does not list.
+func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
+	if depth > maxDepth {
+		return
+	}
+	if name, value, ok := choiceIn(v); ok {
+		if name != "" && n.chooses(name) && (value.Kind() != reflect.Interface || !value.IsNil()) {
+			pathsOf(n.Get(name), joinPath(path, name), value, depth+1, visit)
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() && v.Type() != nodeType {
+			pathsOf(n, path, v.Elem(), depth+1, visit)
+		}
+	case reflect.Slice:
+		if n != nil && n.kind == listNode && len(n.items) == v.Len() {
+			for i, item := range n.items {
+				pathsOf(item, joinPath(path, strconv.Itoa(i)), v.Index(i), depth+1, visit)
+			}
+		} else if n != nil && decodesItself(v.Type()) && v.Len() == 1 { // a list of one that may be written without brackets
+			pathsOf(n, path, v.Index(0), depth+1, visit)
+		}
+	case reflect.Struct:
+		if decodesItself(v.Type()) {
+			return
+		}
+		for _, f := range fieldsOf(v.Type()) {
+			key := joinPath(path, f.name)
+			visit(key)
+			pathsOf(n.Get(f.name), key, v.FieldByIndex(f.index), depth+1, visit)
+		}
+	}
+}
+
+// chooses reports whether n leaves a choice at a name or makes it; one with mistakes may not be made yet.
+func (n *Node) chooses(name string) bool {
+	return n == nil || n.kind == nullNode || n.kind == scalarNode && n.text == name || n.Get(name) != nil
+}
+
+// isSynonym reports whether other programs call a key of ours so, in any spelling.
+func isSynonym(name, key string) bool { return slices.Contains(synonyms[key], registry.Fold(name)) }
+
+// synonyms are the names that other programs have for keys, folded.
+var synonyms = map[string][]string{
+	"latent":      {"zdim", "zdims", "zsize", "nz", "latentdim", "latentdims", "latentsize", "nlatent", "nlatents", "numlatent", "numlatents", "latents", "codedim", "codesize"},
+	"batch":       {"batchsize", "trainbatchsize", "minibatchsize", "bs"},
+	"epochs":      {"nepochs", "numepochs", "maxepochs", "trainepochs", "trainingepochs"},
+	"epoch_steps": {"stepsperepoch", "limittrainbatches"},
+	"lr":          {"learningrate"},
+	"decay":       {"weightdecay"},
+	"threads":     {"numworkers", "workers", "numthreads", "nthreads", "njobs"},
+	"clip":        {"gradclip", "clipgrad", "clipnorm", "gradclipnorm", "maxgradnorm", "gradientclipval"},
+	"accumulate":  {"accumulategradbatches", "gradientaccumulationsteps"},
+	"warmup":      {"warmupepochs"},
+	"seed":        {"randomseed", "randomstate", "manualseed"},
+	"dataset":     {"data", "datamodule"},
+	"losses":      {"criterion", "objective", "lossfn", "lossfunction"},
+	"model":       {"arch", "architecture"},
+	"optimizer":   {"optimiser", "opt"},
+	"schedule":    {"scheduler", "lrscheduler", "lrschedule"},
+	"name":        {"experiment", "experimentname", "expname", "runname"},
+	"average":     {"ema"},
+	"hold_out":    {"valsplit", "testsplit", "validationsplit", "valfraction", "testfraction", "testsize"},
+	"hidden":      {"hiddendim", "hiddendims", "hiddensize", "hiddensizes", "hiddenunits"},
+	"weight":      {"coefficient", "coef", "lossweight"},
+	"path":        {"root", "dir", "datadir", "datapath", "filename"},
+	"size":        {"imagesize", "imgsize", "resolution"},
+	"figures":     {"plots", "plot"},
+}

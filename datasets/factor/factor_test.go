@@ -1,0 +1,220 @@
+package factor_test
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+func TestGridIndex(t *testing.T) {
+	levels := make([]int, len(sprites))
+	for item, want := range sprites.All() {
+		sprites.At(item, levels)
+		if !slices.Equal(levels, want) || sprites.Index(levels) != item {
+			t.Fatalf("item %d: At says %v, All %v, and Index %d", item, levels, want, sprites.Index(levels))
+		}
+	}
+	for _, c := range []struct {
+		levels []int
+		want   string
+	}{
+		{[]int{3, 0, 0}, `factor "shape" has no level 3; want 0 to 2`},
+		{[]int{0, 2, 0}, `factor "scale" has no level 2; want 0 to 1`},
+		{[]int{0, 0, -1}, `factor "angle" has no level -1; want 0 to 3`},
+		{[]int{0, 0}, "there are 2 levels; want 3"},
+		{nil, "there are 0 levels; want 3"},
+	} {
+		if _, ok := sprites.Find(c.levels); ok {
+			t.Errorf("%v is found", c.levels)
+		}
+		if err := sprites.Check(c.levels); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want %q", c.levels, err, c.want)
+		}
+		panics(t, c.want, func() { sprites.Index(c.levels) })
+	}
+	for _, item := range []int{-1, -25, 24, 1 << 40} {
+		panics(t, "is out of range of a grid of 24", func() { sprites.At(item, levels) })
+	}
+	if err := sprites.Check([]int{2, 1, 3}); err != nil {
+		t.Error(err)
+	}
+}
+
+func panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
+			t.Errorf("panic %v, want %q", r, want)
+		}
+	}()
+	f()
+}
+
+func TestTraversals(t *testing.T) {
+	for k, f := range sprites {
+		seen := map[int]bool{}
+		for items := range sprites.Traversals(k) {
+			if len(items) != f.Size {
+				t.Fatalf("a traversal of %s has %d items; want %d", f.Name, len(items), f.Size)
+			}
+			first, levels := make([]int, len(sprites)), make([]int, len(sprites))
+			sprites.At(items[0], first)
+			for level, item := range items {
+				seen[item] = true
+				first[k] = level
+				if sprites.At(item, levels); !slices.Equal(levels, first) {
+					t.Errorf("traversal %v of %s: item %d has %v; want %v", items, f.Name, item, levels, first)
+				}
+				if one := slices.Collect(sprites.Traversal(item, k)); !slices.Equal(one, items) {
+					t.Errorf("the traversal of %s through item %d is %v; want %v", f.Name, item, one, items)
+				}
+			}
+		}
+		if len(seen) != sprites.Len() {
+			t.Errorf("traversals of %s have %d items; want all %d", f.Name, len(seen), sprites.Len())
+		}
+	}
+	for range sprites.Traversals(0) { // leaving early is fine
+		break
+	}
+	for range sprites.All() {
+		break
+	}
+}
+
+func TestSample(t *testing.T) {
+	s, levels, counts := rng.New(3, "grid"), make([]int, len(sprites)), make([]int, sprites.Len())
+	const draws = 24000
+	for range draws {
+		sprites.Sample(s, levels)
+		counts[sprites.Index(levels)]++
+	}
+	for item, n := range counts {
+		if math.Abs(float64(n)-1000) > 5*math.Sqrt(1000) {
+			t.Errorf("item %d is drawn %d times of %d; want about 1000", item, n, draws)
+		}
+	}
+}
+
+func TestSubCodes(t *testing.T) {
+	for _, c := range []struct {
+		codes    factor.SubCodes
+		validate string
+		blocks   string
+	}{
+		{factor.SubCodes{"shape": {0, 1}, "angle": {4}}, "", ""},
+		{factor.SubCodes{}, "", ""},
+		{factor.SubCodes{"shape": {}}, "shape: there are no columns; want at least one", ""},
+		{factor.SubCodes{"shape": {1, 1}}, "shape: [1 1] has a negative or repeated column; want different columns from 0 on", ""},
+		{factor.SubCodes{"shape": {-1}}, "shape: [-1] has a negative", "codes.shape: column -1 does not exist; codes have columns 0 to 4"},
+		{factor.SubCodes{"angle": {5}, "shape": {7}}, "", "codes.angle: column 5 does not exist; codes have columns 0 to 4"},
+		{factor.SubCodes{"hue": {5}}, "", `codes: there is no factor "hue"; known: shape, scale, angle`},
+	} {
+		check := func(what string, err error, want string) {
+			t.Helper()
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %v: error %v, want %q", what, c.codes, err, want)
+			}
+		}
+		check("Validate", c.codes.Validate(), c.validate)
+		_, err := c.codes.Blocks("codes", sprites, 5)
+		check("Blocks", err, c.blocks)
+	}
+	blocks, err := factor.EvenBlocks(sprites, 6)
+	if err != nil || fmt.Sprint(blocks) != "[{0 [0 1]} {1 [2 3]} {2 [4 5]}]" {
+		t.Errorf("even blocks %v, %v", blocks, err)
+	}
+	for width, want := range map[int]string{
+		2: "2 code columns cannot be shared out evenly to 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
+		0: "0 code columns cannot", 7: "7 code columns cannot",
+	} {
+		if _, err := factor.EvenBlocks(sprites, width); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d columns: error %v, want %q", width, err, want)
+		}
+	}
+	if _, err := factor.EvenBlocks(nil, 3); err == nil || !strings.Contains(err.Error(), "there are no factors") {
+		t.Errorf("no factors: %v", err)
+	}
+}
+
+// name is a constant with a name: an aggregate, a deviation or a kind.
+type name interface {
+	fmt.Stringer
+	encoding.TextMarshaler
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		values []name
+		names  string
+		read   func(text string) (name, error)
+	}{
+		{[]name{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare}, "mean max sum mean-square",
+			func(text string) (name, error) {
+				var a factor.Aggregate
+				err := a.UnmarshalText([]byte(text))
+				return a, err
+			}},
+		{[]name{factor.Variance, factor.Diameter, factor.MPD, factor.Radius, factor.MAD}, "variance diameter mpd radius mad",
+			func(text string) (name, error) {
+				var d factor.Deviation
+				err := d.UnmarshalText([]byte(text))
+				return d, err
+			}},
+		{[]name{factor.Circular, factor.Ordinal, factor.Categorical}, "circular ordinal categorical",
+			func(text string) (name, error) {
+				var k factor.Kind
+				err := k.UnmarshalText([]byte(text))
+				return k, err
+			}},
+	} {
+		names := strings.Fields(c.names)
+		for i, v := range c.values {
+			text, err := v.MarshalText()
+			if err != nil || string(text) != names[i] {
+				t.Errorf("%v is written %q, %v; want %q", v, text, err, names[i])
+			}
+			if again, err := c.read(names[i]); err != nil || again != v {
+				t.Errorf("%q is read as %v, %v; want %v", names[i], again, err, v)
+			}
+		}
+		if _, err := c.read("median"); err == nil || !strings.Contains(err.Error(), `"median"; known: `+strings.Join(names, ", ")) {
+			t.Errorf("median: error %v", err)
+		}
+	}
+	if a := factor.Aggregate(9); a.Known() || a.String() != "Aggregate(9)" {
+		t.Errorf("aggregate 9 is %v, known %v", a, a.Known())
+	}
+	if d := factor.Deviation(9); d.Known() || d.String() != "Deviation(9)" {
+		t.Errorf("deviation 9 is %v, known %v", d, d.Known())
+	}
+}
+
+func TestAggregates(t *testing.T) {
+	for a, want := range map[factor.Aggregate][2]float64{
+		factor.Mean: {7. / 3, 1. / 3}, factor.Max: {4, 1}, factor.Sum: {7, 1}, factor.MeanSquare: {7, 8. / 3},
+	} {
+		q, slope := []float64{1, 2, 4}, make([]float64, 3)
+		a.Slope(q, slope)
+		if got := a.Of(q); math.Abs(got-want[0]) > 1e-15 || math.Abs(slope[2]-want[1]) > 1e-15 {
+			t.Errorf("%v of %v is %v with slope %v; want %v", a, q, got, slope, want)
+		}
+		if a.Of(nil) != 0 {
+			t.Errorf("%v of nothing is %v; want 0", a, a.Of(nil))
+		}
+	}
+}
+
+// The check of levels costs little beside generating an image.
+func BenchmarkGridIndex(b *testing.B) {
+	levels := []int{2, 1, 3}
+	for b.Loop() {
+		sprites.Index(levels)
+	}
+}

@@ -1,0 +1,148 @@
+package factor
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Grid is the full product of the levels of factors. Items are numbered in row-major order, the last factor fastest.
+type Grid []Factor
+
+// Len returns the number of combinations of levels.
+func (g Grid) Len() int {
+	n := 1
+	for _, f := range g {
+		n *= f.Size
+	}
+	return n
+}
+
+// At sets dst to the levels of item i. An i out of range panics, like the index of a slice.
+func (g Grid) At(i int, dst []int) {
+	rest := i
+	for k := len(g) - 1; k >= 0; k-- {
+		dst[k] = rest % g[k].Size
+		rest /= g[k].Size
+	}
+	if i < 0 || rest != 0 {
+		panic(fmt.Sprintf("factor: item %d is out of range of a grid of %d", i, g.Len()))
+	}
+}
+
+// Index is the inverse of [Grid.At]. Levels out of range panic, like the index of a slice; [Grid.Find] and [Grid.Check]
+// do not.
+func (g Grid) Index(levels []int) int {
+	i, ok := g.Find(levels)
+	if !ok {
+		panic("factor: " + g.Check(levels).Error())
+	}
+	return i
+}
+
+// Find returns the item with the given levels, one for each factor, and reports whether it exists.
+func (g Grid) Find(levels []int) (i int, ok bool) {
+	if len(levels) != len(g) {
+		return 0, false
+	}
+	for k := range g {
+		size := g[k].Size
+		if uint(levels[k]) >= uint(size) {
+			return 0, false
+		}
+		i = i*size + levels[k]
+	}
+	return i, true
+}
+
+// Check returns an error that names the first level that its factor lacks, or the wrong number of levels.
+func (g Grid) Check(levels []int) error {
+	if len(levels) != len(g) {
+		return fmt.Errorf("there are %d levels; want %d, one for each factor", len(levels), len(g))
+	}
+	for k, f := range g {
+		if levels[k] < 0 || levels[k] >= f.Size {
+			return fmt.Errorf("factor %q has no level %d; want 0 to %d", f.Name, levels[k], f.Size-1)
+		}
+	}
+	return nil
+}
+
+// All yields every item and its levels, in order. The levels are valid until the next item.
+func (g Grid) All() iter.Seq2[int, []int] {
+	return func(yield func(int, []int) bool) {
+		levels := make([]int, len(g))
+		for i := range g.Len() {
+			if !yield(i, levels) {
+				return
+			}
+			for k := len(g) - 1; k >= 0; k-- { // count up; the last factor is fastest
+				if levels[k]++; levels[k] < g[k].Size {
+					break
+				}
+				levels[k] = 0
+			}
+		}
+	}
+}
+
+// Traversal yields the items with each level of factor k in turn and the levels of item i in all other factors.
+func (g Grid) Traversal(i, k int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		stride := g[k+1:].Len()
+		first := i - i/stride%g[k].Size*stride
+		for level := range g[k].Size {
+			if !yield(first + level*stride) {
+				return
+			}
+		}
+	}
+}
+
+// Traversals yields every traversal of factor k, one for each combination of the other factors' levels. Its
+// items are valid until the next traversal.
+func (g Grid) Traversals(k int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		items := make([]int, g[k].Size)
+		stride := g[k+1:].Len()
+		for first := 0; first < g.Len(); first++ {
+			if first/stride%g[k].Size != 0 {
+				continue
+			}
+			for level := range items {
+				items[level] = first + level*stride
+			}
+			if !yield(items) {
+				return
+			}
+		}
+	}
+}
+
+// Sample draws the level of every factor, independent and uniform.
+func (g Grid) Sample(s *rng.Stream, dst []int) {
+	for k, f := range g {
+		dst[k] = s.IntN(f.Size)
+	}
+}
+
+// Resample draws new levels of the given factors, independent and uniform, and keeps the others.
+func (g Grid) Resample(s *rng.Stream, levels []int, factors ...int) {
+	for _, k := range factors {
+		levels[k] = s.IntN(g[k].Size)
+	}
+}
+
+// Describe formats levels with the names of their factors: "row 3, column 5".
+func Describe(factors []Factor, levels []int) string {
+	var b strings.Builder
+	for k, f := range factors {
+		if k > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %d", f.Name, levels[k])
+	}
+	return b.String()
+}

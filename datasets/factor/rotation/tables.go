@@ -1,0 +1,164 @@
+package rotation
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Octahedral returns the 24 rotations of a cube, the identity first: the matrices of signed permutations.
+func Octahedral() [][9]float64 {
+	var list [][9]float64
+	for _, p := range [][3]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}} {
+		for signs := range 8 {
+			var g [9]float64
+			for row, column := range p {
+				g[3*row+column] = float64(1 - signs>>row&1*2)
+			}
+			if determinant(&g) > 0 {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+func determinant(g *[9]float64) float64 {
+	return g[0]*(g[4]*g[8]-g[5]*g[7]) - g[1]*(g[3]*g[8]-g[5]*g[6]) + g[2]*(g[3]*g[7]-g[4]*g[6])
+}
+
+// Icosahedral returns the 60 rotations of an icosahedron, the identity first. Their quaternions are the vertices of the
+// 600-cell, one of each opposite pair: 4 of the axes, 8 of (1, 1, 1, 1)/2 with signs, and 48 of the even permutations of
+// (phi, 1, 1/phi, 0)/2 with signs, where phi is the golden section.
+func Icosahedral() [][9]float64 {
+	list := []([4]float64){{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}
+	for signs := range 8 {
+		list = append(list, [4]float64{1, sign(signs, 0), sign(signs, 1), sign(signs, 2)})
+	}
+	for a := range 4 {
+		for b := range 4 {
+			for c := range 4 {
+				p := [4]int{a, b, c, 6 - a - b - c}
+				if a == b || a == c || b == c || !even(p) {
+					continue
+				}
+				for signs := range 4 { // the sign of phi is free: q and -q are one rotation
+					var q [4]float64
+					q[p[0]], q[p[1]], q[p[2]] = math.Phi, sign(signs, 0), sign(signs, 1)/math.Phi
+					list = append(list, q)
+				}
+			}
+		}
+	}
+	return fromQuaternions(list)
+}
+
+func sign(bits, at int) float64 { return float64(1 - bits>>at&1*2) }
+
+// even reports whether a permutation is even.
+func even(p [4]int) bool {
+	inversions := 0
+	for i := range p {
+		for j := i + 1; j < len(p); j++ {
+			if p[i] > p[j] {
+				inversions++
+			}
+		}
+	}
+	return inversions%2 == 0
+}
+
+func fromQuaternions(list [][4]float64) [][9]float64 {
+	table := make([][9]float64, len(list))
+	for i, q := range list {
+		table[i], _ = FromQuaternion(q)
+	}
+	return table
+}
+
+// MaxHopf is the largest level of a Hopf grid, of 2,359,296 rotations.
+const MaxHopf = 5
+
+// HopfSize returns the number of rotations of a Hopf grid, 72 * 8^level.
+func HopfSize(level int) int { return 72 << (3 * level) }
+
+// Hopf returns the uniform grid of 72 * 8^level rotations of Yershova et al. 2010 (Generating uniform incremental grids on
+// SO(3) using the Hopf fibration): 12 * 4^level directions of the object's z axis, the centres of a HEALPix grid of the sphere
+// (Gorski et al. 2005) from north to south, with 6 * 2^level turns about that axis each, fastest. Neighbours are about
+// 60 / 2^level degrees apart. level is 0 to [MaxHopf].
+func Hopf(level int) [][9]float64 {
+	side := 1 << level
+	var list [][4]float64
+	for ring := 1; ring < 4*side; ring++ {
+		count, shift := 4*side, (ring-side+1)&1 // points on the ring; whether they are half a step off
+		z := (4 - 2*float64(ring)/float64(side)) / 3
+		if cap := min(ring, 4*side-ring); cap < side {
+			count, shift = 4*cap, 1
+			z = 1 - float64(cap*cap)/float64(3*side*side)
+			if ring > 2*side {
+				z = -z
+			}
+		}
+		c, s := math.Sqrt((1+z)/2), math.Sqrt((1-z)/2) // of half the angle from the z axis
+		for j := range count {
+			sinPhi, cosPhi := sincos(2*j+shift, 2*count)
+			for k := range 6 * side {
+				sinHalf, cosHalf := sincos(2*k+1, 24*side)
+				list = append(list, multiply(
+					[4]float64{c, -float64(s * sinPhi), float64(s * cosPhi), 0}, // the z axis to the direction by the shortest way
+					[4]float64{cosHalf, 0, 0, sinHalf}))
+			}
+		}
+	}
+	return fromQuaternions(list)
+}
+
+// multiply returns the product of quaternions.
+func multiply(a, b [4]float64) [4]float64 {
+	return [4]float64{
+		float64(a[0]*b[0]) - float64(a[1]*b[1]) - float64(a[2]*b[2]) - float64(a[3]*b[3]),
+		float64(a[0]*b[1]) + float64(a[1]*b[0]) + float64(a[2]*b[3]) - float64(a[3]*b[2]),
+		float64(a[0]*b[2]) - float64(a[1]*b[3]) + float64(a[2]*b[0]) + float64(a[3]*b[1]),
+		float64(a[0]*b[3]) + float64(a[1]*b[2]) - float64(a[2]*b[1]) + float64(a[3]*b[0]),
+	}
+}
+
+// sincos returns sine and cosine of n/d of a full turn, n and d integers. math.Sincos has other bits where products and sums
+// are fused; this series, after a reduction in integers, has the same on every machine.
+func sincos(n, d int) (sin, cos float64) {
+	n = ((8*n)%(8*d) + 8*d) % (8 * d) // eighths of n/d of a turn: an octant has d
+	octant, rest := n/d, n%d
+	if octant&1 == 1 {
+		rest = d - rest
+	}
+	x := math.Pi / 4 * (float64(rest) / float64(d))
+	square := float64(x * x)
+	sin, cos = 1, 1
+	for k := 20; k > 0; k -= 2 { // Horner's scheme of x - x^3/6 + ..., 1 - x^2/2 + ...
+		sin = 1 - float64(square*sin)/float64(k*(k+1))
+		cos = 1 - float64(square*cos)/float64(k*(k-1))
+	}
+	sin *= x
+	if octant == 1 || octant == 2 || octant == 5 || octant == 6 {
+		sin, cos = cos, sin
+	}
+	if octant > 3 {
+		sin = -sin
+	}
+	if octant > 1 && octant < 6 {
+		cos = -cos
+	}
+	return sin, cos
+}
+
+// Random returns n rotations drawn from the Haar measure: normalised quaternions of four Gaussian numbers.
+func Random(s *rng.Stream, n int) [][9]float64 {
+	table := make([][9]float64, 0, n)
+	for len(table) < n {
+		q := [4]float64{s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64()}
+		if g, ok := FromQuaternion(q); ok {
+			table = append(table, g)
+		}
+	}
+	return table
+}

@@ -1,0 +1,357 @@
+package similarity
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Query says what to ask about.
+type Query struct {
+	Count   int       // questions, shared out evenly to the factors
+	Factors []string  // empty: those of the answers
+	Codes   []float64 // rows x Width: codes of the rows; nil: none
+	Width   int
+	Explore float64     // fraction of the questions that are random
+	Stream  *rng.Stream // chooses the rows that are looked at
+}
+
+// The most that is looked at for a factor.
+const (
+	mostAsked  = 1 << 20 // questions
+	classesFor = 300     // classes
+	membersFor = 30      // rows of a class
+)
+
+// Ask chooses questions that answers do not settle yet, and adds them to Open. Of each factor it asks first which classes are one, then to
+// which class single rows belong: those that answers have not placed yet, then others at random. Each row is compared with the class (or the
+// single row asked about before) of the largest
+//
+//	P(same) n/(n + 1)
+//
+// where n is the size of the class, and two classes, the largest first, if P(same) is at least 0.1 and P(same) nm/(n + m) at least 1/2: by so much
+// more is known of what varies within classes. P(same) is a logistic function of the differences of standardised codes, fitted to the answers about the
+// factor so far; of a class it is that of its most similar row, of 30 at random. Of more than 300 classes the largest count. Without codes it is the same for all pairs.
+//
+// That the rows are random, and only what they are compared with depends on codes, keeps classes samples of all rows with a level. Asking about
+// the most similar pairs would join rows that the codes hold together already, from which losses of modularity learn little.
+//
+// Nothing is asked that follows from answers, nor what follows if the questions chosen before are all answered same: neither a
+// pair within a class, nor one of classes of which two rows are known to differ. A fraction Explore of the questions is about random
+// pairs, for the fit of P(same).
+func Ask(a *Answers, q Query) error {
+	factors, err := q.check(a)
+	if err != nil {
+		return err
+	}
+	z, width := standardised(q.Codes, a.Rows, q.Width)
+	for n, name := range factors {
+		k := slices.Index(a.Factors, name)
+		if k < 0 {
+			k, a.Factors = len(a.Factors), append(a.Factors, name)
+		}
+		count := (q.Count*(n+1))/len(factors) - q.Count*n/len(factors)
+		list := a.of()[k]
+		x, err := newAsker(a, k, list, z, width, q.Stream)
+		if err != nil {
+			return err
+		}
+		x.random(int(math.Round(q.Explore * float64(count))))
+		x.join(count)
+		x.place(count)
+		a.Open = append(a.Open, x.chosen...)
+	}
+	return nil
+}
+
+// check returns the factors to ask about.
+func (q *Query) check(a *Answers) ([]string, error) {
+	factors := q.Factors
+	if len(factors) == 0 {
+		factors = a.Factors
+	}
+	switch {
+	case q.Count < 1 || q.Count > mostAsked:
+		return nil, fmt.Errorf("%d questions are out of range; want 1 to %d", q.Count, mostAsked)
+	case len(factors) == 0:
+		return nil, errors.New("there is no factor to ask about; want the name of one, such as colour")
+	case q.Codes != nil && (q.Width < 1 || len(q.Codes) != a.Rows*q.Width):
+		return nil, fmt.Errorf("codes hold %d numbers; want %d rows of %d", len(q.Codes), a.Rows, q.Width)
+	case !(q.Explore >= 0 && q.Explore <= 1):
+		return nil, fmt.Errorf("explore %v is out of range; want 0 to 1", q.Explore)
+	case q.Stream == nil:
+		return nil, errors.New("there is no stream of random numbers; want one")
+	case a.Rows < 2:
+		return nil, errors.New("there is one row; want two or more to compare")
+	}
+	for i, name := range factors {
+		if name == "" || slices.Contains(factors[:i], name) {
+			return nil, fmt.Errorf("factor %d, %q, is empty or repeated; want distinct names", i, name)
+		}
+	}
+	for i, v := range q.Codes {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("codes: row %d, column %d is %v; want finite numbers", i/q.Width, i%q.Width, v)
+		}
+	}
+	return factors, a.Validate()
+}
+
+// standardised returns columns of mean 0 and variance 1, without those that are constant.
+func standardised(codes []float64, rows, width int) ([]float64, int) {
+	var columns [][]float64
+	if codes == nil {
+		width = 0
+	}
+	for c := range width {
+		column := make([]float64, rows)
+		var mean, square float64
+		for i := range column {
+			mean += codes[i*width+c] / float64(rows)
+		}
+		for i := range column {
+			column[i] = codes[i*width+c] - mean
+			square += column[i] * column[i] / float64(rows)
+		}
+		deviation := math.Sqrt(square)
+		if !(deviation > 1e-12*max(1, math.Abs(mean))) || math.IsInf(deviation, 0) {
+			continue
+		}
+		for i := range column {
+			column[i] /= deviation
+		}
+		columns = append(columns, column)
+	}
+	z := make([]float64, 0, rows*len(columns))
+	for i := range rows {
+		for _, column := range columns {
+			z = append(z, column[i])
+		}
+	}
+	return z, len(columns)
+}
+
+// asker chooses the questions about a factor.
+type asker struct {
+	factor int32
+	chosen []Answer
+
+	group   *union            // what is joined if all questions so far are answered same
+	apart   map[[2]int32]bool // classes, by their least rows, that are known to differ
+	root    []int32           // by row: its class before any question
+	classes []*class          // of several rows, the largest first
+	singles []*class          // rows that are asked about, one each
+	pending []int32           // rows that were asked about, and are in no class
+	likely  *likely
+	stream  *rng.Stream
+}
+
+// class is a class of rows that agree, or a single row.
+type class struct {
+	root int32
+	rows []int32 // some of them
+	size float64
+}
+
+func newAsker(a *Answers, k int, list []Answer, z []float64, width int, s *rng.Stream) (*asker, error) {
+	one := &Answers{Rows: a.Rows, Factors: []string{""}, List: slices.Clone(list)}
+	for n := range one.List {
+		one.List[n].Factor = 0
+	}
+	classes, err := Unite(one, Options{Conflicts: ConflictsMajority})
+	if err != nil {
+		return nil, err
+	}
+	x := &asker{factor: int32(k), apart: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), root: make([]int32, a.Rows), stream: s}
+	members := make([][]int32, classes.Count[0])
+	for i, c := range classes.Of[0] {
+		if x.root[i] = int32(i); c >= 0 {
+			members[c] = append(members[c], int32(i))
+			x.root[i] = members[c][0]
+			x.group.join(members[c][0], int32(i))
+		}
+	}
+	for _, rows := range members {
+		x.classes = append(x.classes, x.newClass(rows))
+	}
+	slices.SortStableFunc(x.classes, func(a, b *class) int { return cmp.Compare(b.size, a.size) })
+	x.classes = x.classes[:min(len(x.classes), classesFor)]
+	known := map[int32]bool{}
+	for _, answer := range classes.Kept {
+		if !answer.Same {
+			x.apart[x.between(answer.A, answer.B)] = true
+		}
+		for _, i := range []int32{answer.A, answer.B} {
+			if classes.Of[0][i] < 0 && !known[i] {
+				known[i], x.pending = true, append(x.pending, i)
+			}
+		}
+	}
+	for _, open := range a.Open { // is asked already
+		if open.Factor == int32(k) {
+			x.group.join(open.A, open.B)
+		}
+	}
+	x.likely = newLikely(z, width, classes.Kept, s)
+	return x, nil
+}
+
+// newClass returns the class of some rows, of which it looks at a random part.
+func (x *asker) newClass(rows []int32) *class {
+	c := &class{root: x.root[rows[0]], rows: rows, size: float64(len(rows))}
+	if len(rows) > membersFor {
+		c.rows = nil
+		for _, at := range x.stream.Perm(len(rows))[:membersFor] {
+			c.rows = append(c.rows, rows[at])
+		}
+	}
+	return c
+}
+
+// between names the classes of two rows.
+func (x *asker) between(a, b int32) [2]int32 {
+	a, b = x.root[a], x.root[b]
+	return [2]int32{min(a, b), max(a, b)}
+}
+
+// open reports whether the answer about two rows does not follow from others.
+func (x *asker) open(i, j int32) bool {
+	return i != j && !x.apart[x.between(i, j)] && x.group.find(i) != x.group.find(j)
+}
+
+// ask adds a question.
+func (x *asker) ask(i, j int32) {
+	x.group.join(i, j)
+	x.chosen = append(x.chosen, Answer{A: i, B: j, Factor: x.factor})
+}
+
+// random asks about random pairs of rows.
+func (x *asker) random(count int) {
+	for tries := 0; len(x.chosen) < count && tries < 20*count; tries++ {
+		if i, j := int32(x.stream.IntN(len(x.root))), int32(x.stream.IntN(len(x.root))); x.open(i, j) {
+			x.ask(i, j)
+		}
+	}
+}
+
+// similar returns the rows of two classes that are most likely the same, and how likely.
+func (x *asker) similar(a, b *class) (i, j int32, p float64) {
+	p = -1
+	for _, r := range a.rows {
+		for _, s := range b.rows {
+			if q := x.likely.of(int(r), int(s)); q > p {
+				i, j, p = r, s, q
+			}
+		}
+	}
+	return i, j, p
+}
+
+// join asks whether classes are one where that is likely enough, at most a number of questions.
+func (x *asker) join(count int) {
+	for n, a := range x.classes {
+		for _, b := range x.classes[:n] {
+			if len(x.chosen) >= count {
+				return
+			}
+			if !x.open(a.root, b.root) {
+				continue
+			}
+			if i, j, p := x.similar(a, b); p*a.size*b.size/(a.size+b.size) >= 0.5 && p >= 0.1 {
+				x.ask(i, j)
+			}
+		}
+	}
+}
+
+// place asks where single rows belong, until there are count questions or no rows.
+func (x *asker) place(count int) {
+	seen := map[int32]bool{}
+	try := func(row int32) {
+		if seen[row] {
+			return
+		}
+		seen[row] = true
+		single := &class{root: row, rows: []int32{row}, size: 1}
+		var a, b int32
+		best := 0.0
+		for _, list := range [][]*class{x.classes, x.singles} {
+			for _, c := range list {
+				if !x.open(row, c.root) {
+					continue
+				}
+				if i, j, p := x.similar(single, c); p*c.size/(c.size+1) > best {
+					a, b, best = i, j, p*c.size/(c.size+1)
+				}
+			}
+		}
+		if x.singles = append(x.singles, single); best > 0 {
+			x.ask(a, b)
+		}
+	}
+	for _, row := range x.pending {
+		if len(x.chosen) >= count {
+			return
+		}
+		try(row)
+	}
+	for _, row := range x.stream.Perm(len(x.root)) {
+		if len(x.chosen) >= count {
+			return
+		}
+		if x.root[row] == int32(row) && !x.placed(int32(row)) {
+			try(int32(row))
+		}
+	}
+}
+
+// placed reports whether a row is in a class of several.
+func (x *asker) placed(row int32) bool {
+	return slices.ContainsFunc(x.classes, func(c *class) bool { return c.root == row })
+}
+
+// Random chooses questions at random in place of [Ask], for comparison: pairs of different rows, uniform and with repetition.
+func Random(a *Answers, q Query) error {
+	factors, err := q.check(a)
+	if err != nil {
+		return err
+	}
+	for n := range q.Count {
+		name := factors[n%len(factors)]
+		k := slices.Index(a.Factors, name)
+		if k < 0 {
+			k, a.Factors = len(a.Factors), append(a.Factors, name)
+		}
+		i := q.Stream.IntN(a.Rows)
+		j := (i + 1 + q.Stream.IntN(a.Rows-1)) % a.Rows
+		a.Open = append(a.Open, Answer{A: int32(i), B: int32(j), Factor: int32(k)})
+	}
+	return nil
+}
+
+// Fill answers the open questions by the levels of a factor, for simulations; those whose level is not known stay open. level returns the level of a
+// row, negative where it is unknown.
+func (a *Answers) Fill(level func(factor string, row int) (int, error)) error {
+	var open []Answer
+	for _, x := range a.Open {
+		l, err := level(a.Factors[x.Factor], int(x.A))
+		if err != nil {
+			return err
+		}
+		m, err := level(a.Factors[x.Factor], int(x.B))
+		if err != nil {
+			return err
+		}
+		if x.Same = l == m; l < 0 || m < 0 {
+			open = append(open, x)
+			continue
+		}
+		a.List = append(a.List, x)
+	}
+	a.Open = open
+	return nil
+}

@@ -1,0 +1,211 @@
+package similarity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// plane returns codes of a grid of two factors of so many levels, eight rows for each pair of levels, around which codes
+// spread: column 0 follows x, column 1 follows y, column 2 neither.
+func plane(levels int, seed uint64) (codes []float64, level func(factor string, row int) (int, error), rows int) {
+	s := rng.New(seed, "codes")
+	rows = 8 * levels * levels
+	for i := range rows {
+		codes = append(codes, float64(i%levels)+0.15*s.NormFloat64(), float64(i/levels%levels)+0.15*s.NormFloat64(), s.NormFloat64())
+	}
+	return codes, func(factor string, row int) (int, error) {
+		if factor == "x" {
+			return row % levels, nil
+		}
+		return row / levels % levels, nil
+	}, rows
+}
+
+// implied counts the pairs of rows whose agreement follows from answers.
+func implied(t *testing.T, a *Answers) (pairs int) {
+	t.Helper()
+	c, err := Unite(a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, of := range c.Of {
+		size := make([]int, c.Count[k])
+		for _, class := range of {
+			if class >= 0 {
+				size[class]++
+			}
+		}
+		for _, n := range size {
+			pairs += n * (n - 1) / 2
+		}
+	}
+	return pairs
+}
+
+// TestAskBeatsRandom asks in rounds and compares what follows from the answers with what follows from as many random ones.
+func TestAskBeatsRandom(t *testing.T) {
+	codes, level, rows := plane(8, 1)
+	asked, random := &Answers{Rows: rows}, &Answers{Rows: rows}
+	for round := range 4 {
+		q := Query{Count: 60, Factors: []string{"x", "y"}, Codes: codes, Width: 3, Explore: 0.1, Stream: rng.New(uint64(round), "ask")}
+		if err := Ask(asked, q); err != nil {
+			t.Fatal(err)
+		}
+		if err := asked.Fill(level); err != nil {
+			t.Fatal(err)
+		}
+		if err := Random(random, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := random.Fill(level); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked.List) != 240 || len(random.List) != 240 || len(asked.Open)+len(random.Open) > 0 {
+		t.Fatalf("%d and %d answers", len(asked.List), len(random.List))
+	}
+	a, r := implied(t, asked), implied(t, random)
+	t.Logf("same: %d asked, %d random; pairs that follow: %d asked, %d random", asked.Same(), random.Same(), a, r)
+	if asked.Same() < 2*random.Same() || a < 4*r {
+		t.Errorf("same: %d asked, %d random; pairs that follow: %d asked, %d random", asked.Same(), random.Same(), a, r)
+	}
+}
+
+// TestAskNothingKnown checks that no question follows from answers, or from the others if they are answered same.
+func TestAskNothingKnown(t *testing.T) {
+	codes, level, rows := plane(4, 2)
+	for name, given := range map[string][]float64{"codes": codes, "nothing": nil} {
+		a := &Answers{Rows: rows}
+		for round := range 6 {
+			before := newUnion(rows, a.List)
+			apart := map[[2]int32]bool{}
+			for _, x := range a.List {
+				if !x.Same {
+					i, j := before.find(x.A), before.find(x.B)
+					apart[[2]int32{min(i, j), max(i, j)}] = true
+				}
+			}
+			if err := Ask(a, Query{Count: 40, Factors: []string{"x"}, Codes: given, Width: 3, Stream: rng.New(uint64(round), "ask")}); err != nil {
+				t.Fatal(err)
+			}
+			joined := newUnion(rows, a.List)
+			for _, x := range a.Open {
+				i, j := before.find(x.A), before.find(x.B)
+				if joined.find(x.A) == joined.find(x.B) || apart[[2]int32{min(i, j), max(i, j)}] {
+					t.Fatalf("%s, round %d: question %+v follows from others", name, round, x)
+				}
+				joined.join(x.A, x.B)
+			}
+			if len(a.Open) == 0 {
+				if n := implied(t, a); n != 4*32*31/2 {
+					t.Fatalf("%s, round %d: there are no questions, and %d pairs follow", name, round, n)
+				}
+				break
+			}
+			if err := a.Fill(level); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// all is known of two rows, and open questions are not asked again
+	a := &Answers{Rows: 3}
+	a.Add(0, 1, "x", true)
+	a.Open = []Answer{{A: 1, B: 2}}
+	if err := Ask(a, Query{Count: 5, Stream: rng.New(0, "ask")}); err != nil || len(a.Open) != 1 {
+		t.Errorf("%+v, error %v", a, err)
+	}
+}
+
+// The same stream asks the same questions, another one others.
+func TestAskSeed(t *testing.T) {
+	codes, _, rows := plane(8, 3)
+	ask := func(seed uint64) []Answer {
+		a := &Answers{Rows: rows}
+		if err := Ask(a, Query{Count: 50, Factors: []string{"x"}, Codes: codes, Width: 3, Explore: 0.5, Stream: rng.New(seed, "ask")}); err != nil {
+			t.Fatal(err)
+		}
+		return a.Open
+	}
+	if first := ask(1); !slices.Equal(first, ask(1)) || slices.Equal(first, ask(2)) {
+		t.Error("questions do not follow the stream")
+	}
+}
+
+// TestLikely checks the slopes of the posterior, and that answers tell which column a factor follows.
+func TestLikely(t *testing.T) {
+	codes, level, rows := plane(6, 4)
+	a := &Answers{Rows: rows}
+	if err := Random(a, Query{Count: 400, Factors: []string{"x"}, Stream: rng.New(5, "ask")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Fill(level); err != nil {
+		t.Fatal(err)
+	}
+	z, width := standardised(codes, rows, 3)
+	l := newLikely(z, width, a.List, rng.New(6, "likely"))
+	if w := l.weights; !(w[0] > 5*w[1] && w[0] > 5*w[2]) {
+		t.Errorf("weights %v", w)
+	}
+	right := 0
+	for _, x := range a.List {
+		if (l.of(int(x.A), int(x.B)) > 0.5) == x.Same {
+			right++
+		}
+	}
+	if right < 380 {
+		t.Errorf("%d of 400 answers are foreseen", right)
+	}
+	features, u := []float64{0.5, 2, 1, 0.1, 3, 0.4}, []float64{0.7, 1.3}
+	list := []Answer{{Same: true}, {}, {Same: true}}
+	_, du, db := posterior(list, features, u, 0.4)
+	const h = 1e-6
+	for c := range u {
+		up, down := slices.Clone(u), slices.Clone(u)
+		up[c], down[c] = u[c]+h, u[c]-h
+		a, _, _ := posterior(list, features, up, 0.4)
+		b, _, _ := posterior(list, features, down, 0.4)
+		if got := (a - b) / (2 * h); math.Abs(got-du[c]) > 1e-7 {
+			t.Errorf("slope %d is %v, want %v", c, du[c], got)
+		}
+	}
+	up, _, _ := posterior(list, features, u, 0.4+h)
+	down, _, _ := posterior(list, features, u, 0.4-h)
+	if got := (up - down) / (2 * h); math.Abs(got-db) > 1e-7 {
+		t.Errorf("slope of the bias is %v, want %v", db, got)
+	}
+}
+
+func TestAskErrors(t *testing.T) {
+	s := rng.New(0, "ask")
+	for want, q := range map[string]Query{
+		"0 questions are out of range":                       {Factors: []string{"x"}, Stream: s},
+		"there is no factor to ask about":                    {Count: 1, Stream: s},
+		"codes hold 3 numbers; want 4 rows of 2":             {Count: 1, Factors: []string{"x"}, Codes: []float64{1, 2, 3}, Width: 2, Stream: s},
+		"codes: row 2, column 0 is NaN; want finite numbers": {Count: 1, Factors: []string{"x"}, Codes: []float64{1, 2, math.NaN(), 1}, Width: 1, Stream: s},
+		"explore 2 is out of range":                          {Count: 1, Factors: []string{"x"}, Explore: 2, Stream: s},
+		"there is no stream":                                 {Count: 1, Factors: []string{"x"}},
+		`factor 1, "x", is empty or repeated`:                {Count: 1, Factors: []string{"x", "x"}, Stream: s},
+	} {
+		for name, ask := range map[string]func(*Answers, Query) error{"ask": Ask, "random": Random} {
+			if err := ask(&Answers{Rows: 4}, q); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", name, err, want)
+			}
+		}
+	}
+	// constant, enormous and equal codes are no mistake
+	for _, codes := range [][]float64{{1, 1, 1, 1}, {1e200, -1e200, 0, 3}, {0, 0, 1, 1}} {
+		a := &Answers{Rows: 4}
+		if err := Ask(a, Query{Count: 3, Factors: []string{"x"}, Codes: codes, Width: 1, Stream: s}); err != nil || len(a.Open) != 3 {
+			t.Errorf("%v: %+v, error %v", codes, a.Open, err)
+		}
+	}
+	bad := &Answers{Rows: 4}
+	if err := bad.Fill(func(string, int) (int, error) { return 0, fmt.Errorf("none") }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,157 @@
+package similarity
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// likely is the probability that two rows agree in a factor, from the difference of their codes:
+//
+//	1/(1 + exp(-(b - sum_c w_c (z_c - z'_c)^2))),  w >= 0
+//
+// Columns are standardised. Without codes it is the rate of answers same.
+type likely struct {
+	z       []float64
+	columns int
+	bias    float64
+	weights []float64
+}
+
+// The prior of a likelihood: b is 2, and all w are equal, so that rows at the median distance are the same with probability 0.1.
+const (
+	priorBias  = 2
+	priorDrop  = priorBias + 2.197 // log 9
+	priorNear  = 0.5               // strength of the prior, in answers
+	mostFitted = 4000              // answers
+	fitSteps   = 200
+)
+
+// newLikely fits the probability to answers about a factor, where there are some.
+func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
+	l := &likely{z: z, columns: columns}
+	if columns == 0 {
+		same := 0.0
+		for _, x := range list {
+			if x.Same {
+				same++
+			}
+		}
+		rate := (same + 1) / (float64(len(list)) + 2)
+		l.bias = math.Log(rate / (1 - rate))
+		return l
+	}
+	l.bias, l.weights = priorBias, make([]float64, columns)
+	scale := priorDrop / max(l.medianSquare(s), 1e-12)
+	for c := range l.weights {
+		l.weights[c] = scale
+	}
+	if len(list) > mostFitted {
+		some := make([]Answer, mostFitted)
+		for at, n := range s.Perm(len(list))[:mostFitted] {
+			some[at] = list[n]
+		}
+		list = some
+	}
+	l.fit(list, scale)
+	return l
+}
+
+// medianSquare returns the median of the squared distances of random pairs of rows.
+func (l *likely) medianSquare(s *rng.Stream) float64 {
+	n := len(l.z) / l.columns
+	squares := make([]float64, 1001)
+	for k := range squares {
+		squares[k] = l.square(s.IntN(n), s.IntN(n))
+	}
+	slices.Sort(squares)
+	return squares[len(squares)/2]
+}
+
+// square returns the squared distance of two rows.
+func (l *likely) square(i, j int) (sum float64) {
+	a, b := l.z[i*l.columns:(i+1)*l.columns], l.z[j*l.columns:(j+1)*l.columns]
+	for c, v := range a {
+		d := v - b[c]
+		sum += d * d
+	}
+	return sum
+}
+
+// of returns the probability that two rows agree.
+func (l *likely) of(i, j int) float64 {
+	x := l.bias
+	for c, w := range l.weights {
+		d := l.z[i*l.columns+c] - l.z[j*l.columns+c]
+		x -= w * d * d
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+// fit maximises the posterior by gradient steps on b and w/scale, held at 0 or more; steps that do not help are halved.
+func (l *likely) fit(list []Answer, scale float64) {
+	if len(list) == 0 {
+		return
+	}
+	features := make([]float64, len(list)*l.columns)
+	for n, x := range list {
+		for c := range l.columns {
+			d := l.z[int(x.A)*l.columns+c] - l.z[int(x.B)*l.columns+c]
+			features[n*l.columns+c] = d * d * scale
+		}
+	}
+	u, bias := make([]float64, l.columns), l.bias // w = scale u
+	for c := range u {
+		u[c] = 1
+	}
+	at, du, db := posterior(list, features, u, bias)
+	step, next := 1.0/float64(len(list)+1), make([]float64, len(u))
+	for range fitSteps {
+		for c := range u {
+			next[c] = max(0, u[c]-step*du[c])
+		}
+		value, slopes, slope := posterior(list, features, next, bias-step*db)
+		if value > at {
+			if step /= 2; step < 1e-12 {
+				break
+			}
+			continue
+		}
+		at, bias, du, db, step = value, bias-step*db, slopes, slope, step*1.5
+		copy(u, next)
+	}
+	l.bias = bias
+	for c := range u {
+		l.weights[c] = scale * u[c]
+	}
+}
+
+// posterior returns the negative log posterior of answers, and its slopes in u and in the bias.
+func posterior(list []Answer, features, u []float64, bias float64) (value float64, du []float64, db float64) {
+	du = make([]float64, len(u))
+	for c, v := range u {
+		value += priorNear * (v - 1) * (v - 1) / 2
+		du[c] = priorNear * (v - 1)
+	}
+	value += priorNear * (bias - priorBias) * (bias - priorBias) / 2
+	db = priorNear * (bias - priorBias)
+	for n, x := range list {
+		f := features[n*len(u) : (n+1)*len(u)]
+		score := bias
+		for c, v := range u {
+			score -= v * f[c]
+		}
+		slope := 1 / (1 + math.Exp(-score)) // of log(1 + e^score)
+		value += max(score, 0) + math.Log1p(math.Exp(-math.Abs(score)))
+		if x.Same {
+			value -= score
+			slope--
+		}
+		db += slope
+		for c := range u {
+			du[c] -= slope * f[c]
+		}
+	}
+	return value, du, db
+}

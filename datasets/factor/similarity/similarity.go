@@ -1,0 +1,117 @@
+// Package similarity holds what people can say about a factor without naming its levels: whether two rows have the same level
+// of it or different ones (Zhang and Sugiyama 2024, appendix F.2). [Read] reads such answers, [Unite] makes
+// equivalence classes of them, and [Ask] chooses the questions to ask next.
+package similarity
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Answer says that two rows have the same level of a factor, or different ones.
+type Answer struct {
+	A, B   int32
+	Factor int32 // index into Answers.Factors
+	Same   bool
+	Line   int32 // of the file, from 1; 0: not from a file
+}
+
+// Answers are answers about rows 0 to Rows-1.
+type Answers struct {
+	Rows    int
+	Factors []string
+	List    []Answer
+
+	Open []Answer // questions without an answer; Same means nothing
+	Name string   // of the file, for errors; "": none
+}
+
+// Add appends an answer; a factor of a new name is added.
+func (a *Answers) Add(row, other int, factor string, same bool) {
+	k := slices.Index(a.Factors, factor)
+	if k < 0 {
+		k = len(a.Factors)
+		a.Factors = append(a.Factors, factor)
+	}
+	a.List = append(a.List, Answer{A: int32(row), B: int32(other), Factor: int32(k), Same: same})
+}
+
+// Validate checks that rows and factors are in range.
+func (a *Answers) Validate() error {
+	if a.Rows < 1 || a.Rows > maxRows {
+		return fmt.Errorf("answers are about %d rows; want 1 to %d", a.Rows, maxRows)
+	}
+	if len(a.Factors) > maxCells/a.Rows {
+		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors of so many rows", len(a.Factors), a.Rows, maxCells/a.Rows)
+	}
+	for _, list := range [][]Answer{a.List, a.Open} {
+		for n, x := range list {
+			if min(x.A, x.B) < 0 || int(max(x.A, x.B)) >= a.Rows || x.Factor < 0 || int(x.Factor) >= len(a.Factors) {
+				return fmt.Errorf("answer %d is about rows %d and %d and factor %d; want rows 0 to %d and factors 0 to %d", n, x.A, x.B, x.Factor, a.Rows-1, len(a.Factors)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// maxRows bounds rows, which are int32.
+const maxRows = 1 << 30
+
+// maxCells bounds factors times rows, of 4 bytes each.
+const maxCells = 1 << 30
+
+// Same returns the number of answers that say same.
+func (a *Answers) Same() int {
+	n := 0
+	for _, x := range a.List {
+		if x.Same {
+			n++
+		}
+	}
+	return n
+}
+
+// Only returns the answers about some factors, all if none is named; it is an error if there is none about one of them.
+func (a *Answers) Only(factors []string) (*Answers, error) {
+	if len(factors) == 0 {
+		return a, nil
+	}
+	some := &Answers{Rows: a.Rows, Factors: factors, Name: a.Name}
+	place := make([]int32, len(a.Factors))
+	for k, name := range a.Factors {
+		place[k] = int32(slices.Index(factors, name))
+	}
+	for _, name := range factors {
+		if !slices.Contains(a.Factors, name) {
+			return nil, fmt.Errorf("there is no answer about factor %q%s", name, registry.Suggest(name, a.Factors))
+		}
+	}
+	choose := func(list []Answer) (chosen []Answer) {
+		for _, x := range list {
+			if x.Factor = place[x.Factor]; x.Factor >= 0 {
+				chosen = append(chosen, x)
+			}
+		}
+		return chosen
+	}
+	some.List, some.Open = choose(a.List), choose(a.Open)
+	return some, nil
+}
+
+// of lists the answers about each factor, in order.
+func (a *Answers) of() [][]Answer {
+	count := make([]int, len(a.Factors))
+	for _, x := range a.List {
+		count[x.Factor]++
+	}
+	lists := make([][]Answer, len(count))
+	for k, n := range count {
+		lists[k] = make([]Answer, 0, n)
+	}
+	for _, x := range a.List {
+		lists[x.Factor] = append(lists[x.Factor], x)
+	}
+	return lists
+}

@@ -1,0 +1,105 @@
+package factor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Block is the sub-code z_i of a factor y_i: the index of the factor and the code columns.
+type Block struct {
+	Factor  int
+	Columns []int
+}
+
+// SubCodes maps names of factors to the code columns of their sub-codes, in a config: `{shape: [0, 1], x: [2]}`.
+type SubCodes map[string][]int
+
+// Validate checks that every sub-code has columns, distinct and from 0 on; errors name the key.
+func (s SubCodes) Validate() error {
+	for _, name := range s.names() {
+		columns := s[name]
+		if len(columns) == 0 {
+			return config.Invalid(name, "there are no columns; want at least one")
+		}
+		for i, column := range columns {
+			if column < 0 || slices.Contains(columns[:i], column) {
+				return config.Invalid(name, "%v has a negative or repeated column; want different columns from 0 on", columns)
+			}
+		}
+	}
+	return nil
+}
+
+// Within checks that codes of width columns have every column of s. Errors begin with key, the
+// setting's name in the config, and the factor's.
+func (s SubCodes) Within(key string, width int) error {
+	for _, name := range s.names() {
+		for _, column := range s[name] {
+			if column < 0 || column >= width {
+				return fmt.Errorf("%s.%s: column %d does not exist; codes have columns 0 to %d", key, name, column, width-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Blocks returns the sub-codes that s names, in the factors' order, of codes with width columns. A factor that s does
+// not name has no block. An unknown factor and a column that the codes lack are errors, which begin with key, the setting's
+// name in the config.
+func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, error) {
+	known := Names(factors)
+	for _, name := range s.names() {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%s: there is no factor %q%s", key, name, registry.Suggest(name, known))
+		}
+	}
+	if err := s.Within(key, width); err != nil {
+		return nil, err
+	}
+	var blocks []Block
+	for i, name := range known {
+		if columns := s[name]; len(columns) > 0 {
+			blocks = append(blocks, Block{Factor: i, Columns: columns})
+		}
+	}
+	return blocks, nil
+}
+
+// names lists the factors of s in alphabetical order, so that the first error is always the same.
+func (s SubCodes) names() []string { return slices.Sorted(maps.Keys(s)) }
+
+// EvenBlocks assigns width code columns to factors in order, width/len(factors) to each. Errors: no factors, and
+// columns left over or too few.
+func EvenBlocks(factors []Factor, width int) ([]Block, error) {
+	k := len(factors)
+	if k == 0 {
+		return nil, errors.New("there are no factors; want at least one to share code columns out to")
+	}
+	if width < k || width%k != 0 {
+		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%s); want codes, such as {%s: [0, 1]}",
+			width, k, strings.Join(Names(factors), ", "), factors[0].Name)
+	}
+	blocks, each := make([]Block, k), width/k
+	for i := range blocks {
+		blocks[i].Factor = i
+		for j := range each {
+			blocks[i].Columns = append(blocks[i].Columns, i*each+j)
+		}
+	}
+	return blocks, nil
+}
+
+// Names returns the names of factors.
+func Names(factors []Factor) []string {
+	names := make([]string, len(factors))
+	for i, f := range factors {
+		names[i] = f.Name
+	}
+	return names
+}

@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"path"
+	"sync"
+
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
+)
+
+//go:embed pages/*.tmpl
+var pageFiles embed.FS
+
+//go:embed assets/*
+var ownFiles embed.FS
+
+// kinds are the types of the files that pages are made of.
+var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+// assets are the files that pages are made of, by name: those of package web, and own ones below serve/.
+var assets = sync.OnceValue(func() map[string]*content {
+	list := map[string]*content{}
+	add := func(name string, text []byte) {
+		if kind, ok := kinds[path.Ext(name)]; ok {
+			list[name] = newContent(kind, text)
+		}
+	}
+	for _, name := range web.Scripts(widgets...) {
+		add(name, []byte(web.Text(name)))
+	}
+	own, err := ownFiles.ReadDir("assets")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	for _, f := range own {
+		text, err := ownFiles.ReadFile("assets/" + f.Name())
+		if err != nil {
+			panic(err)
+		}
+		if f.Name() == "serve.css" {
+			text = append([]byte(report.Style()), text...)
+		}
+		add("serve/"+f.Name(), text)
+	}
+	return list
+})
+
+// widgets are those of package web that pages show.
+var widgets = []string{"curves", "explore"}
+
+// asset answers with a file that pages are made of.
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
+	c, ok := assets()[r.PathValue("name")]
+	if !ok {
+		sendError(w, missing("there is no such file"))
+		return
+	}
+	c.send(w, r)
+}
+
+// page is what every page has.
+type page struct {
+	Title   string
+	Scripts []string // of package web, then own ones
+	Runs    string   // the folder
+	Single  bool     // whether the folder is a run itself, so that there is no list
+	Run     string   // what the page shows, if it is one run
+	Failure string   // why it shows nothing
+}
+
+// newPage makes a page that shows widgets of package web and has own scripts.
+func (s *Server) newPage(title string, shown []string, own ...string) page {
+	p := page{Title: title, Runs: s.runs.dir, Single: s.runs.single, Scripts: web.Scripts(shown...)}
+	for _, name := range append([]string{"shared.js"}, own...) {
+		p.Scripts = append(p.Scripts, "serve/"+name)
+	}
+	return p
+}
+
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
+})
+
+// sendPage answers with a page of pages/; with 404 if it shows nothing.
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
+	key := name + "\x00" + p.Run
+	c := s.pages.get(key, "")
+	if c == nil || p.Failure != "" {
+		var b bytes.Buffer
+		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
+			sendError(w, err)
+			return
+		}
+		c = newContent("text/html; charset=utf-8", b.Bytes())
+		if p.Failure != "" {
+			c.code = http.StatusNotFound
+			c.send(w, r)
+			return
+		}
+		s.pages.put(key, "", c)
+	}
+	c.send(w, r)
+}

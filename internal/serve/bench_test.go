@@ -1,0 +1,129 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// many makes a folder with so many finished runs of different seeds and weights.
+func many(b testing.TB, n int) string {
+	b.Helper()
+	from, err := trained()
+	if err != nil {
+		b.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	dir := b.TempDir()
+	for i := range n {
+		config := strings.NewReplacer("seed: 1", fmt.Sprintf("seed: %d", i), "weight: 100", fmt.Sprintf("weight: %d", 100+i%10)).Replace(files[rundir.Config])
+		at := filepath.Join(dir, fmt.Sprintf("sweep%d", i%10), fmt.Sprintf("run_seed%d", i))
+		for name, text := range files {
+			if name == rundir.Config {
+				text = config
+			}
+			if name == rundir.RecordFile {
+				text = strings.Replace(text, rundir.FileHash([]byte(files[rundir.Config])), rundir.FileHash([]byte(config)), 1)
+			}
+			write(b, text, at, name)
+		}
+	}
+	return dir
+}
+
+// manyRuns is how many runs the list must show in 200 ms.
+const manyRuns = 5000
+
+// BenchmarkList answers for the list of 5000 runs: as it is kept, after the runs have changed, and with a filter and an order.
+func BenchmarkList(b *testing.B) {
+	dir := many(b, manyRuns)
+	s, err := New(b.Context(), dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.runs.close()
+	if n := s.runs.now.Load().states()[finished]; n != manyRuns {
+		b.Fatalf("%d finished runs", n)
+	}
+	for name, address := range map[string]string{"kept": "/api/runs", "sorted": "/api/runs?sort=-dlsbd", "filtered": "/api/runs?filter=seed%3C4000&filter=state%3Dfinished&sort=seed"} {
+		for _, fresh := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/fresh=%v", name, fresh), func(b *testing.B) {
+				r := httptest.NewRequest("GET", "http://localhost"+address, nil)
+				r.Header.Set("Accept-Encoding", "gzip")
+				for b.Loop() {
+					if fresh {
+						s.lists.lock.Lock()
+						s.lists.kept, s.lists.chosen = nil, nil
+						s.lists.lock.Unlock()
+					}
+					w := httptest.NewRecorder()
+					s.ServeHTTP(w, r)
+					if w.Code != http.StatusOK {
+						b.Fatal(w.Code, w.Body)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkScan looks at 5000 runs again, of which none has changed.
+func BenchmarkScan(b *testing.B) {
+	dir := many(b, manyRuns)
+	r, err := openRuns(b.Context(), dir, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.cancel()
+	r.done.Wait()
+	defer r.root.Load().Close()
+	for b.Loop() {
+		if err := r.scan(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpen opens a folder of 5000 runs that has an index.
+func BenchmarkOpen(b *testing.B) {
+	dir := many(b, manyRuns)
+	for b.Loop() {
+		r, err := openRuns(b.Context(), dir, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := r.close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRequest answers a request for what has not changed.
+func BenchmarkRequest(b *testing.B) {
+	s, err := New(b.Context(), folder(b, "one"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.runs.close()
+	for _, address := range []string{"/", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one", "/assets/base.js"} {
+		b.Run(strings.NewReplacer("/", "", "?dir=", "-").Replace(address)+"_", func(b *testing.B) {
+			r := httptest.NewRequest("GET", "http://localhost"+address, nil)
+			for b.Loop() {
+				s.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		})
+	}
+}

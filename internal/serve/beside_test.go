@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/priority"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Length of BenchmarkBeside.
+var (
+	steps  = flag.Int("steps", 0, "BenchmarkBeside: steps of a training; 0: 2000 with -long, or 40")
+	rounds = flag.Int("rounds", 0, "BenchmarkBeside: trainings on each side; 0: 2 with -long, or 1")
+	rate   = flag.Int("rate", 200, "BenchmarkBeside: requests per second")
+)
+
+// besideVisits makes the test binary the visitors of BenchmarkBeside.
+const besideVisits = "UNRAVEL_TEST_VISITS"
+
+// BenchmarkBeside trains the VAE of vae/sprites alone and beside unravel serve, which shows it and 300 other runs to visitors: 200
+// requests a second for all pages and their data, and four pages that follow the training. Server and visitors are processes of their own;
+// visitors have little priority, as most are on other machines. The metric served/alone is the ratio of the medians of the training times.
+func BenchmarkBeside(b *testing.B) {
+	n, pairs := *steps, *rounds
+	if n == 0 {
+		n = map[bool]int{true: 2000, false: 40}[long.Enabled()]
+	}
+	if pairs == 0 {
+		pairs = map[bool]int{true: 2, false: 1}[long.Enabled()]
+	}
+	program := filepath.Join(b.TempDir(), "unravel.exe")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/unravel-ml/unravel/cmd/unravel").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	dir := many(b, 300)
+	for b.Loop() {
+		var alone, served []float64
+		var all visits
+		for i := range 2 * pairs {
+			name := fmt.Sprintf("training%d", i)
+			train := func() float64 { return besideTraining(b, program, filepath.Join(dir, name), n) }
+			if i%4 == 0 || i%4 == 3 { // a drift of the machine's speed is on both sides
+				alone = append(alone, train())
+				b.Logf("%s alone: %.2f s", name, alone[len(alone)-1])
+				continue
+			}
+			end := besideServer(b, program, dir, name)
+			served = append(served, train())
+			v := end()
+			b.Logf("%s served: %.2f s; %d requests in %.1f s", name, served[len(served)-1], len(v.Milliseconds), v.Seconds)
+			all.add(v)
+		}
+		slices.Sort(all.Milliseconds)
+		b.ReportMetric(median(served)/median(alone), "served/alone")
+		b.ReportMetric(float64(len(all.Milliseconds))/all.Seconds, "requests/s")
+		b.ReportMetric(float64(len(all.Failed)), "failed")
+		for _, f := range all.Failed[:min(5, len(all.Failed))] {
+			b.Log("failed: ", f)
+		}
+		for _, part := range []float64{50, 95, 99, 100} {
+			at := int(float64(len(all.Milliseconds)-1) * part / 100)
+			b.ReportMetric(all.Milliseconds[at], fmt.Sprintf("p%v-ms", part))
+		}
+	}
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
+}
+
+// besideTraining trains and returns the seconds that the epochs took.
+func besideTraining(b *testing.B, program, dir string, steps int) (seconds float64) {
+	const epoch = 20
+	cmd := exec.CommandContext(b.Context(), program, "train", "vae/sprites", "--run", dir, fmt.Sprintf("train.epoch_steps=%d", min(epoch, steps)),
+		fmt.Sprintf("train.epochs=%d", max(1, steps/epoch)), "metrics.final=[]", "train.figures=false")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	f, err := os.Open(filepath.Join(dir, rundir.LogFile))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	lines, _, err := readLines(f, maxShown)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, line := range lines {
+		seconds += line.Seconds
+	}
+	return seconds
+}
+
+// besideServer starts a server and its visitors, who see a training that is about to begin. The function that it returns ends both.
+func besideServer(b *testing.B, program, dir, name string) func() visits {
+	server := exec.CommandContext(b.Context(), program, "serve", dir, "--listen=127.0.0.1:0")
+	said, err := server.StderrPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, err := bufio.NewReader(said).ReadString('\n')
+	_, address, ok := strings.Cut(first, "see ")
+	if err != nil || !ok {
+		b.Fatalf("unravel serve: %q, %v", first, err)
+	}
+	address, _, _ = strings.Cut(address, " ")
+	visitors := exec.CommandContext(b.Context(), os.Args[0])
+	visitors.Env = append(os.Environ(), besideVisits+"="+address, besideVisits+"_RUN="+name, besideVisits+"_RATE="+strconv.Itoa(*rate))
+	visitors.Stderr = os.Stderr
+	in, errIn := visitors.StdinPipe()
+	out, errOut := visitors.StdoutPipe()
+	if errIn != nil || errOut != nil {
+		b.Fatal(errIn, errOut)
+	}
+	if err := visitors.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return func() (v visits) {
+		_ = in.Close() // they end
+		if err := json.NewDecoder(out).Decode(&v); err != nil {
+			b.Fatal(err)
+		}
+		if err := visitors.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		_ = server.Process.Kill() // on every system alike
+		_ = server.Wait()         // it was killed
+		return v
+	}
+}
+
+// visits are what requests came to.
+type visits struct {
+	Seconds      float64
+	Milliseconds []float64 // of every request but previews, from when it was due
+	Failed       []string
+}
+
+func (v *visits) add(more visits) {
+	v.Seconds += more.Seconds
+	v.Milliseconds = append(v.Milliseconds, more.Milliseconds...)
+	v.Failed = append(v.Failed, more.Failed...)
+}
+
+// visit sends requests until standard input ends, and prints what they came to.
+func visit(address, run string) error {
+	priority.Lower()
+	perSecond, err := strconv.Atoi(os.Getenv(besideVisits + "_RATE"))
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until its other end is closed
+		end()
+	}()
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	q := "?dir=" + url.QueryEscape(run)
+	var v visits
+	var lock sync.Mutex // of v
+	fail := func(err error) {
+		lock.Lock()
+		defer lock.Unlock()
+		v.Failed = append(v.Failed, err.Error())
+	}
+	var under sync.WaitGroup
+	general := []string{"", "api/runs", "api/runs?sort=-loss", "api/runs?filter=state%3Drunning", "assets/base.js", "assets/serve/serve.css", "compare",
+		"api/compare?filter=seed%3C20", "api/run?dir=sweep1/run_seed1", "api/curves?dir=sweep1/run_seed1"}
+	paths := slices.Concat(general, []string{"run" + q, "api/run" + q, "api/curves" + q})
+	var there atomic.Bool // the training
+	under.Go(func() {
+		for ; get(client, address+"api/run"+q) != nil; time.Sleep(100 * time.Millisecond) {
+			if ctx.Err() != nil {
+				return
+			}
+		}
+		there.Store(true)
+		for range 4 {
+			under.Go(func() {
+				if err := follow(ctx, address+"api/events"+q); ctx.Err() == nil {
+					fail(fmt.Errorf("a stream of events ended: %w", err))
+				}
+			})
+		}
+	})
+	begin := time.Now()
+	for i := 0; ctx.Err() == nil; i++ {
+		due := begin.Add(time.Duration(i) * time.Second / time.Duration(perSecond)) // also after a delay
+		time.Sleep(time.Until(due))
+		path, preview := general[i%len(general)], i%perSecond == perSecond-1
+		if there.Load() {
+			path = paths[i%len(paths)]
+		}
+		if preview = preview && there.Load(); preview { // one a second, which waits until it is computed
+			path = "api/preview" + q
+		}
+		under.Go(func() {
+			err := get(client, address+path)
+			took := time.Since(due)
+			if err != nil && !(preview && strings.Contains(err.Error(), "no checkpoint yet")) {
+				fail(err)
+			}
+			if !preview {
+				lock.Lock()
+				defer lock.Unlock()
+				v.Milliseconds = append(v.Milliseconds, float64(took.Microseconds())/1000)
+			}
+		})
+	}
+	v.Seconds = time.Since(begin).Seconds()
+	under.Wait()
+	return json.NewEncoder(os.Stdout).Encode(&v)
+}
+
+// get reads an answer whole.
+func get(c *http.Client, address string) error {
+	a, err := c.Get(address)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close() // it was only read
+	text, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("%s: %d %s", address, a.StatusCode, text[:min(200, len(text))])
+	}
+	return err
+}
+
+// follow reads a stream of events until it ends.
+func follow(ctx context.Context, address string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close() // it was only read
+	if _, err = io.Copy(io.Discard, a.Body); err == nil {
+		err = io.EOF
+	}
+	return err
+}

@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// chromium opens a browser, which takes too long for -short.
+func chromium(t *testing.T) *browser.Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("opens pages in a browser")
+	}
+	return browser.Open(t)
+}
+
+// The pages at three widths, light and dark.
+func TestPages(t *testing.T) {
+	b := chromium(t)
+	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
+	for name, page := range map[string]struct{ address, ready string }{
+		"list": {"/", `document.querySelectorAll("#runs tbody tr").length === 2`},
+		"run":  {"/run?dir=deep/er/two", `document.querySelector("#explore canvas") !== null && document.querySelector("#curves canvas") !== null`},
+	} {
+		p := b.Page(h.URL + page.address)
+		p.Wait(page.ready)
+		if list := p.Unnamed(); len(list) > 0 {
+			t.Errorf("%s: controls without a name: %v", name, list)
+		}
+		for _, size := range []struct {
+			name   string
+			width  int64
+			height int64
+		}{{"390", 390, 844}, {"1280", 1280, 900}, {"3840", 3840, 2160}} {
+			for _, dark := range []bool{false, true} {
+				p.Resize(size.width, size.height)
+				p.Dark(dark)
+				p.Eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))", nil)
+				if wider := p.Overflow(); wider > 0 {
+					t.Errorf("%s at %s: %d pixels too wide", name, size.name, wider)
+				}
+				suffix := "-light"
+				if dark {
+					suffix = "-dark"
+				}
+				p.Shot("serve-" + name + "-" + size.name + suffix)
+			}
+		}
+	}
+}
+
+// Long names and problems of runs leave room for state, progress and loss.
+func TestListFits(t *testing.T) {
+	b := chromium(t)
+	long := strings.Repeat("long-name_", 12)
+	dir := folder(t, long, "plain")
+	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, h := started(t, dir, Options{})
+	p := b.Page("about:blank")
+	p.Resize(1000, 800)
+	p.Go(h.URL)
+	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 2`)
+	var right float64
+	p.Eval(`document.querySelector("#runs th:nth-child(4)").getBoundingClientRect().right`, &right)
+	if right > 1000 {
+		t.Errorf("the loss ends at %g of 1000 pixels", right)
+	}
+}
+
+// nasty is a name that would be a script if a page took it for HTML.
+const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
+
+// Names and texts of runs are texts on every page, whatever they hold.
+func TestHostileNames(t *testing.T) {
+	b := chromium(t)
+	dir := folder(t, nasty, "plain")
+	write(t, strings.Replace(tiny, "name: tiny", `name: "</script><script>alert(1)</script>"`, 1), dir, "config", rundir.Config)
+	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+`":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
+	write(t, `<!doctype html><title>r</title><script>let cookie = "";
+try { cookie = document.cookie + localStorage.length; } catch { }
+fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.title = cookie + "kept out"; });</script>`, dir, "plain", rundir.ReportFile)
+	_, h := started(t, dir, Options{})
+	p := b.Page(h.URL)
+	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 3`)
+	p.Wait(`[...document.querySelectorAll("#runs a")].some(a => a.textContent === ` + strconv.Quote(nasty) + `)`)
+	p.Click(`#runs a[href*="onerror"]`)
+	p.Wait(`document.querySelector("h1").textContent === ` + strconv.Quote(nasty) + ` && document.querySelector("#curves canvas") !== null`)
+	p.Go(h.URL + "/run?dir=config")
+	p.Wait(`document.querySelector("#curves h3")?.textContent.includes("onerror")`)
+	p.Go(h.URL + "/run?dir=plain")
+	p.Wait(`document.querySelector("#status .failure")?.textContent.includes("onerror")`)
+	var pictures int
+	p.Eval(`document.querySelectorAll("img[src=x]").length`, &pictures)
+	if pictures > 0 {
+		t.Error("a name became a picture")
+	}
+
+	// A report runs its scripts, and reads nothing of the server.
+	q := b.Tab()
+	q.Forgive("Content Security Policy")
+	q.Forgive("Refused to connect")
+	q.Forgive("violates")
+	q.Go(h.URL + "/report?dir=plain")
+	q.Wait(`document.title === "kept out"`)
+}
+
+// The page of a run that trains grows: points, state and the decoder come by themselves, and the zoom stays.
+func TestLive(t *testing.T) {
+	b := chromium(t)
+	dir := folder(t, "one")
+	path := filepath.Join(dir, "one")
+	for _, name := range []string{rundir.RecordFile, rundir.ReportFile} {
+		if err := os.Remove(filepath.Join(path, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	measured := func(epoch int) string { return fmt.Sprintf(`{"epoch":%d,"metrics":{"mig":0.1}}`, epoch) + "\n" }
+	write(t, epochLine(1)+epochLine(2)+measured(2), path, rundir.LogFile)
+	held, err := rundir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, h := started(t, dir, Options{})
+	p := b.Page(h.URL + "/run?dir=one")
+	p.Wait(`document.querySelector("#status .state")?.textContent === "running" && Serve.run.player && Serve.run.widget`)
+	points := `Serve.run.drawn.panels[0].series[0].x.length`
+	p.Wait(points + ` === 2 && Serve.run.events?.readyState === EventSource.OPEN`)
+	var panels int
+	if p.Eval(`document.querySelectorAll("#curves .panel").length`, &panels); panels != 1 {
+		t.Errorf("%d panels; want no panel of a metric with one point", panels)
+	}
+	p.Eval(`window.canvas = document.querySelector("#curves canvas"); Serve.run.player.set(Serve.run.player.code.map(() => 0.5)); 0`, nil)
+	f, err := os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(epochLine(3) + measured(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas && document.querySelectorAll("#curves .panel").length === 2`)
+	checkpoint := filepath.Join(path, rundir.CheckpointFile)
+	if err := os.Chtimes(checkpoint, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var before string
+	p.Eval(`Serve.run.shown`, &before)
+	p.Wait(`Serve.run.shown !== ` + strconv.Quote(before) + ` && Serve.run.player.code.every(v => v === 0.5)`)
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(`document.querySelector("#status .state").textContent === "stopped"`)
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	p.Forgive("404")
+	p.Wait(`!document.getElementById("failure").hidden`)
+}
+
+// The list takes filters and an order, and shows what changes.
+func TestLiveList(t *testing.T) {
+	b := chromium(t)
+	dir, _ := everyState(t)
+	_, h := started(t, dir, Options{})
+	p := b.Page(h.URL)
+	rows := `[...document.querySelectorAll("#runs tbody tr a")].map(a => a.textContent).join(" ")`
+	p.Wait(rows + `.startsWith("begun ")`)
+	p.Eval(`document.getElementById("filter").value = "state=finished"; 0`, nil)
+	p.Click(`#query button`)
+	p.Wait(rows + ` === "deep/er/two done"`)
+	p.Click(`#runs th:first-child button`)
+	p.Wait(`document.querySelector("#runs th").getAttribute("aria-sort") === "ascending"`) // the answer replaces the button
+	p.Click(`#runs th:first-child button`)
+	p.Wait(rows + ` === "done deep/er/two" && document.querySelector("#runs th").getAttribute("aria-sort") === "descending"`)
+	var address string
+	p.Eval("location.search", &address)
+	p.Go(h.URL + "/" + address) // the address holds filter and order
+	p.Wait(rows + ` === "done deep/er/two" && document.getElementById("filter").value === "state=finished"`)
+	if err := os.RemoveAll(filepath.Join(dir, "done")); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(rows + ` === "deep/er/two"`)
+	p.Forgive("400")
+	p.Eval(`document.getElementById("filter").value = "sead=1"; 0`, nil)
+	p.Click(`#query button`)
+	p.Wait(`document.getElementById("failure").textContent.includes("did you mean")`)
+}

@@ -1,0 +1,305 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// comparison is the answer of /api/compare: chosen runs, what they differ in, and what they have found.
+type comparison struct {
+	Version  int        `json:"version"`
+	Matched  int        `json:"matched"` // runs that are chosen; of these the first maxCompared are compared
+	Missing  []string   `json:"missing"` // chosen runs that are not there
+	Settings []string   `json:"settings"`
+	Metrics  []measured `json:"metrics"`
+	By       []string   `json:"by"` // settings that groups share; none: there are no groups
+	Groups   []group    `json:"groups"`
+	Colours  []string   `json:"colours"` // values of the setting that colours stand for; none: each run has its own
+	Runs     []compared `json:"runs"`
+}
+
+// measured is a metric of some of the runs.
+type measured struct {
+	Name   string `json:"name"`
+	Better string `json:"better,omitempty"` // higher or lower; empty: not known
+}
+
+// compared is a chosen run.
+type compared struct {
+	Dir      string      `json:"dir"`
+	State    state       `json:"state"`
+	Progress float64     `json:"progress"`
+	Group    int         `json:"group"`    // place in Groups
+	Colour   int         `json:"colour"`   // place in Colours, or of the run
+	Settings []*string   `json:"settings"` // null: the run has none
+	Results  []*estimate `json:"results"`  // null: not measured
+}
+
+// estimate is a number with the interval that is known of it.
+type estimate struct {
+	Value web.Number  `json:"value"`
+	Low   *web.Number `json:"low,omitempty"` // of the interval; none: there is none
+	High  *web.Number `json:"high,omitempty"`
+	Runs  int         `json:"runs,omitempty"` // whose mean it is
+}
+
+// group is runs with the same values of some settings.
+type group struct {
+	Name    string      `json:"name"`
+	Runs    int         `json:"runs"`
+	Results []*estimate `json:"results"`
+}
+
+// Limits of a comparison.
+const (
+	maxCompared      = 500
+	maxCompareColumn = 24
+	maxResults       = 4 << 20 // bytes of metrics.json
+	confidence       = 0.95
+)
+
+// butSeed stands for all settings but the seed.
+const butSeed = "-seed"
+
+// choice is which runs to compare, and how.
+type choice struct {
+	query
+	runs   []string // by name; none: all that the filters let through
+	by     string   // a column whose values make groups, or butSeed; empty: there are no groups
+	colour string   // a column whose values have colours; empty: each run has its own
+
+	differing []index.Column // of the chosen runs; nil: not known yet
+}
+
+// readChoice reads the parameters run and filter, both repeatable, by and colour.
+func readChoice(r *http.Request) (c choice, err error) {
+	if c.query, err = readQuery(r); err == nil {
+		v := r.URL.Query()
+		c.runs, c.by, c.colour = v["run"], v.Get("by"), v.Get("colour")
+	}
+	return c, err
+}
+
+// compareData answers with a comparison.
+func (s *Server) compareData(w http.ResponseWriter, r *http.Request) {
+	c, err := readChoice(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	now := s.runs.current()
+	s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
+}
+
+// chosenRuns returns the runs of a choice, and the names of those that are not there.
+func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
+	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
+		return list, nil, err
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(one *run) bool { return !slices.Contains(c.runs, one.Dir) })
+	for _, name := range c.runs {
+		if now.byName[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	return list, missing, nil
+}
+
+func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
+	list, missing, err := c.chosenRuns(now)
+	if err != nil {
+		return nil, err
+	}
+	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
+	list = list[:min(len(list), maxCompared)]
+	entries := entriesOf(list)
+	columns := index.Differing(entries)
+	c.differing = columns
+	columns = columns[:min(len(columns), maxCompareColumn)]
+	for _, column := range columns {
+		v.Settings = append(v.Settings, column.Name)
+	}
+	names := slices.DeleteFunc(index.ResultNames(entries), func(name string) bool { return strings.Contains(name, ".") })
+	names = names[:min(len(names), maxCompareColumn)]
+	for _, name := range names {
+		v.Metrics = append(v.Metrics, measured{Name: name})
+	}
+	colours, values, err := c.colours(list)
+	if err != nil {
+		return nil, err
+	}
+	v.Colours = values
+	for i, one := range list {
+		p := &one.progress
+		line := compared{Dir: one.Dir, State: p.state, Progress: p.part(), Colour: colours[i].place, Settings: cellsOf(one, columns)}
+		stored := s.results(one)
+		for m, name := range names {
+			line.Results = append(line.Results, estimateOf(one, name, stored, &v.Metrics[m]))
+		}
+		v.Runs = append(v.Runs, line)
+	}
+	return v, v.groupBy(&c, list)
+}
+
+// cellsOf returns what a run has in columns.
+func cellsOf(one *run, columns []index.Column) []*string {
+	cells := make([]*string, len(columns))
+	for i, c := range columns {
+		if text, ok := c.Of(one.Run); ok {
+			cells[i] = &text
+		}
+	}
+	return cells
+}
+
+// entriesOf lists runs as package index has them.
+func entriesOf(list []*run) []*index.Run {
+	entries := make([]*index.Run, len(list))
+	for i, one := range list {
+		entries[i] = one.Run
+	}
+	return entries
+}
+
+// results reads the stored results of a finished run, by name; none if they cannot be read.
+func (s *Server) results(one *run) map[string]metrics.Result {
+	if one.base != sweep.Finished {
+		return nil
+	}
+	text, err := s.read(one, rundir.MetricsFile, maxResults)
+	var list []metrics.Result
+	if err != nil || json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	all := map[string]metrics.Result{}
+	for _, r := range list {
+		all[r.Name] = r
+	}
+	return all
+}
+
+// estimateOf returns a result of a run with the interval that was stored with it, and notes which values are better.
+func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measured) *estimate {
+	value, ok := one.Results.Get(name)
+	if !ok {
+		return nil
+	}
+	e := &estimate{Value: web.Number(value)}
+	if r, ok := stored[name]; ok {
+		m.Better = "lower"
+		if r.Better == metrics.HigherIsBetter {
+			m.Better = "higher"
+		}
+		if i := r.Interval; i != nil {
+			low, high := web.Number(i.Low), web.Number(i.High)
+			e.Low, e.High = &low, &high
+		}
+	}
+	return e
+}
+
+// groupColumns returns the columns whose values make groups of runs; none: there are no groups.
+func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
+	switch c.by {
+	case "":
+		return nil, nil
+	case butSeed:
+		if c.differing == nil {
+			c.differing = index.Differing(entriesOf(list))
+		}
+		return slices.DeleteFunc(slices.Clone(c.differing), func(c index.Column) bool { return c.Name == "seed" }), nil
+	}
+	column, err := index.FindColumn(entriesOf(list), c.by)
+	if err != nil {
+		return nil, wrong("by: " + err.Error())
+	}
+	return []index.Column{column}, nil
+}
+
+// groupBy puts runs into groups, and computes the means of their results.
+func (v *comparison) groupBy(c *choice, list []*run) error {
+	columns, err := c.groupColumns(list)
+	if err != nil || c.by == "" {
+		return err
+	}
+	for _, column := range columns {
+		v.By = append(v.By, column.Name)
+	}
+	at := map[string]int{}
+	members := [][]int{}
+	for i, one := range list {
+		name := groupName(one, columns)
+		g, ok := at[name]
+		if !ok {
+			g = len(v.Groups)
+			at[name] = g
+			v.Groups, members = append(v.Groups, group{Name: name}), append(members, nil)
+		}
+		v.Runs[i].Group = g
+		v.Groups[g].Runs++
+		members[g] = append(members[g], i)
+	}
+	for g := range v.Groups {
+		for m := range v.Metrics {
+			var values []float64
+			for _, i := range members[g] {
+				if e := v.Runs[i].Results[m]; e != nil {
+					values = append(values, float64(e.Value))
+				}
+			}
+			v.Groups[g].Results = append(v.Groups[g].Results, meanOf(values))
+		}
+	}
+	return nil
+}
+
+// groupName says what runs of a group share.
+func groupName(one *run, columns []index.Column) string {
+	var parts []string
+	for _, c := range columns {
+		text, ok := c.Of(one.Run)
+		if !ok {
+			text = "–"
+		}
+		short := c.Name[strings.LastIndex(c.Name, ".")+1:]
+		parts = append(parts, fmt.Sprintf("%s %s", short, text))
+	}
+	if len(parts) == 0 {
+		return "all"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// meanOf returns the mean of values and its 95 % interval by Student's distribution, m +- t s/sqrt(n), from two values on; nil without any.
+func meanOf(values []float64) *estimate {
+	n := float64(len(values))
+	if n == 0 {
+		return nil
+	}
+	mean, deviation := stat.MeanStdDev(values, nil)
+	e := &estimate{Value: web.Number(mean), Runs: len(values)}
+	if len(values) > 1 {
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1+confidence)/2) * deviation / math.Sqrt(n)
+		low, high := web.Number(mean-half), web.Number(mean+half)
+		e.Low, e.High = &low, &high
+	}
+	return e
+}
+
+// comparePage answers with the page that compares runs.
+func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
+	s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
+}

@@ -1,0 +1,327 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// varied makes a folder of finished runs by seed and weight of the loss lsbd; results are made up: dlsbd is weight/1000 + seed/100.
+func varied(t testing.TB, seeds int, weights ...int) string {
+	t.Helper()
+	var names []string
+	for _, w := range weights {
+		for seed := range seeds {
+			names = append(names, fmt.Sprintf("weight%d_seed%d", w, seed))
+		}
+	}
+	dir := folder(t, names...)
+	for _, name := range names {
+		var w, seed int
+		if _, err := fmt.Sscanf(name, "weight%d_seed%d", &w, &seed); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, filepath.Join(dir, name, rundir.Config), func(s string) string {
+			return strings.Replace(strings.Replace(s, "weight: 100", fmt.Sprint("weight: ", w), 1), "seed: 1", fmt.Sprint("seed: ", seed), 1)
+		})
+		config, err := os.ReadFile(filepath.Join(dir, name, rundir.Config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(t, filepath.Join(dir, name, rundir.RecordFile), func(s string) string {
+			var r rundir.Record
+			if err := json.Unmarshal([]byte(s), &r); err != nil {
+				t.Fatal(err)
+			}
+			r.Config, r.Files, r.Before, r.Sum = rundir.FileHash(config), nil, nil, "" // as the records of earlier versions
+			text, _ := json.Marshal(r)                                                 // it came from JSON
+			return string(text)
+		})
+		edit(t, filepath.Join(dir, name, rundir.MetricsFile), func(s string) string {
+			var list []metrics.Result
+			if err := json.Unmarshal([]byte(s), &list); err != nil {
+				t.Fatal(err)
+			}
+			list[0].Value = float64(w)/1000 + float64(seed)/100
+			if w == weights[0] && seed == 0 {
+				list[0].Interval = &metrics.Interval{Percent: 95, Low: list[0].Value - 0.003, High: list[0].Value + 0.001}
+			}
+			text, _ := json.Marshal(list)
+			return string(text)
+		})
+	}
+	return dir
+}
+
+// edit changes a file.
+func edit(t testing.TB, path string, change func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(change(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered asks for JSON.
+func answered[T any](t testing.TB, address string) (v T) {
+	t.Helper()
+	a, text := ask(t, "GET", address)
+	if a.StatusCode != 200 {
+		t.Fatalf("%s: %d %s", address, a.StatusCode, text)
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v: %s", address, err, text)
+	}
+	return v
+}
+
+func TestCompare(t *testing.T) {
+	long.NotShort(t)
+	_, h := started(t, varied(t, 3, 10, 20), Options{})
+	all := answered[comparison](t, h.URL+"/api/compare?by=-seed&colour=losses.2.lsbd.weight")
+	if all.Matched != 6 || len(all.Runs) != 6 || !slices.Equal(all.Settings, []string{"losses.2.lsbd.weight", "seed"}) || !slices.Equal(all.Colours, []string{"10.0", "20.0"}) {
+		t.Fatalf("%+v", all)
+	}
+	if len(all.Groups) != 2 || all.Groups[0].Name != "weight 10.0" || all.Groups[1].Runs != 3 || all.Runs[5].Group != 1 || all.Runs[5].Colour != 1 {
+		t.Fatalf("groups %+v, runs %+v", all.Groups, all.Runs)
+	}
+	if len(all.Metrics) == 0 || all.Metrics[0] != (measured{"dlsbd", "lower"}) {
+		t.Fatalf("metrics %+v", all.Metrics)
+	}
+	// 0.01, 0.02, 0.03: mean 0.02, deviation 0.01, and t with 2 degrees of freedom is 4.302652729911275
+	e := all.Groups[0].Results[0]
+	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); math.Abs(float64(e.Value)-0.02) > 1e-12 || math.Abs(float64(*e.Low)-(0.02-half)) > 1e-9 ||
+		math.Abs(float64(*e.High)-(0.02+half)) > 1e-9 || e.Runs != 3 {
+		t.Errorf("mean %v from %v to %v of %d", e.Value, *e.Low, *e.High, e.Runs)
+	}
+	first := all.Runs[0]
+	if r := first.Results[0]; first.Dir != "weight10_seed0" || r.Low == nil || math.Abs(float64(*r.Low)-0.007) > 1e-12 || math.Abs(float64(*r.High)-0.011) > 1e-12 {
+		t.Errorf("the stored interval: %+v", r)
+	}
+	if r := all.Runs[1].Results[0]; r.Low != nil {
+		t.Errorf("an interval that was not stored: %+v", r)
+	}
+	if byGroup := answered[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours, []string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
+		t.Errorf("colours of groups: %+v", byGroup)
+	}
+	one := answered[comparison](t, h.URL+"/api/compare?run=weight20_seed1&run=none&by=seed")
+	if one.Matched != 1 || !slices.Equal(one.Missing, []string{"none"}) || one.Groups[0].Results[0].Low != nil || one.Groups[0].Name != "seed 1" {
+		t.Errorf("%+v", one)
+	}
+	if some := answered[comparison](t, h.URL+"/api/compare?filter=seed%3C1"); some.Matched != 2 || len(some.Groups) != 0 {
+		t.Errorf("%+v", some)
+	}
+	for _, q := range []string{"by=nothing", "colour=nothing", "filter=nothing", "filter=x"} {
+		if a, text := ask(t, "GET", h.URL+"/api/compare?"+q); a.StatusCode != 400 || !strings.Contains(text, `"error"`) {
+			t.Errorf("%s: %d %s", q, a.StatusCode, text)
+		}
+	}
+}
+
+// What is answered while the runs are being read is not kept.
+func TestCompareReading(t *testing.T) {
+	s, h := started(t, folder(t, "one"), Options{})
+	read := s.runs.now.Load()
+	for range 2 {
+		for _, now := range []*snapshot{{reading: true}, read} {
+			s.runs.now.Store(now)
+			for _, address := range []string{"/api/compare", "/api/runs"} {
+				if v := value[struct{ Matched int }](t, h.URL+address); v.Matched == 0 && now == read {
+					t.Errorf("%s: no run", address)
+				}
+			}
+		}
+	}
+}
+
+func TestCompareCurves(t *testing.T) {
+	_, h := started(t, varied(t, 2, 10, 20), Options{})
+	v := answered[overlay](t, h.URL+"/api/compare/curves?colour=seed")
+	var titles []string
+	for _, p := range v.Curves.Panels {
+		titles = append(titles, p.Title)
+		if len(p.Series) != 4 || p.Series[1].Name != "1 · weight10_seed1" || *p.Series[1].Colour != 1 || *p.Series[2].Colour != 0 {
+			t.Errorf("%s: %+v", p.Title, p.Series)
+		}
+	}
+	if v.Runs != 4 || !strings.HasSuffix(titles[0], "during training") || !slices.Contains(titles, "Loss: supervised, lsbd") {
+		t.Errorf("panels %q of %d runs", titles, v.Runs)
+	}
+	if p := v.Curves.Panels[slices.Index(titles, "Loss: supervised, lsbd")]; p.Series[0].X.Shape[0] != 3 || !p.Log {
+		t.Errorf("%+v", p)
+	}
+	long := make([]float32, 1001)
+	for i := range long {
+		long[i] = float32(i)
+	}
+	if some := thinned(long); len(some) > maxCurvePoints || some[len(some)-1] != 1000 || some[1]-some[0] != 3 {
+		t.Errorf("%d points, %v to %v", len(some), some[0], some[len(some)-1])
+	}
+}
+
+// A table is filled by the runs that are there.
+func TestTableFills(t *testing.T) {
+	_, h := started(t, folder(t, "one"), Options{})
+	all := answered[[]tableEntry](t, h.URL+"/api/tables")
+	if i := slices.IndexFunc(all, func(e tableEntry) bool { return e.Name == "lsbd-vae-table5" }); len(all) < 20 || i < 0 || !all[i].Trains || all[i].Printed == 0 {
+		t.Errorf("%+v", all)
+	}
+	table := answered[tableAnswer](t, h.URL+"/api/table?name=lsbd-vae-table5&scale=quick")
+	if table.Finished != 0 || table.Needed < 10 || table.Command != "unravel table lsbd-vae-table5 --scale quick" || len(table.Lines) == 0 || len(table.Heads) != len(table.Lines[0].Cells) {
+		t.Errorf("%+v", table)
+	}
+	if sampled := answered[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 || len(sampled.Lines) == 0 {
+		t.Errorf("%+v", sampled)
+	}
+	for q, code := range map[string]int{"name=none": 404, "name=../table": 404, "name=": 404, "name=lsbd-vae-table5&scale=none": 400} {
+		if a, text := ask(t, "GET", h.URL+"/api/table?"+q); a.StatusCode != code {
+			t.Errorf("%s: %d %s", q, a.StatusCode, text)
+		}
+	}
+}
+
+// The pages in a browser: marks by keyboard, choice in the address, sorted tables.
+func TestComparePages(t *testing.T) {
+	b := chromium(t)
+	_, h := started(t, varied(t, 3, 10, 20, 4000), Options{})
+	p := b.Page("about:blank")
+	p.Resize(390, 400)
+	p.Go(h.URL + "/compare?by=-seed&colour=losses.2.lsbd.weight")
+	p.Wait(`document.querySelectorAll("#curves h3").length > 3 && document.querySelectorAll("#table tbody tr").length === 9`)
+	var drawn int
+	if p.Eval(`document.querySelectorAll("#curves canvas").length`, &drawn); drawn > 0 {
+		t.Errorf("%d panels of curves are drawn before they are seen", drawn)
+	}
+	p.Eval(`document.querySelector("#curves .panel:last-child").scrollIntoView(); 0`, nil)
+	p.Wait(`document.querySelector("#curves .panel:last-child canvas") !== null`)
+	p.Eval(`scrollTo(0, 0)`, nil)
+	p.Resize(1280, 900)
+	p.Wait(`document.querySelector("#metrics .interval-bar") !== null`)
+	if list := p.Unnamed(); len(list) > 0 {
+		t.Errorf("controls without a name: %v", list)
+	}
+	var n int
+	p.Eval(`document.querySelectorAll("#metrics .interval-panel:first-child .interval-bar").length`, &n)
+	if n != 3 {
+		t.Errorf("%d intervals of groups, want 3", n)
+	}
+	p.Click("#table thead th:nth-child(6) button") // dlsbd
+	var first string
+	p.Eval(`document.querySelector("#table tbody a").textContent`, &first)
+	if first != "weight10_seed0" {
+		t.Errorf("sorted by dlsbd, %s is first", first)
+	}
+	p.Click("#table thead th:nth-child(6) button")
+	p.Wait(`document.querySelector("#table tbody a").textContent === "weight4000_seed2"`)
+	shots(p, "compare", t)
+	p.Press(`#parallel .handle[aria-label="losses.2.lsbd.weight, upper mark"]`, strings.Repeat(kb.PageDown, 4))
+	p.Wait(`document.getElementById("parallel-run").textContent.startsWith("6 of 9 runs")`)
+	p.Eval(`document.querySelectorAll(".parallel-line.out").length + document.querySelectorAll("#table tr.out").length`, &n)
+	if n != 6 {
+		t.Errorf("%d lines and rows are out, want 3 and 3", n)
+	}
+	p.Click("#keep")
+	p.Wait(`location.search.split("run=").length === 7 && document.querySelectorAll("#table tbody tr").length === 6`)
+	p.Click("#table tbody tr:first-child input")
+	p.Click("#only")
+	p.Wait(`location.search.split("run=").length === 2 && document.querySelectorAll("#table tbody tr").length === 1`)
+	p.Click("#all")
+	p.Wait(`!location.search.includes("run=") && document.querySelectorAll("#table tbody tr").length === 9`)
+
+	p = b.Page(h.URL + "/?sort=run")
+	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 9`)
+	p.Click("#runs tbody tr:nth-child(2) input")
+	p.Click("#runs tbody tr:nth-child(4) input")
+	p.Wait(`document.getElementById("compare").textContent === "Compare the 2 chosen"`)
+	var to string
+	p.Eval(`document.getElementById("compare").href`, &to)
+	p.Go(to)
+	p.Wait(`location.pathname.endsWith("compare") && document.querySelectorAll("#table tbody tr").length === 2`)
+
+	p = b.Page(h.URL + "/tables?name=lsbd-vae-table5")
+	p.Wait(`document.querySelectorAll("#table tbody tr").length > 3 && document.getElementById("command").textContent === "unravel table lsbd-vae-table5 --scale quick"`)
+	shots(p, "table", t)
+}
+
+// shots looks at a page at three widths, light and dark.
+func shots(p *browser.Page, name string, t *testing.T) {
+	t.Helper()
+	for _, size := range [][2]int64{{390, 844}, {1280, 900}, {3840, 2160}} {
+		for _, dark := range []bool{false, true} {
+			p.Resize(size[0], size[1])
+			p.Dark(dark)
+			p.Eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))", nil)
+			if wider := p.Overflow(); wider > 0 {
+				t.Errorf("%s at %d: %d pixels too wide", name, size[0], wider)
+			}
+			p.Shot(fmt.Sprintf("serve-%s-%d-%t", name, size[0], dark))
+		}
+	}
+	p.Dark(false)
+	p.Resize(1280, 900)
+}
+
+// Names of runs are texts wherever they are shown.
+func TestCompareHostile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such names of folders")
+	}
+	b := chromium(t)
+	name := `"><img src=x onerror=alert(1)>&run=%2e%2e é`
+	_, h := started(t, folder(t, name, "one"), Options{})
+	p := b.Page(h.URL + "/compare?by=run&run=one&run=" + url.QueryEscape(name))
+	p.Wait(`document.querySelectorAll("#curves h3").length > 3 && document.querySelectorAll("#table tbody tr").length === 2`)
+	var shown string
+	var images int
+	p.Eval(`[...document.querySelectorAll("#table a")].map((a) => a.textContent).find((text) => text !== "one")`, &shown)
+	p.Eval(`document.querySelectorAll("main img").length`, &images)
+	if shown != name || images != 0 {
+		t.Errorf("%q, %d pictures", shown, images)
+	}
+	p.Eval(`[...document.querySelectorAll("#table a")].find((a) => a.textContent !== "one").href`, &shown)
+	p.Go(shown)
+	p.Wait(`document.querySelector("h1").textContent === ` + strconv.Quote(name))
+}
+
+// BenchmarkCompare compares 500 runs, as a page asks for it after something has changed.
+func BenchmarkCompare(b *testing.B) {
+	var weights []int
+	for w := range maxCompared / 5 {
+		weights = append(weights, w+1)
+	}
+	s, _ := started(b, varied(b, 5, weights...), Options{})
+	for name, c := range map[string]choice{"runs": {}, "means": {by: butSeed}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if v, err := s.compare(s.runs.current(), c); err != nil || len(v.Runs) != maxCompared {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("curves", func(b *testing.B) {
+		for b.Loop() {
+			if v, err := s.overlay(s.runs.current(), choice{}); err != nil || v.Runs != maxCurves {
+				b.Fatal(err)
+			}
+		}
+	})
+}

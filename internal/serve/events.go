@@ -1,0 +1,158 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// The pace of streams, and how many there are at most.
+const (
+	streamPause = 500 * time.Millisecond
+	pingPause   = 15 * time.Second
+	maxStreams  = 128
+)
+
+// events streams what happens to a run: more points of its curves (event curves), its state when it changes (state) and new checkpoints
+// (checkpoint). The parameter from, or the header Last-Event-ID, says how much of the log is known. After the event reset the curves
+// must be read again: the log was rewritten, as a run that continues from a checkpoint does.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	one, err := s.named(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		w.Header().Set("Retry-After", "10")
+		refuse(w, http.StatusServiceUnavailable, "too many pages follow runs; close some")
+		return
+	}
+	defer s.streams.Add(-1)
+	from := r.URL.Query().Get("from")
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		from = id
+	}
+	e := &stream{server: s, name: one.Dir, w: w, out: http.NewResponseController(w)}
+	e.at, _ = strconv.ParseInt(from, 10, 64) // "": from the beginning
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead || !e.send("retry: 2000\n\n") {
+		return
+	}
+	tick := time.NewTicker(streamPause)
+	defer tick.Stop()
+	for e.look() {
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// stream follows a run for one visitor.
+type stream struct {
+	server *Server
+	name   string
+	w      http.ResponseWriter
+	out    *http.ResponseController
+
+	at         int64 // bytes of the log that were sent
+	file       os.FileInfo
+	state      string // as it was sent
+	checkpoint string
+	sent       time.Time
+}
+
+// send writes and flushes; false: the visitor is gone, or does not read.
+func (e *stream) send(text string) bool {
+	e.sent = time.Now()
+	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // it then has none
+	_, err := e.w.Write([]byte(text))
+	return err == nil && e.out.Flush() == nil
+}
+
+// event sends an event with a value.
+func (e *stream) event(name string, v any) bool {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return false
+	}
+	return e.send(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, e.at, text))
+}
+
+// look sends what is new. It returns false when the stream ends.
+func (e *stream) look() bool {
+	one, err := e.server.runs.find(e.name)
+	if err != nil {
+		return e.event("gone", e.name) && false
+	}
+	if !e.follow(one) {
+		return false
+	}
+	r := rowOf(one, nil, time.Now())
+	text, _ := json.Marshal(r) // a row encodes
+	left := r.Left
+	r.Left = 0
+	same, _ := json.Marshal(r)
+	if string(same) != e.state {
+		e.state = string(same)
+		r.Left = left
+		if !e.event("state", json.RawMessage(text)) {
+			return false
+		}
+	}
+	if v := e.server.previews.version(one); v != e.checkpoint {
+		e.checkpoint = v
+		if !e.event("checkpoint", v) {
+			return false
+		}
+	}
+	if time.Since(e.sent) > pingPause {
+		return e.send(": still here\n\n")
+	}
+	return true
+}
+
+// follow sends new lines of the log.
+func (e *stream) follow(one *run) bool {
+	info, err := os.Lstat(filepath.Join(e.server.runs.dir, filepath.FromSlash(one.path), rundir.LogFile))
+	if err != nil {
+		return true // there is none yet
+	}
+	if info.Size() < e.at || e.file != nil && !os.SameFile(info, e.file) {
+		return e.event("reset", nil) && false
+	}
+	e.file = info
+	if info.Size() == e.at {
+		return true
+	}
+	f, err := e.server.runs.open(one, rundir.LogFile)
+	if err != nil {
+		return true
+	}
+	defer f.Close() // it was only read
+	if _, err := f.Seek(e.at, 0); err != nil {
+		return true
+	}
+	lines, read, err := readLines(f, maxShown)
+	if err != nil || read == 0 {
+		return true
+	}
+	e.at += read
+	if more := report.RunCurves(nil, lines); more != nil {
+		return e.event("curves", more)
+	}
+	return true
+}

@@ -1,0 +1,155 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// listener reads the events of a run.
+type listener struct {
+	t      *testing.T
+	answer *http.Response
+	lines  *bufio.Reader
+}
+
+func listen(t *testing.T, address string, header ...string) *listener {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Body.Close() })
+	return &listener{t, a, bufio.NewReader(a.Body)}
+}
+
+// next returns the data and the id of the next event of a name; "": the stream has ended.
+func (l *listener) next(name string) (data, id string) {
+	l.t.Helper()
+	event := ""
+	for {
+		line, err := l.lines.ReadString('\n')
+		if err != nil {
+			return "", ""
+		}
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch key {
+		case "event":
+			event = value
+		case "id":
+			id = value
+		case "data":
+			if data = value; event == name {
+				return data, id
+			}
+		}
+	}
+}
+
+// epochLine is a line of a log.
+func epochLine(epoch int) string {
+	return fmt.Sprintf(`{"step":%d,"epoch":%d,"images":9,"seconds":2,"losses":{"unsupervised":{"loss":%d.5}}}`+"\n", epoch, epoch, 10-epoch)
+}
+
+// Points come as the log grows, once each; half a line waits for its other half, and nonsense is left out.
+func TestEvents(t *testing.T) {
+	long.NotShort(t)
+	dir := t.TempDir()
+	write(t, tiny, dir, "one", rundir.Config)
+	log := filepath.Join(dir, "one", rundir.LogFile)
+	write(t, epochLine(1)+"nonsense\n"+epochLine(2), log)
+	held, err := rundir.Open(filepath.Join(dir, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	_, h := started(t, dir, Options{})
+	c := value[curvesAnswer](t, h.URL+"/api/curves?dir=one")
+	if p := c.Curves.Panels; len(p) != 1 || p[0].Title != "Losses, unsupervised" || p[0].Series[0].Y.Shape[0] != 2 {
+		t.Fatalf("%+v", c)
+	}
+	l := listen(t, fmt.Sprintf("%s/api/events?dir=one&from=%d", h.URL, c.At))
+	var r row
+	if data, _ := l.next("state"); json.Unmarshal([]byte(data), &r) != nil || r.State != running || r.Epoch != 2 || r.Left <= 0 {
+		t.Errorf("state %+v", r)
+	}
+	add := func(text string) {
+		f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := epochLine(3)
+	add(third[:20])
+	add(third[20:] + epochLine(4)[:7])
+	data, id := l.next("curves")
+	var more web.Curves
+	if err := json.Unmarshal([]byte(data), &more); err != nil || more.Panels[0].Series[0].Y.Shape[0] != 1 || id != fmt.Sprint(c.At+int64(len(third))) {
+		t.Errorf("%v %s %s", err, data, id)
+	}
+	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // the browser's, after a broken connection
+	if data, _ := again.next("curves"); data == "" {
+		t.Error("no points after a broken connection")
+	}
+	write(t, epochLine(1), log) // as a run that continues from an earlier checkpoint does
+	if data, _ := l.next("reset"); data == "" {
+		t.Error("the log was rewritten, and nothing said so")
+	}
+	gone := listen(t, h.URL+"/api/events?dir=one")
+	if err := os.RemoveAll(filepath.Join(dir, "one")); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := gone.next("gone"); data == "" {
+		t.Error("the run is gone, and nothing said so")
+	}
+}
+
+// Streams have a bound, and those that end make place.
+func TestManyStreams(t *testing.T) {
+	s, h := started(t, folder(t, "one"), Options{})
+	var all []*listener
+	for range maxStreams {
+		l := listen(t, h.URL+"/api/events?dir=one")
+		if l.answer.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %d", len(all), l.answer.StatusCode)
+		}
+		all = append(all, l)
+	}
+	if a, _ := ask(t, "GET", h.URL+"/api/events?dir=one"); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
+		t.Errorf("one too many: %d", a.StatusCode)
+	}
+	value[listing](t, h.URL+"/api/runs")
+	for _, l := range all {
+		_ = l.answer.Body.Close()
+	}
+	for s.streams.Load() > 0 {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("streams stay")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

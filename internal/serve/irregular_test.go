@@ -1,0 +1,42 @@
+//go:build unix
+
+package serve
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Pipes in place of the files of a run stop neither the list nor a page.
+func TestPipesOfRuns(t *testing.T) {
+	dir := folder(t, "bad", "good")
+	for _, name := range []string{rundir.LogFile, rundir.ReportFile, rundir.MetricsFile, rundir.StateFile} {
+		path := filepath.Join(dir, "bad", name)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := os.Truncate(filepath.Join(dir, "bad", rundir.FitFile), 1<<43); err != nil {
+		t.Fatal(err)
+	}
+	_, h := started(t, dir, Options{})
+	until(t, h.URL+"/api/runs", func(l listing) bool { return len(l.Rows) == 2 && !l.Reading })
+	d := value[description](t, h.URL+"/api/run?dir=bad")
+	if d.State != damaged || !strings.Contains(d.Problem, rundir.MetricsFile+" is a pipe") || d.Report {
+		t.Errorf("%+v", d.row)
+	}
+	for range 50 {
+		if a, text := ask(t, "GET", h.URL+"/report?dir=bad"); a.StatusCode != http.StatusNotFound {
+			t.Fatal(a.Status, text)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// everyState makes a folder with a run of every state; running holds one of them.
+func everyState(t *testing.T) (dir string, running *rundir.Run) {
+	t.Helper()
+	dir = folder(t, "done", "deep/er/two", "begun", "killed", "broken", "half")
+	for _, name := range []string{"begun", "killed"} {
+		if err := os.Remove(filepath.Join(dir, name, rundir.RecordFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running, err := rundir.Open(filepath.Join(dir, "begun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Close() })
+	if err := rundir.RecordFailure(filepath.Join(dir, "broken"), errors.New("out of <b>luck</b>"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tiny[:len(tiny)/2]+"\nnonsense: [", dir, "half", rundir.Config)
+	write(t, strings.Replace(tiny, "seed: 1", "seed: 7", 1), dir, "sweep", "later", rundir.Config)
+	return dir, running
+}
+
+// The page of a run that is not there says so, with 404, and nothing else; a folder that has just become a run has its page.
+func TestRunPage(t *testing.T) {
+	dir := folder(t, "one")
+	_, h := started(t, dir, Options{})
+	for name, want := range map[string]int{"one": http.StatusOK, "none": http.StatusNotFound, "../one": http.StatusNotFound, "": http.StatusNotFound, "<b>": http.StatusNotFound} {
+		a, text := ask(t, "GET", h.URL+"/run?dir="+url.QueryEscape(name))
+		if shown := strings.Contains(text, `<div id="parts">`); a.StatusCode != want || shown != (want == http.StatusOK) || strings.Contains(text, "there is no run") == shown {
+			t.Errorf("%q: %d %s", name, a.StatusCode, text)
+		}
+	}
+	write(t, tiny, dir, "new", rundir.Config)
+	if a, text := ask(t, "GET", h.URL+"/run?dir=new"); a.StatusCode != http.StatusOK || strings.Contains(text, "epoch") {
+		t.Errorf("one that begins: %d %s", a.StatusCode, text)
+	}
+}
+
+// Pictures of a run have the captions of its report, in that order; animations are among them.
+func TestFigures(t *testing.T) {
+	dir := folder(t, "one")
+	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "traversals.gif")
+	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "another.gif")
+	_, h := started(t, dir, Options{})
+	list := value[description](t, h.URL+"/api/run?dir=one").Figures
+	page, err := os.ReadFile(filepath.Join(dir, "one", rundir.ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, names := 0, []string{}
+	for _, f := range list {
+		names = append(names, f.Name)
+		if strings.HasSuffix(f.Name, ".gif") {
+			continue
+		}
+		next := strings.Index(string(page[at:]), "<figcaption>"+f.Caption+"</figcaption>")
+		if next < 0 {
+			t.Errorf("%s: the report has no %q there", f.Name, f.Caption)
+		}
+		at += max(0, next)
+	}
+	if last := len(list) - 1; last < 3 || list[0].Name != "losses.png" || list[last] != (figure{"another.gif", "another.gif"}) || list[last-1].Name != "traversals.gif" || list[last-1].Caption == "traversals.gif" {
+		t.Errorf("%v", names)
+	}
+}
+
+func TestStates(t *testing.T) {
+	long.NotShort(t)
+	dir, held := everyState(t)
+	_, h := started(t, dir, Options{})
+	list := value[listing](t, h.URL+"/api/runs")
+	states := map[string]state{}
+	for _, r := range list.Rows {
+		states[r.Dir] = r.State
+		if r.Dir == "begun" && (r.Epoch != 3 || r.Epochs != 3 || len(r.Losses) == 0) {
+			t.Errorf("begun: %+v", r)
+		}
+		if r.Dir == "broken" && r.Problem != "out of <b>luck</b>" {
+			t.Errorf("broken: %+v", r)
+		}
+	}
+	for name, want := range map[string]state{"done": finished, "deep/er/two": finished, "begun": running, "killed": stopped, "broken": failed, "half": damaged, "sweep/later": waiting} {
+		if states[name] != want {
+			t.Errorf("%s is %q, want %q", name, states[name], want)
+		}
+	}
+	if list.Total != 7 || list.States[finished] != 2 || list.Rows[0].Dir != "begun" {
+		t.Errorf("%+v", list)
+	}
+
+	// What changes is seen: a run that ends, one that vanishes, one that comes. A look that began before may see neither of the last two.
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "done")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tiny, dir, "new", rundir.Config)
+	until(t, h.URL+"/api/runs?sort=run", func(l listing) bool {
+		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == stopped && l.States[finished] == 1 && l.States[waiting] == 2
+	})
+	if a, _ := ask(t, "GET", h.URL+"/api/run?dir=done"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a run that is gone: %d", a.StatusCode)
+	}
+}
+
+func TestFilterAndSort(t *testing.T) {
+	dir, _ := everyState(t)
+	_, h := started(t, dir, Options{})
+	for query, want := range map[string]string{
+		"sort=run":                                      "begun broken deep/er/two done half killed sweep/later",
+		"sort=-run":                                     "sweep/later killed half done deep/er/two broken begun",
+		"sort=run&from=1&count=2":                       "broken deep/er/two",
+		"sort=run&from=99":                              "",
+		"filter=state%3Dfinished&sort=run":              "deep/er/two done",
+		"filter=state%3Dunfinished&sort=run":            "begun killed sweep/later",
+		"filter=state!%3Dunfinished&sort=run":           "broken deep/er/two done half",
+		"filter=state%3Drunning":                        "begun",
+		"filter=seed%3E5":                               "sweep/later",
+		"filter=seed%3C5&filter=state%3Dfailed":         "broken",
+		"filter=dlsbd%3E0&sort=-dlsbd&count=1&from=1":   "done",
+		"filter=" + url.QueryEscape("run=deep/er/two"):  "deep/er/two",
+		"filter=seed%3D1&sort=seed&count=1":             "begun",
+		"filter=seed%3D1&sort=progress&count=1&from=99": "",
+	} {
+		var names []string
+		for _, r := range value[listing](t, h.URL+"/api/runs?"+query).Rows {
+			names = append(names, r.Dir)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"filter=sead%3D1": "did you mean", "sort=sead": "did you mean", "filter=nothing": "want", "count=many": "want a number", "from=-1": "want a number",
+		"filter=" + strings.Repeat("x", maxQuery): "too long",
+	} {
+		if a, text := ask(t, "GET", h.URL+"/api/runs?"+query); a.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want %q", query, a.StatusCode, text, want)
+		}
+	}
+	list := value[listing](t, h.URL+"/api/runs")
+	if !slices.ContainsFunc(list.Columns, func(c column) bool { return c == column{"dlsbd", "result"} }) ||
+		!slices.ContainsFunc(list.Columns, func(c column) bool { return c == column{"seed", "setting"} }) {
+		t.Errorf("columns %v", list.Columns)
+	}
+}
+
+// An answer that the browser has is not sent again, and large ones are sent compressed.
+func TestSentOnce(t *testing.T) {
+	_, h := started(t, folder(t, "one"), Options{})
+	for _, address := range []string{"/", "/api/runs", "/api/curves?dir=one", "/api/run?dir=one", "/assets/base.js", "/assets/serve/serve.css", "/report?dir=one", "/figure?dir=one&name=losses.png"} {
+		a, _ := ask(t, "GET", h.URL+address)
+		tag, modified := a.Header.Get("ETag"), a.Header.Get("Last-Modified")
+		if a.StatusCode != http.StatusOK || tag == "" && modified == "" {
+			t.Errorf("%s: %d, no tag", address, a.StatusCode)
+		}
+		if a, text := ask(t, "GET", h.URL+address, "If-None-Match", tag, "If-Modified-Since", modified); a.StatusCode != http.StatusNotModified || text != "" {
+			t.Errorf("%s again: %d", address, a.StatusCode)
+		}
+		if a, text := ask(t, "HEAD", h.URL+address); a.StatusCode != http.StatusOK || text != "" {
+			t.Errorf("%s, HEAD: %d %q", address, a.StatusCode, text)
+		}
+	}
+	if a, text := ask(t, "GET", h.URL+"/assets/serve/serve.css", "Accept-Encoding", "gzip"); a.Header.Get("Content-Encoding") != "gzip" || len(text) > 20000 {
+		t.Errorf("%v, %d bytes", a.Header, len(text))
+	}
+}
+
+// A folder that is a run itself shows it, and gets no index of runs; one that will be a run waits for it.
+func TestSingle(t *testing.T) {
+	long.NotShort(t)
+	dir := filepath.Join(folder(t, "one"), "one")
+	_, h := started(t, dir, Options{})
+	if _, text := ask(t, "GET", h.URL); !strings.Contains(text, `data-run="one"`) {
+		t.Errorf("%.300s", text)
+	}
+	value[description](t, h.URL+"/api/run?dir=one")
+	empty := filepath.Join(t.TempDir(), "later")
+	if err := os.Mkdir(empty, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, h = started(t, empty, Options{Single: true})
+	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 0 {
+		t.Errorf("%+v", l)
+	}
+	r, err := rundir.Create(empty) // which must find it empty
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Write(rundir.Config, rundir.Bytes([]byte(tiny))), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, h.URL+"/api/runs", func(l listing) bool { return l.Total == 1 && l.Rows[0].Dir == "later" })
+	for _, d := range []string{dir, empty} {
+		if _, err := os.Stat(filepath.Join(d, "runs.sqlite")); err == nil {
+			t.Errorf("%s: an index in the folder of a run", d)
+		}
+	}
+}
+
+// No file of a run changes, and a folder that cannot be written is shown.
+func TestReadOnly(t *testing.T) {
+	dir := folder(t, "one")
+	before := listOf(t, filepath.Join(dir, "one"))
+	_, h := started(t, dir, Options{})
+	for _, address := range []string{"/", "/run?dir=one", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one", "/api/preview?dir=one", "/report?dir=one"} {
+		if a, text := ask(t, "GET", h.URL+address); a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %.200s", address, a.StatusCode, text)
+		}
+	}
+	if after := listOf(t, filepath.Join(dir, "one")); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	closed := folder(t, "one")
+	if err := os.Chmod(closed, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(closed, 0o777) })
+	_, h = started(t, closed, Options{})
+	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// listOf lists the files of a folder with sizes and times.
+func listOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil {
+			b.WriteString(path + " " + info.ModTime().String() + " " + info.Mode().String() + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

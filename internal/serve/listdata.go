@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// listing is the answer of /api/runs: some of the runs, with columns in which they differ.
+type listing struct {
+	Version int           `json:"version"`
+	Reading bool          `json:"reading,omitempty"` // not all runs were read yet
+	Total   int           `json:"total"`             // runs in the folder
+	Matched int           `json:"matched"`           // by the filters
+	From    int           `json:"from"`              // place of the first row
+	States  map[state]int `json:"states"`            // of all runs
+	Columns []column      `json:"columns"`
+	Rows    []row         `json:"rows"`
+}
+
+// column is a column of a listing behind those that every run has.
+type column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // setting or result
+}
+
+// row is a run in a listing.
+type row struct {
+	Dir      string          `json:"dir"`
+	State    state           `json:"state"`
+	Problem  string          `json:"problem,omitempty"`
+	Epoch    int             `json:"epoch"`
+	Epochs   int             `json:"epochs"`
+	Progress float64         `json:"progress"` // from 0 to 1
+	Losses   json.RawMessage `json:"losses,omitempty"`
+	Seconds  float64         `json:"seconds,omitempty"` // that it took
+	Left     float64         `json:"left,omitempty"`    // seconds to go
+	Ended    string          `json:"ended,omitempty"`
+	Cells    []*string       `json:"cells"` // by column; null: the run has none
+}
+
+// Limits of a listing.
+const (
+	defaultRows = 100
+	maxRows     = 1000
+	maxColumns  = 40
+	maxFilters  = 32
+	maxQuery    = 8 << 10
+)
+
+// query is what is asked of a list.
+type query struct {
+	filters     []string
+	sort        string // name of a column, after - for descending order
+	from, count int
+}
+
+// readQuery reads the parameters filter (repeatable, as of unravel runs), sort, from and count.
+func readQuery(r *http.Request) (q query, err error) {
+	if len(r.URL.RawQuery) > maxQuery {
+		return q, wrong("the query is too long")
+	}
+	v := r.URL.Query()
+	q = query{filters: v["filter"], sort: v.Get("sort"), count: defaultRows}
+	if len(q.filters) > maxFilters {
+		return q, wrong("there are too many filters")
+	}
+	for name, into := range map[string]*int{"from": &q.from, "count": &q.count} {
+		text := v.Get(name)
+		if text == "" {
+			continue
+		}
+		if *into, err = strconv.Atoi(text); err != nil || *into < 0 {
+			return q, wrong(name + ": want a number from 0 on")
+		}
+	}
+	q.count = min(q.count, maxRows)
+	return q, nil
+}
+
+// chosen is the runs that filters let through, with their columns.
+type chosen struct {
+	content int // of the snapshot
+	runs    []*run
+	columns []index.Column
+	kinds   []column
+}
+
+// lists keeps what lists have been asked for.
+type lists struct {
+	answers
+	chosen map[string]*chosen // under the lock of the answers
+}
+
+// maxKept bounds the lists that are kept.
+const maxKept = 64
+
+// listData answers with a list of runs.
+func (s *Server) listData(w http.ResponseWriter, r *http.Request) {
+	q, err := readQuery(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	now := s.runs.current()
+	s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
+}
+
+// list makes a listing.
+func (l *lists) list(now *snapshot, q query) (*listing, error) {
+	c, err := l.choose(now, q.filters)
+	if err != nil {
+		return nil, err
+	}
+	sorted, err := sortRuns(c, q.sort)
+	if err != nil {
+		return nil, err
+	}
+	list := &listing{Version: now.version, Reading: now.reading, Total: len(now.list), Matched: len(sorted), States: now.states(), Columns: c.kinds, Rows: []row{}}
+	list.From = min(q.from, len(sorted))
+	moment := time.Now()
+	for _, one := range sorted[list.From:min(list.From+q.count, len(sorted))] {
+		list.Rows = append(list.Rows, rowOf(one, c.columns, moment))
+	}
+	return list, nil
+}
+
+func rowOf(one *run, columns []index.Column, moment time.Time) row {
+	p := &one.progress
+	r := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(), Losses: json.RawMessage(p.losses),
+		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended}
+	for _, c := range columns {
+		if text, ok := c.Of(one.Run); ok {
+			r.Cells = append(r.Cells, &text)
+		} else {
+			r.Cells = append(r.Cells, nil)
+		}
+	}
+	return r
+}
+
+// choose returns the runs that filters let through.
+func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
+	key := strings.Join(filters, "\x00")
+	if c, ok := l.chosen[key]; ok && c.content == now.content {
+		return c.refreshed(now), nil
+	}
+	list, err := filter(now, filters)
+	if err != nil {
+		return nil, err
+	}
+	c := &chosen{content: now.content}
+	entries := make([]*index.Run, len(list))
+	for i, one := range list {
+		entries[i] = one.Run
+	}
+	c.runs = list
+	add := func(kind string, one index.Column) {
+		if len(c.columns) < maxColumns {
+			c.columns, c.kinds = append(c.columns, one), append(c.kinds, column{one.Name, kind})
+		}
+	}
+	names := index.ResultNames(entries)
+	for _, name := range names {
+		if !strings.Contains(name, ".") {
+			add("result", index.Result(name))
+		}
+	}
+	for _, one := range index.Differing(entries) {
+		add("setting", one)
+	}
+	if l.chosen == nil || len(l.chosen) > maxKept {
+		l.chosen = map[string]*chosen{}
+	}
+	l.chosen[key] = c
+	return c, nil
+}
+
+// refreshed has the progress of a newer snapshot of the same runs.
+func (c *chosen) refreshed(now *snapshot) *chosen {
+	for i, one := range c.runs {
+		c.runs[i] = now.byName[one.Dir]
+	}
+	return c
+}
+
+// filter returns the runs for which all filters hold.
+func filter(now *snapshot, filters []string) ([]*run, error) {
+	entries := make([]*index.Run, len(now.list))
+	for i, one := range now.list {
+		entries[i] = one.Run
+	}
+	kept, err := index.Filter(entries, filters...)
+	if err != nil {
+		return nil, wrong("filter " + strings.TrimPrefix(err.Error(), "filter "))
+	}
+	found := make([]*run, len(kept))
+	for i, entry := range kept {
+		found[i] = now.byName[entry.Dir]
+	}
+	return found, nil
+}
+
+// The order of states in a list that is not sorted otherwise.
+var stateOrder = map[state]int{running: 0, failed: 1, damaged: 1, stopped: 2, finished: 3, waiting: 4}
+
+// sortRuns sorts runs by a column; without one those that are running come first, then by time, the newest first.
+func sortRuns(c *chosen, by string) ([]*run, error) {
+	list := slices.Clone(c.runs)
+	name, down := strings.CutPrefix(by, "-")
+	if name == "" {
+		slices.SortStableFunc(list, func(a, b *run) int {
+			return cmp.Or(cmp.Compare(stateOrder[a.progress.state], stateOrder[b.progress.state]), strings.Compare(b.Ended, a.Ended), strings.Compare(a.Dir, b.Dir))
+		})
+		return list, nil
+	}
+	key, err := sortKey(c, name)
+	if err != nil {
+		return nil, err
+	}
+	type keyed struct {
+		*run
+		value cell
+	}
+	all := make([]keyed, len(list))
+	for i, one := range list {
+		all[i] = keyed{one, key(one)}
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int { return a.value.compare(b.value, down) })
+	for i := range all {
+		list[i] = all[i].run
+	}
+	return list, nil
+}
+
+// cell is what a run has in a column, for sorting.
+type cell struct {
+	there, number bool
+	value         float64
+	text          string
+}
+
+func numberCell(v float64, there bool) cell { return cell{there: there, number: true, value: v} }
+
+// compare orders numbers before texts; runs that have nothing in a column are last, up and down.
+func (a cell) compare(b cell, down bool) int {
+	switch {
+	case a.there != b.there:
+		if a.there {
+			return -1
+		}
+		return 1
+	case a.number != b.number:
+		if a.number {
+			return -1
+		}
+		return 1
+	}
+	order := cmp.Or(cmp.Compare(a.value, b.value), strings.Compare(a.text, b.text))
+	if down {
+		return -order
+	}
+	return order
+}
+
+// sortKey returns the function that gives the cell of a run in a column.
+func sortKey(c *chosen, name string) (func(*run) cell, error) {
+	switch name {
+	case "loss":
+		return func(one *run) cell { return numberCell(one.loss, one.losses != "") }, nil
+	case "progress":
+		return func(one *run) cell { return numberCell(one.part(), true) }, nil
+	case "run":
+		return func(one *run) cell { return cell{there: true, text: one.Dir} }, nil
+	}
+	entries := make([]*index.Run, len(c.runs))
+	for i, one := range c.runs {
+		entries[i] = one.Run
+	}
+	found, err := index.FindColumn(entries, name)
+	if err != nil {
+		var unknown *index.UnknownColumnError
+		if errors.As(err, &unknown) {
+			return nil, wrong("sort: " + err.Error())
+		}
+		return nil, err
+	}
+	return func(one *run) cell {
+		text, ok := found.Of(one.Run)
+		if v, err := strconv.ParseFloat(text, 64); ok && err == nil {
+			return numberCell(v, true)
+		}
+		return cell{there: ok, text: text}
+	}, nil
+}

@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// previewAnswer is the answer of /api/preview.
+type previewAnswer struct {
+	position
+	Warning  string       `json:"warning,omitempty"`
+	Problem  string       `json:"problem,omitempty"` // why nothing is shown
+	Pictures []picture    `json:"pictures"`
+	Explore  *web.Explore `json:"explore,omitempty"`
+}
+
+// position is where a checkpoint is in the training, as far as it is known.
+type position struct {
+	Epoch *int `json:"epoch,omitempty"`
+	Step  *int `json:"step,omitempty"`
+}
+
+// picture is a picture of a preview.
+type picture struct {
+	Name    string `json:"name"`
+	Caption string `json:"caption"`
+	Source  string `json:"src"` // a data URL
+}
+
+// NewPreview opens the newest checkpoint of a run's folder and computes what is shown of it, as JSON: reconstructions, traversals and
+// the decoder to play with. It writes nothing, neither into the folder nor into the cache of data sets.
+func NewPreview(ctx context.Context, dir string) ([]byte, error) {
+	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
+	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
+		return nil, fmt.Errorf("%w; a server converts no data set, but unravel eval --run %s does", err, dir)
+	}
+	e, warning, err := train.OpenExperiment(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.Warning = warning
+	p, err := e.Preview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.Explore = p.Explore
+	for _, f := range p.Figures {
+		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, "data:image/png;base64," + base64.StdEncoding.EncodeToString(f.PNG)})
+	}
+	return json.Marshal(a)
+}
+
+// positionOf reads where the newest checkpoint is.
+func positionOf(dir string) (p position) {
+	text, err := rundir.ReadFile(dir, rundir.StateFile)
+	if err != nil || json.Unmarshal(text, &p) != nil {
+		return position{}
+	}
+	return p
+}

@@ -1,0 +1,316 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// maxShown bounds the files that a page reads whole.
+const maxShown = 64 << 20
+
+// maxSent bounds the files that are sent as they are.
+const maxSent = 1 << 30
+
+// named returns the run of the parameter dir.
+func (s *Server) named(r *http.Request) (*run, error) {
+	if len(r.URL.RawQuery) > maxQuery {
+		return nil, wrong("the query is too long")
+	}
+	return s.runs.find(r.URL.Query().Get("dir"))
+}
+
+// description is the answer of /api/run: all that a page says of a run in words.
+type description struct {
+	row
+	Model    string          `json:"model"`
+	Dataset  string          `json:"dataset"`
+	Settings index.Settings  `json:"settings"`
+	Results  index.Results   `json:"results"`
+	Begun    string          `json:"begun,omitempty"`
+	Version  string          `json:"version,omitempty"`
+	Machine  *rundir.Machine `json:"machine,omitempty"`
+	Config   string          `json:"config"`
+	Report   bool            `json:"report"`  // whether it has a page of its own
+	Figures  []figure        `json:"figures"` // pictures
+	Preview  string          `json:"preview"` // the version of its newest checkpoint; empty: there is none
+}
+
+// figure is a picture among the files of a run.
+type figure struct {
+	Name    string `json:"name"`
+	Caption string `json:"caption"`
+}
+
+// runData answers with what is known of a run.
+func (s *Server) runData(w http.ResponseWriter, r *http.Request) {
+	one, err := s.named(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
+	c := s.described.get(one.path, version)
+	if c == nil {
+		if c, err = jsonContent(s.describe(one)); err != nil {
+			sendError(w, err)
+			return
+		}
+		s.described.put(one.path, version, c)
+	}
+	c.send(w, r)
+}
+
+func (s *Server) describe(one *run) description {
+	d := description{row: rowOf(one, nil, time.Now()), Settings: one.Settings, Results: one.Results, Begun: one.Begun, Version: one.Version,
+		Model: choiceOf(one, "model"), Dataset: choiceOf(one, "dataset"), Figures: s.figures(one), Preview: s.previews.version(one)}
+	if one.Machine.OS != "" {
+		d.Machine = &one.Machine
+	}
+	if text, err := s.read(one, rundir.Config, 1<<20); err == nil {
+		d.Config = strings.ToValidUTF8(string(text), "\uFFFD")
+	}
+	if f, err := s.runs.open(one, rundir.ReportFile); err == nil {
+		d.Report = f.Close() == nil
+	}
+	return d
+}
+
+// choiceOf returns what a run has chosen by name for a key, such as its model.
+func choiceOf(one *run, key string) string {
+	for k := range one.Settings.All() {
+		if rest, ok := strings.CutPrefix(k, key+"."); ok {
+			name, _, _ := strings.Cut(rest, ".")
+			return name
+		}
+	}
+	value, _ := one.Settings.Get(key)
+	return value
+}
+
+// read reads a file of a run, if it is not too long.
+func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
+	f, err := s.runs.open(one, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = wrong(name + " is too long to be shown")
+	}
+	return text, err
+}
+
+// curvesAnswer is the answer of /api/curves.
+type curvesAnswer struct {
+	Curves *web.Curves `json:"curves"`
+	At     int64       `json:"at"` // bytes of the log that are in the curves: /api/events follows from there
+}
+
+// tails keeps the logs of runs that are compared.
+type tails struct {
+	runs *runs
+	lock sync.Mutex
+	logs map[string]keptLines
+}
+
+func newTails(r *runs) *tails { return &tails{runs: r} }
+
+// curvesData answers with the curves of a run.
+func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
+	one, err := s.named(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	c, err := s.curvesOf(one)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	c.send(w, r)
+}
+
+// curvesOf returns the curves of a run, from what is kept if its log has not changed.
+func (s *Server) curvesOf(one *run) (*content, error) {
+	version := fmt.Sprint(stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile))
+	if c := s.curves.get(one.path, version); c != nil {
+		return c, nil
+	}
+	lines, at, err := s.runs.lines(one)
+	if err != nil {
+		return nil, err
+	}
+	curves := report.RunCurves(nil, lines)
+	if curves == nil {
+		curves = &web.Curves{Panels: []web.Panel{}}
+	}
+	c, err := jsonContent(curvesAnswer{curves, at})
+	if err == nil {
+		s.curves.put(one.path, version, c)
+	}
+	return c, err
+}
+
+// lines reads the log of a run as far as it is whole; a run that has none has no lines.
+func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
+	f, err := r.open(one, rundir.LogFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close() // it was only read
+	return readLines(f, maxShown)
+}
+
+// readLines reads lines of a log. Lines that are none of a log are left out, and so is one that has no end yet.
+func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err error) {
+	in := bufio.NewReader(io.LimitReader(from, most))
+	for {
+		text, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return lines, read, nil
+		}
+		if err != nil {
+			return lines, read, err
+		}
+		read += int64(len(text))
+		var line rundir.Line
+		if json.Unmarshal(text, &line) == nil {
+			lines = append(lines, line)
+		}
+	}
+}
+
+// pictureKinds are the types of the pictures of runs.
+var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
+
+// maxFigures bounds the pictures that a page lists.
+const maxFigures = 200
+
+// figures lists the pictures of a run: those that runs draw, in the order of reports, and then others, by name.
+func (s *Server) figures(one *run) []figure {
+	list, names := []figure{}, s.figureNames(one)
+	for _, f := range train.FigureCaptions() {
+		if at := slices.Index(names, f.Name); at >= 0 {
+			list, names = append(list, figure(f)), slices.Delete(names, at, at+1)
+		}
+	}
+	for _, name := range names {
+		list = append(list, figure{name, name})
+	}
+	return list
+}
+
+// figureNames lists the files of the pictures of a run, by name.
+func (s *Server) figureNames(one *run) []string {
+	names := []string{}
+	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
+	if err != nil {
+		return names
+	}
+	defer dir.Close() // it was only read
+	entries, _ := dir.ReadDir(maxFigures)
+	for _, e := range entries {
+		if pictureKinds[filepath.Ext(e.Name())] != "" && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// figureData answers with a picture of a run: one of those that are listed.
+func (s *Server) figureData(w http.ResponseWriter, r *http.Request) {
+	one, err := s.named(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	name := r.URL.Query().Get("name")
+	if !slices.Contains(s.figureNames(one), name) {
+		sendError(w, missing("the run has no such picture"))
+		return
+	}
+	s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
+}
+
+// reportPolicy lets a report run its own scripts, cut off from this server and from everything else: it may come from anybody.
+const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
+	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+// report answers with the page that a finished run has made of itself.
+func (s *Server) report(w http.ResponseWriter, r *http.Request) {
+	one, err := s.named(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", reportPolicy)
+	s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
+}
+
+// sendFile answers with a file of a run.
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) {
+	f, err := s.runs.open(one, name)
+	if err != nil {
+		sendError(w, missing("the run has no "+name+" that can be read"))
+		return
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	if err == nil && info.Size() > maxSent {
+		err = wrong(name + " is too long to be shown")
+	}
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	http.ServeContent(w, r, "", info.ModTime(), f)
+}
+
+// runPage answers with the page of a run.
+func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
+	_, err := s.named(r)
+	if len(r.URL.RawQuery) > maxQuery {
+		sendError(w, err)
+		return
+	}
+	name := r.URL.Query().Get("dir")
+	p := s.newPage(name, widgets, "run.js") // of a run that is not there, too: it may begin
+	p.Run = name
+	if err != nil && !s.runs.begins(name) {
+		p.Failure = err.Error()
+	}
+	s.sendPage(w, r, "run.tmpl", p)
+}
+
+// listPage answers with the list of runs, or with the only run.
+func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
+	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
+		p := s.newPage(now.list[0].Dir, widgets, "run.js")
+		p.Run = now.list[0].Dir
+		s.sendPage(w, r, "run.tmpl", p)
+		return
+	}
+	s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js"))
+}

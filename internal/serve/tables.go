@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// tableEntry is a table in the answer of /api/tables.
+type tableEntry struct {
+	Name    string   `json:"name"`
+	Title   string   `json:"title"`
+	Source  string   `json:"source"`
+	Scales  []string `json:"scales"`
+	Printed int      `json:"printed"` // cells with printed values
+	Trains  bool     `json:"trains"`  // whether rows come from runs; other tables are computed by the command only
+	Command string   `json:"command"`
+}
+
+// tableAnswer is the answer of /api/table: a table as far as the runs of the folder fill it.
+type tableAnswer struct {
+	tableEntry
+	Scale    string            `json:"scale"`
+	Summary  string            `json:"summary"`
+	Finished int               `json:"finished"` // of the runs that it needs at the scale
+	Running  int               `json:"running"`
+	Needed   int               `json:"needed"`
+	Third    string            `json:"third"` // what the third number of a cell is
+	Groups   []tables.Span     `json:"groups"`
+	Heads    []tables.Head     `json:"heads"`
+	Lines    []tables.Line     `json:"lines"`
+	Notes    []tables.Footnote `json:"notes"`
+	Remarks  []string          `json:"remarks"`
+}
+
+// shownTables keeps what is shown of tables.
+type shownTables struct {
+	answers
+	hashes map[string][]string // of the runs that tables need, by name and scale
+}
+
+// entryOf describes a table.
+func entryOf(name string) (tableEntry, *tables.Table, error) {
+	t, err := tables.Open(name)
+	if err != nil {
+		return tableEntry{}, nil, err
+	}
+	_, printed := t.Coverage()
+	return tableEntry{Name: t.Name, Title: t.Title, Source: t.Source, Scales: t.Scales.Names(), Printed: printed, Trains: t.Trains(),
+		Command: "unravel table " + t.Name}, t, nil
+}
+
+// tableList is the answer of /api/tables, which never changes.
+var tableList = sync.OnceValues(func() (*content, error) {
+	list := []tableEntry{}
+	for _, name := range tables.Names() {
+		e, _, err := entryOf(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return jsonContent(list)
+})
+
+// tablesData answers with the tables that come with Unravel.
+func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) {
+	c, err := tableList()
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	c.send(w, r)
+}
+
+// tableData answers with a table.
+func (s *Server) tableData(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.RawQuery) > maxQuery {
+		sendError(w, wrong("the query is too long"))
+		return
+	}
+	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
+	if !knownTables()[name] { // a name must not open a file
+		sendError(w, missing("there is no table of that name"))
+		return
+	}
+	now := s.runs.current()
+	s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs.dir, now, name, scale) })
+}
+
+var knownTables = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{}
+	for _, name := range tables.Names() {
+		known[name] = true
+	}
+	return known
+})
+
+// table computes what runs say of a table. Rows that no run fills are left to the command.
+func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name, scale string) (*tableAnswer, error) {
+	e, t, err := entryOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if scale == "" {
+		scale = e.Scales[0]
+	}
+	if _, err := t.Scales.Find(scale); err != nil {
+		return nil, wrong("scale: " + err.Error())
+	}
+	a := &tableAnswer{tableEntry: e, Scale: scale}
+	a.Command += " --scale " + scale
+	needed, err := k.needed(t, scale)
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{}
+	states := map[string]state{}
+	for _, one := range now.list {
+		if one.Hash == "" || one.base == sweep.Damaged || states[one.Hash] == finished {
+			continue
+		}
+		states[one.Hash] = one.progress.state
+		folders[one.Hash] = filepath.Join(dir, filepath.FromSlash(one.path))
+	}
+	a.Needed = len(needed)
+	for _, hash := range needed {
+		switch states[hash] {
+		case finished:
+			a.Finished++
+		case running:
+			a.Running++
+		}
+	}
+	if a.Finished == 0 { // no config need be read
+		folders = nil
+	}
+	r, err := t.Compute(ctx, tables.Options{Scale: scale, Folders: folders, RunsOnly: true, Ledger: t.Ledger()})
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	v := r.View()
+	a.Summary, a.Third, a.Groups, a.Heads, a.Lines, a.Notes, a.Remarks = r.Summary(), v.Third, v.Groups, v.Heads, v.Lines, v.Footnotes, v.Remarks
+	return a, nil
+}
+
+// needed returns the hashes of the runs that a table needs, which take a while to make and never change.
+func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
+	key := t.Name + " " + scale
+	if list, ok := k.hashes[key]; ok || !t.Trains() {
+		return list, nil
+	}
+	all, err := t.Runs(scale)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(all))
+	for i, one := range all {
+		list[i] = one.Hash
+	}
+	if k.hashes == nil {
+		k.hashes = map[string][]string{}
+	}
+	k.hashes[key] = list
+	return list, nil
+}
+
+// tablesPage answers with the page of tables, or of one of them.
+func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) {
+	s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
+}

@@ -1,0 +1,227 @@
+package metrics
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group:
+// over all levels of a circle in equal steps, over the whole circle for other angles, and over all rotations.
+type harmonics struct {
+	h      int
+	values []float64 // by level
+}
+
+// of returns the harmonics of a level.
+func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
+
+// harmonicsOf returns cosine and sine of w turns, times the root of 2, or the elements of rotations, times the root of 3
+// (E g_ij g_kl is 1/3 for equal elements, else 0). Of levels that w turns leave in place or turn by half a circle, the
+// sine is 0 and the cosine -1, 0 or 1.
+func harmonicsOf(f factor.Factor, w int) *harmonics {
+	u := &harmonics{h: 2}
+	if f.Rotations != nil {
+		u.h = 9
+		for _, g := range f.Rotations {
+			for _, v := range g {
+				u.values = append(u.values, math.Sqrt(3)*v)
+			}
+		}
+		return u
+	}
+	for l := range f.Size {
+		angle := float64(w) * f.Angle(l)
+		if f.Angles == nil { // exact at angles of levels
+			angle = f.Angle(w * l % f.Size)
+		}
+		sin, cos := math.Sincos(angle)
+		switch {
+		case w == 0 || f.Angles == nil && w%f.Size == 0:
+			u.values = append(u.values, 0, 0)
+		case f.Angles == nil && 2*w%f.Size == 0:
+			u.values = append(u.values, math.Round(cos), 0)
+		default:
+			u.values = append(u.values, math.Sqrt2*cos, math.Sqrt2*sin)
+		}
+	}
+	return u
+}
+
+// undetermined is the part of the group's moments in a direction of harmonics below which the rows say nothing of it.
+const undetermined = 1e-10
+
+// fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
+type fitted struct {
+	b     []float64 // h x d
+	shown []float64 // of circles: the same with no more variance over the group than the rows have
+	noise []float64 // rows x d, scaled
+	cover float64   // least part of the group's moments, over the directions of harmonics that the value needs
+}
+
+var errNoEigenvalues = errors.New("the harmonics' moments have no eigenvalues")
+
+// moments are the products of the harmonics u of an orbit's rows, without effects of other factors, divided by the
+// weight of all rows.
+type moments struct {
+	x      []float64     // rows x h: u without effects
+	own    *mat.SymDense // h x h: of u with itself
+	codes  *mat.Dense    // h x d: of u with the codes
+	values []float64     // eigenvalues of own, ascending
+	axes   mat.Dense     // its eigenvectors
+}
+
+func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
+	n, h := len(o.rows), u.h
+	m := &moments{x: make([]float64, 0, n*h), own: mat.NewSymDense(h, nil), codes: mat.NewDense(h, max(d, 1), nil)}
+	for _, l := range o.levels {
+		m.x = append(m.x, u.of(l)...)
+	}
+	o.subtract(m.x, h)
+	own, codes := m.own.RawSymmetric().Data, m.codes.RawMatrix().Data
+	for i, w := range o.weights {
+		for a, v := range m.x[i*h : (i+1)*h] {
+			v *= w / float64(n)
+			for b := a; b < h; b++ {
+				own[a*h+b] += v * m.x[i*h+b]
+			}
+			for j, c := range z[i*d : (i+1)*d] {
+				codes[a*d+j] += v * c
+			}
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(m.own, true) {
+		return nil, errNoEigenvalues
+	}
+	m.values = eigen.Values(nil)
+	eigen.VectorsTo(&m.axes)
+	return m, nil
+}
+
+// oneAxis reports whether all rotations turn about one axis: their elements then vary in two directions alone.
+func (o *orbit) oneAxis() bool {
+	m, err := o.moments(nil, 0, harmonicsOf(o.factor, 1))
+	return err == nil && m.values[6] <= undetermined
+}
+
+// fit fits the model to codes z, rows x d, without the effects of other factors, by least squares in every direction of
+// the harmonics. Where rows cover a direction less than the group does, noise in its coefficients is enlarged;
+// [confidence] then draws them towards 0, or, of rotations, towards the coefficients of codes that turn exactly
+// ([orbit.equivariant]), which are also those of directions that the rows do not determine.
+func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
+	n, h := len(o.rows), u.h
+	m, err := o.moments(z, d, u)
+	if err != nil {
+		return nil, err
+	}
+	least := mat.NewDense(h, d, nil) // by direction
+	least.Mul(m.axes.T(), m.codes)
+	rank := 0
+	for e, s := range m.values {
+		row := least.RawRowView(e)
+		if s <= undetermined {
+			clear(row)
+			continue
+		}
+		rank++
+		for j := range row {
+			row[j] /= s
+		}
+	}
+	var b mat.Dense
+	b.Mul(&m.axes, least)
+	f := &fitted{noise: slices.Clone(z), cover: 1}
+	var rest float64
+	for i, w := range o.weights {
+		for a, v := range m.x[i*h : (i+1)*h] {
+			for j, c := range b.RawRowView(a) {
+				f.noise[i*d+j] -= v * c
+			}
+		}
+		for _, v := range f.noise[i*d : (i+1)*d] {
+			rest += w * v * v
+		}
+	}
+	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of a row
+	if o.factor.Rotations == nil {
+		shown := mat.DenseCopyOf(least)
+		for e, s := range m.values {
+			if s > undetermined {
+				row := least.RawRowView(e)
+				scale(row, confidence(s, dot(row, row), noise/float64(n)))
+				scale(shown.RawRowView(e), confidence(s, 1, math.Inf(1)))
+				f.cover = min(f.cover, s)
+			}
+		}
+		b.Mul(&m.axes, least)
+		shown.Mul(&m.axes, shown)
+		f.shown = shown.RawMatrix().Data
+	} else if err := o.turnRotations(f, m, least, &b, noise/float64(n)); err != nil {
+		return nil, err
+	}
+	f.b = b.RawMatrix().Data
+	kept := math.Sqrt((1 - 1/float64(o.factor.Size)) / o.freedom())
+	if o.redrawn {
+		kept /= math.Sqrt(o.freedom())
+	}
+	scale(f.noise, kept)
+	return f, nil
+}
+
+// confidence is the factor of the coefficients b of a direction that the rows cover to a part s, with the squared length of b and
+// the variance of the noise, divided by the number of rows. Noise of that variance adds noise/s to the square. A square
+// above nine times that is kept, up to the noise; of a smaller one there remains the part s, which the rows show.
+func confidence(s, square, noise float64) float64 {
+	if s >= 1 || square == 0 {
+		return 1
+	}
+	kept := max(0, 1-9*noise/(s*square))
+	return math.Sqrt(s + (1-s)*kept)
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// components returns the principal components of b^T u + noise over the group.
+func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, error) {
+	n := len(o.rows)
+	// Points with opposites, so that their mean is 0.
+	points := make([]float64, 0, 2*(len(noise)+len(b)))
+	for i, w := range o.weights {
+		scale := math.Sqrt(w / 2)
+		for _, v := range noise[i*d : (i+1)*d] {
+			points = append(points, scale*v)
+		}
+	}
+	for _, v := range b {
+		points = append(points, math.Sqrt(float64(n)/2)*v)
+	}
+	for _, v := range points[:len(points):len(points)] {
+		points = append(points, -v)
+	}
+	c, err := geometry.PCA(points, d)
+	if err != nil {
+		return nil, err
+	}
+	total := float64(len(points)/d - 1)
+	for i := range c.Sigma {
+		c.Sigma[i] *= math.Sqrt(total / float64(max(n-1, 1)))
+	}
+	return c, nil
+}

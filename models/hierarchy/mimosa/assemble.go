@@ -1,0 +1,212 @@
+package mimosa
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// assemble finds the parents of components and the hierarchy (algorithm 7).
+func (r *run) assemble(result *Result, groups [][]int32) error {
+	components := r.components(groups)
+	result.Components = components
+	result.Labels = make([]int, r.n)
+	for i := range result.Labels {
+		result.Labels[i] = -1
+	}
+	covered := 0
+	for c, g := range groups {
+		for _, i := range g {
+			result.Labels[i] = c
+		}
+		covered += len(g)
+	}
+	result.Coverage = float64(covered) / float64(r.n)
+	lengths, err := r.enclosures(result, groups)
+	if err != nil {
+		return err
+	}
+	link(components, lengths, r.o.MaxLengths)
+	build(result)
+	return nil
+}
+
+// enclosures returns, for each component, the mean distance to it of every component of lower dimension, in mean
+// distances between its own neighbours; infinite for other components. (Line 5 of algorithm 7 swaps the two; appendix
+// A.5 and the paper's code do not.)
+func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) {
+	components := result.Components
+	lengths := make([][]float64, len(components))
+	for c := range components {
+		lengths[c] = make([]float64, len(components))
+		t := newTree(r.codes, r.d, groups[c])
+		own, err := r.meanDistance(t, result.Labels, c, groups[c])
+		if err != nil {
+			return nil, err
+		}
+		for below := range components {
+			if components[below].Dim >= components[c].Dim {
+				lengths[c][below] = math.Inf(1)
+				continue
+			}
+			mean, err := r.meanDistance(t, result.Labels, c, groups[below])
+			if err != nil {
+				return nil, err
+			}
+			if lengths[c][below] = mean / own; mean == 0 { // repeated codes may give 0/0
+				lengths[c][below] = 0
+			}
+		}
+	}
+	return lengths, nil
+}
+
+// meanDistance returns the mean distance of codes to the nearest other code of a component.
+func (r *run) meanDistance(t *tree, labels []int, component int, codes []int32) (float64, error) {
+	distances := make([]float64, len(codes))
+	err := r.each("enclosures", len(codes), 256, func(from, to int) {
+		found := nearest{k: 1}
+		for at := from; at < to; at++ {
+			distances[at] = r.distance(t, labels, component, codes[at], &found)
+		}
+	})
+	sum := 0.0
+	for _, v := range distances {
+		sum += v
+	}
+	return sum / float64(len(codes)), err
+}
+
+// distance returns the distance of a code to the nearest other code of a component, found among its neighbours or else
+// by a search.
+func (r *run) distance(t *tree, labels []int, component int, code int32, found *nearest) float64 {
+	k := r.o.Neighbors
+	q := r.row(int(code))
+	for _, j := range r.neighbors[int(code)*k : (int(code)+1)*k] {
+		if j != code && labels[j] == component {
+			sum := 0.0
+			for c, v := range r.row(int(j)) {
+				sum += (v - q[c]) * (v - q[c])
+			}
+			return math.Sqrt(sum)
+		}
+	}
+	found.skip = code
+	if _, squares := t.find(q, found); len(squares) > 0 {
+		return math.Sqrt(squares[0])
+	}
+	return 0
+}
+
+// link sets the parent of every component, in order of dimension: the nearest component that it encloses and that is no
+// ancestor of another one.
+func link(components []Component, lengths [][]float64, most float64) {
+	above := func(ancestor, c int) bool { // a proper ancestor
+		for c = components[c].Parent; c >= 0; c = components[c].Parent {
+			if c == ancestor {
+				return true
+			}
+		}
+		return false
+	}
+	for c := range components {
+		var candidates []int
+		for below, v := range lengths[c] {
+			if v <= most {
+				candidates = append(candidates, below)
+			}
+		}
+		for _, p := range candidates {
+			redundant := false
+			for _, other := range candidates {
+				redundant = redundant || above(p, other)
+			}
+			if parent := components[c].Parent; !redundant && (parent < 0 || lengths[c][p] < lengths[c][parent]) {
+				components[c].Parent = p
+			}
+		}
+		if p := components[c].Parent; p >= 0 {
+			components[c].Lengths = lengths[c][p]
+		}
+	}
+}
+
+// build sets the hierarchy of linked components, and the choices of all codes.
+func build(result *Result) {
+	children := make([][]int, len(result.Components))
+	var roots []int
+	for c, component := range result.Components {
+		if component.Parent < 0 {
+			roots = append(roots, c)
+		} else {
+			children[component.Parent] = append(children[component.Parent], c)
+		}
+	}
+	b := &builder{result: result, children: children, paths: make([]map[int]int, len(result.Components))}
+	switch len(roots) {
+	case 0:
+		result.Hierarchy = hierarchy.Hierarchy{}
+	case 1:
+		result.Hierarchy = b.group(roots[0], 0, nil)
+	default:
+		result.Hierarchy = hierarchy.Hierarchy{b.categorical(nil, roots, 0, nil)}
+	}
+	k := b.categoricals
+	result.Choices = make([]int, len(result.Labels)*k)
+	for i, c := range result.Labels {
+		row := result.Choices[i*k : (i+1)*k]
+		for j := range row {
+			row[j] = -1
+		}
+		if c >= 0 {
+			for j, option := range b.paths[c] {
+				row[j] = option
+			}
+		}
+	}
+}
+
+// builder turns the tree of components into a hierarchy.
+type builder struct {
+	result       *Result
+	children     [][]int
+	categoricals int           // so far, in pre-order
+	paths        []map[int]int // by component: categorical dimensions and their options
+}
+
+// group returns the dimensions that component c adds to the number already active, and its children.
+func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
+	var h hierarchy.Hierarchy
+	dim := b.result.Components[c].Dim
+	for range dim - already {
+		h = append(h, hierarchy.Node{})
+	}
+	b.paths[c] = path
+	if list := b.children[c]; len(list) > 0 {
+		h = append(h, b.categorical([]int{c}, list, dim, path))
+	}
+	return h
+}
+
+// categorical returns a dimension with an option for each component of list; self, if any, is the first option, without
+// dimensions.
+func (b *builder) categorical(self, list []int, dim int, path map[int]int) hierarchy.Node {
+	at := b.categoricals
+	b.categoricals++
+	with := func(option int) map[int]int {
+		longer := map[int]int{at: option}
+		for k, v := range path {
+			longer[k] = v
+		}
+		return longer
+	}
+	var n hierarchy.Node
+	for _, c := range self {
+		b.paths[c] = with(0)
+		n.Options = append(n.Options, hierarchy.Hierarchy{})
+	}
+	for _, c := range list {
+		n.Options = append(n.Options, b.group(c, dim, with(len(n.Options))))
+	}
+	return n
+}

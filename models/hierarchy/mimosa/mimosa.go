@@ -1,0 +1,309 @@
+// Package mimosa learns a hierarchy of dimensions from codes alone: "multi-manifold
+// synthesis and assembly" (Ross and Doshi-Velez 2021, section 5.1 and appendix A.5).
+//
+// Codes of data with inactive dimensions lie on manifolds of different dimensions, the lower within the higher. [Run]
+// fits the tangent plane at every code (algorithm 3), grows components of codes with similar planes (algorithm 5),
+// merges components with common edges (algorithm 6), and derives the hierarchy from the enclosures of components
+// (algorithm 7).
+//
+// Results are deterministic and do not depend on the number of threads.
+package mimosa
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// Options are the hyperparameters; [Defaults] returns those of appendix A.5, for 90,000 codes.
+type Options struct {
+	Equalize       float64 `yaml:"equalize" doc:"power of the standard deviation by which codes are divided along each principal axis; 0: none, as in the paper; 1: whitening"`
+	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
+	RansacFraction float64 `yaml:"ransac_fraction" doc:"fraction of a neighbourhood that its plane is refitted to, the best-explained codes; 1: fit to all, once"`
+	MinVariance    float64 `yaml:"min_variance" doc:"least fraction of the variance that a plane explains"`
+	MinDecay       float64 `yaml:"min_decay" doc:"least ratio of the variances along the last axis of a plane and the first one that it lacks"`
+	MinCosine      float64 `yaml:"min_cosine" doc:"least cosine between similar planes; 0.95 for spaceshapes, less for noisy or few codes"`
+	Contagion      int     `yaml:"contagion" doc:"neighbours with similar planes that a component must hold to take a code; 3 for spaceshapes"`
+	MinInitial     int     `yaml:"min_initial" doc:"smaller components are dropped before merging"`
+	MinMerged      int     `yaml:"min_merged" doc:"smaller components are dropped after merging; about a fiftieth of the codes"`
+	MinCommonEdges float64 `yaml:"min_common_edges" doc:"fraction of their edges, times 2^m, that components of dimension m share to be merged"`
+	MaxLengths     float64 `yaml:"max_lengths" doc:"greatest mean distance of a component to one that encloses it, in mean distances between neighbours of the latter"`
+}
+
+// Defaults returns the options of Ross and Doshi-Velez 2021 for Chopsticks.
+func Defaults() Options {
+	return Options{
+		Neighbors: 40, RansacFraction: 0.6667, MinVariance: 0.95, MinDecay: 4, MinCosine: 0.99, Contagion: 5,
+		MinInitial: 20, MinMerged: 2000, MinCommonEdges: 0.75, MaxLengths: 10,
+	}
+}
+
+const maxNeighbors = 1000
+
+// Validate checks the ranges of the options; errors name the key.
+func (o *Options) Validate() error {
+	switch {
+	case !(o.Equalize >= 0 && o.Equalize <= 1):
+		return config.Invalid("equalize", "%v is out of range; want 0 to 1", o.Equalize)
+	case o.Neighbors < 3 || o.Neighbors > maxNeighbors:
+		return config.Invalid("neighbors", "%d is out of range; want 3 to %d", o.Neighbors, maxNeighbors)
+	case !(o.RansacFraction > 0 && o.RansacFraction <= 1):
+		return config.Invalid("ransac_fraction", "%v is out of range; want more than 0 and at most 1", o.RansacFraction)
+	case !(o.MinVariance > 0 && o.MinVariance <= 1):
+		return config.Invalid("min_variance", "%v is out of range; want more than 0 and at most 1", o.MinVariance)
+	case !(o.MinDecay >= 1) || math.IsInf(o.MinDecay, 0):
+		return config.Invalid("min_decay", "%v is out of range; want 1 or more", o.MinDecay)
+	case !(o.MinCosine >= 0 && o.MinCosine <= 1):
+		return config.Invalid("min_cosine", "%v is out of range; want 0 to 1", o.MinCosine)
+	case o.Contagion < 1 || o.Contagion > o.Neighbors:
+		return config.Invalid("contagion", "%d is out of range; want 1 to neighbors, %d", o.Contagion, o.Neighbors)
+	case o.MinInitial < 1:
+		return config.Invalid("min_initial", "%d is out of range; want 1 or more", o.MinInitial)
+	case o.MinMerged < 1:
+		return config.Invalid("min_merged", "%d is out of range; want 1 or more", o.MinMerged)
+	case !(o.MinCommonEdges > 0) || math.IsInf(o.MinCommonEdges, 0):
+		return config.Invalid("min_common_edges", "%v is out of range; want more than 0", o.MinCommonEdges)
+	case !(o.MaxLengths >= 0) || math.IsInf(o.MaxLengths, 0):
+		return config.Invalid("max_lengths", "%v is out of range; want 0 or more", o.MaxLengths)
+	}
+	return nil
+}
+
+// Component is a manifold: codes with continuous tangent planes.
+type Component struct {
+	Dim    int   // its dimension
+	Points []int // its codes, ascending
+	Parent int   // index of the component that it encloses and extends by dimensions; -1: none
+
+	// Lengths is the mean distance of the parent's codes to their nearest code of this component, in mean distances
+	// between neighbours of this component; 0 without a parent.
+	Lengths float64
+}
+
+// Result holds the components and the hierarchy that Run found.
+type Result struct {
+	Components []Component         // by dimension, then by the first row of their first part
+	Parts      []Component         // components before merging, by their first row; parents are not known
+	Hierarchy  hierarchy.Hierarchy // without nodes if there is no component
+	Labels     []int               // by code: its component, -1 for none
+
+	// Choices has a row for every code: the option of each categorical dimension of the hierarchy, in pre-order, or -1
+	// where the dimension is inactive. Rows of codes without a component are -1.
+	Choices []int
+
+	Initial  int // components before small ones were dropped
+	Merging  int // components before merging
+	Coverage float64
+}
+
+// Labelled sets dst to the labels of a code: for each categorical dimension 1 + its option, or 0 where it is inactive;
+// -1 throughout if the code has no component.
+func (r *Result) Labelled(code int, dst []int32) {
+	for c := range dst {
+		dst[c] = -1
+		if r.Labels[code] >= 0 {
+			dst[c] = int32(1 + r.Choices[code*len(dst)+c])
+		}
+	}
+}
+
+// PartOf returns the part of every code, -1 for none.
+func (r *Result) PartOf() []int {
+	of := slices.Repeat([]int{-1}, len(r.Labels))
+	for p, part := range r.Parts {
+		for _, i := range part.Points {
+			of[i] = p
+		}
+	}
+	return of
+}
+
+// Progress is called during a run, with the stage and its progress in codes or pairs of components.
+type Progress func(stage string, done, total int)
+
+// Run learns a hierarchy from n codes of d numbers each, row by row. The progress may be nil. Errors: options out of
+// range, fewer codes than Neighbors or not fewer columns, codes that are not finite or all equal, and the end of the
+// context.
+func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*Result, error) {
+	if err := check(codes, d, o); err != nil {
+		return nil, err
+	}
+	r := &run{ctx: ctx, progress: p, o: o, d: d, n: len(codes) / d, codes: equalized(codes, d, o.Equalize)}
+	if r.progress == nil {
+		r.progress = func(string, int, int) {}
+	}
+	for _, step := range []func() error{r.findPlanes, r.findSimilar} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	r.progress("components", 0, r.n)
+	parts := r.grow()
+	r.progress("components", r.n, r.n)
+	result := &Result{Initial: len(parts)}
+	parts = larger(parts, o.MinInitial)
+	result.Merging, result.Parts = len(parts), r.components(parts)
+	edges, err := r.findEdges(parts)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := r.merge(parts, edges)
+	if err != nil {
+		return nil, err
+	}
+	groups = larger(groups, o.MinMerged)
+	slices.SortStableFunc(groups, func(a, b []int32) int { return cmp.Compare(r.dim[a[0]], r.dim[b[0]]) })
+	if err := r.assemble(result, groups); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// check returns an error for codes or options that Run cannot use.
+func check(codes []float64, d int, o Options) error {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("mimosa: %w", err)
+	}
+	if d < 1 || len(codes)%d != 0 {
+		return fmt.Errorf("mimosa: %d numbers are not rows of %d", len(codes), d)
+	}
+	n := len(codes) / d
+	if n < o.Neighbors {
+		return fmt.Errorf("mimosa: %d codes; want at least as many as there are neighbours, %d", n, o.Neighbors)
+	}
+	if d >= o.Neighbors {
+		return config.Invalid("neighbors", "%d are too few for codes of %d columns; want more", o.Neighbors, d)
+	}
+	if n > math.MaxInt32 {
+		return fmt.Errorf("mimosa: %d codes are too many", n)
+	}
+	varies := false
+	for i, v := range codes {
+		if !(math.Abs(v) <= maxCode) {
+			return fmt.Errorf("mimosa: codes: row %d, column %d is %v; want finite numbers of at most %g", i/d, i%d, v, maxCode)
+		}
+		varies = varies || v != codes[i%d]
+	}
+	if !varies {
+		return fmt.Errorf("mimosa: all %d codes are equal; want codes that vary", n)
+	}
+	return nil
+}
+
+// maxCode bounds codes, so that squares of distances are finite.
+const maxCode = 1e100
+
+// run is the state of a run.
+type run struct {
+	ctx      context.Context
+	progress Progress
+	o        Options
+	d, n     int
+	codes    []float64 // n x d
+
+	neighbors []int32   // n x Neighbors, the nearest first
+	dim       []int32   // n: dimension of the tangent plane
+	axes      []float64 // n x d x d; the first dim rows count
+	similar   []bool    // n x Neighbors: whether the planes of code and neighbour are similar
+}
+
+// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces do not depend on the number of
+// threads.
+func (r *run) each(stage string, n, piece int, body func(from, to int)) error {
+	const pieces = 64 // between checks of the context
+	for from := 0; from < n; from += pieces * piece {
+		r.progress(stage, from, n)
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		block := min(n-from, pieces*piece)
+		parallel.For((block+piece-1)/piece, func(_, i int) {
+			body(from+i*piece, from+min((i+1)*piece, block))
+		})
+	}
+	r.progress(stage, n, n)
+	return r.ctx.Err()
+}
+
+// findPlanes finds the neighbours of all codes and their tangent planes.
+func (r *run) findPlanes() error {
+	n, d, k := r.n, r.d, r.o.Neighbors
+	t := newTree(r.codes, d, upTo(n))
+	r.neighbors = make([]int32, n*k)
+	r.dim, r.axes = make([]int32, n), make([]float64, n*d*d)
+	return r.each("tangent planes", n, 64, func(from, to int) {
+		found := nearest{k: k, skip: -1}
+		f := newFitter(d, k, r.o)
+		ratios := make([]float64, d)
+		for at := from; at < to; at++ {
+			i := int(t.number[at]) // codes of one leaf have the same neighbours
+			numbers, _ := t.find(r.row(i), &found)
+			copy(r.neighbors[i*k:(i+1)*k], numbers)
+			f.points = f.points[:0]
+			for _, j := range numbers {
+				f.points = append(f.points, r.row(int(j))...)
+			}
+			r.dim[i] = int32(f.fit(r.axes[i*d*d:(i+1)*d*d], ratios))
+		}
+	})
+}
+
+// findSimilar compares the plane of every code with those of its neighbours.
+func (r *run) findSimilar() error {
+	k := r.o.Neighbors
+	r.similar = make([]bool, r.n*k)
+	return r.each("similar planes", r.n, 64, func(from, to int) {
+		scratch := make([]float64, r.d*r.d)
+		for at := from * k; at < to*k; at++ {
+			r.similar[at] = r.alike(at/k, int(r.neighbors[at]), scratch)
+		}
+	})
+}
+
+// alike reports whether the planes of two codes are similar.
+func (r *run) alike(i, j int, scratch []float64) bool {
+	if r.dim[i] != r.dim[j] {
+		return false
+	}
+	s := r.d * r.d
+	return cosine(r.axes[i*s:(i+1)*s], r.axes[j*s:(j+1)*s], int(r.dim[i]), r.d, scratch) >= r.o.MinCosine
+}
+
+func (r *run) row(i int) []float64 { return r.codes[i*r.d : (i+1)*r.d] }
+
+// components returns groups of codes as components without parents.
+func (r *run) components(groups [][]int32) []Component {
+	list := make([]Component, len(groups))
+	for c, g := range groups {
+		list[c] = Component{Dim: int(r.dim[g[0]]), Parent: -1, Points: make([]int, len(g))}
+		for at, i := range g {
+			list[c].Points[at] = int(i)
+		}
+	}
+	return list
+}
+
+func upTo(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// larger returns the parts with at least least codes.
+func larger(parts [][]int32, least int) [][]int32 {
+	var kept [][]int32
+	for _, p := range parts {
+		if len(p) >= least {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,382 @@
+package mimosa
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// quick are options for some thousand codes.
+func quick() Options {
+	o := Defaults()
+	o.Neighbors, o.MinInitial, o.MinMerged = 30, 15, 200
+	return o
+}
+
+func learn(t testing.TB, codes []float64, d int, o Options) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), codes, d, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// cloud draws n points uniformly from a box around a centre, by default along all axes.
+func cloud(s *rng.Stream, n int, centre, half []float64) []float64 {
+	var points []float64
+	for range n {
+		for c, v := range centre {
+			points = append(points, v+half[c]*(2*s.Float64()-1))
+		}
+	}
+	return points
+}
+
+func parse(t testing.TB, text string) hierarchy.Hierarchy {
+	t.Helper()
+	h, err := hierarchy.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+const c = `{"type": "continuous"}`
+
+func cat(options ...string) string {
+	return `{"type": "categorical", "options": [` + strings.Join(options, ",") + `]}`
+}
+
+func TestKnownShapes(t *testing.T) {
+	s := rng.New(1, "shapes")
+	zero := []float64{0, 0, 0}
+	for _, test := range []struct {
+		name  string
+		codes []float64
+		dims  []int
+		want  string
+		least float64 // coverage
+	}{
+		{"a cluster", cloud(s, 1000, zero, []float64{1, 1, 1}), []int{3}, `[` + c + c + c + `]`, 0.99},
+		{"a plane", cloud(s, 1000, zero, []float64{1, 1, 0}), []int{2}, `[` + c + c + `]`, 1},
+		{"two separate planes", append(cloud(s, 900, zero, []float64{1, 1, 0}), cloud(s, 800, []float64{0, 0, 9}, []float64{1, 0, 1})...),
+			[]int{2, 2}, `[` + cat(`[`+c+c+`]`, `[`+c+c+`]`) + `]`, 1},
+		{"two planes that cross", append(cloud(s, 3000, zero, []float64{1, 1, 0}), cloud(s, 3000, zero, []float64{1, 0, 1})...),
+			[]int{2, 2}, `[` + cat(`[`+c+c+`]`, `[`+c+c+`]`) + `]`, 0.9},
+		{"a line across a plane", append(cloud(s, 3000, zero, []float64{1, 1, 0}), cloud(s, 600, zero, []float64{0, 0, 1})...),
+			[]int{1, 2}, `[` + cat(`[`+c+`]`, `[`+c+c+`]`) + `]`, 0.95},
+		{"a line within a plane", append(cloud(s, 3000, zero, []float64{1, 1, 0}), cloud(s, 900, zero, []float64{1, 0, 0})...),
+			[]int{1, 2}, `[` + c + `,` + cat(`[]`, `[`+c+`]`) + `]`, 0.9},
+		{"a plane and a line in a box", slices.Concat(cloud(s, 9000, zero, []float64{1, 1, 1}), cloud(s, 3000, zero, []float64{1, 1, 0}), cloud(s, 1500, zero, []float64{1, 0, 0})),
+			[]int{1, 2, 3}, `[` + c + `,` + cat(`[]`, `[`+c+`,`+cat(`[]`, `[`+c+`]`)+`]`) + `]`, 0.8},
+	} {
+		o := quick()
+		o.MinMerged = len(test.codes) / 3 / 20
+		if test.name == "two planes that cross" { // where they do, codes are as in three dimensions
+			o.MinMerged = 1000
+		}
+		r := learn(t, test.codes, 3, o)
+		var dims []int
+		size := 0
+		for i, component := range r.Components {
+			dims = append(dims, component.Dim)
+			size += len(component.Points)
+			if !slices.IsSorted(component.Points) {
+				t.Errorf("%s: the codes of component %d are not in order", test.name, i)
+			}
+			for _, p := range component.Points {
+				if r.Labels[p] != i {
+					t.Fatalf("%s: code %d is labelled %d, and listed in %d", test.name, p, r.Labels[p], i)
+				}
+			}
+		}
+		if !slices.Equal(dims, test.dims) || r.Coverage < test.least || math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) > 1e-12 {
+			t.Errorf("%s: dimensions %v, coverage %v", test.name, dims, r.Coverage)
+		}
+		want := parse(t, strings.ReplaceAll(test.want, "}{", "},{"))
+		if hierarchy.Distance(r.Hierarchy, want) != 0 {
+			t.Errorf("%s:\n%vwant\n%v", test.name, r.Hierarchy, want)
+		}
+		checkChoices(t, r)
+	}
+}
+
+// checkChoices: codes of a component have as many active dimensions as it has, and other codes none.
+func checkChoices(t *testing.T, r *Result) {
+	t.Helper()
+	k := len(r.Hierarchy.Categoricals())
+	mask := make([]bool, r.Hierarchy.Continuous())
+	if len(r.Choices) != k*len(r.Labels) {
+		t.Fatalf("%d choices of %d codes", len(r.Choices), len(r.Labels))
+	}
+	seen := map[string]int{}
+	for i, label := range r.Labels {
+		row := r.Choices[i*k : (i+1)*k]
+		if label < 0 {
+			if slices.ContainsFunc(row, func(o int) bool { return o != -1 }) {
+				t.Fatalf("code %d is in no component, but chooses %v", i, row)
+			}
+			continue
+		}
+		r.Hierarchy.Masks(row, mask)
+		active := 0
+		for _, on := range mask {
+			if on {
+				active++
+			}
+		}
+		if active != r.Components[label].Dim {
+			t.Fatalf("code %d of component %d, dimension %d, has %d dimensions", i, label, r.Components[label].Dim, active)
+		}
+		if other, ok := seen[fmt.Sprint(row)]; ok && other != label {
+			t.Fatalf("components %d and %d make the same choices", label, other)
+		}
+		seen[fmt.Sprint(row)] = label
+	}
+}
+
+// Codes like an encoder's, of true data: the paper's hierarchies, with purity and coverage near table 1.
+func TestChopsticks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	type chopsticks struct {
+		variant          string
+		depth, n         int
+		purity, coverage float64
+	}
+	for _, test := range long.Sample([]chopsticks{{"slope", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9}, {"inter", 3, 20000, 0.95, 0.95}, {"inter", 2, 9000, 0.99, 0.95}}, 2) {
+		set := datasets.Chopsticks{Variant: test.variant, Depth: test.depth}
+		codes, d, path := curved(t, set, test.n)
+		o := Defaults()
+		o.MinMerged = test.n / 45
+		r := learn(t, codes, d, o)
+		set.Samples, set.Overwrite = 1, "none"
+		one, err := set.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hierarchy.Distance(r.Hierarchy, one.(datasets.Hierarchical).Hierarchy()); got != 0 {
+			t.Errorf("%s %d: H-error %d\n%v", test.variant, test.depth, got, r.Hierarchy)
+		}
+		if p := purity(r, path); p < test.purity || r.Coverage < test.coverage {
+			t.Errorf("%s %d: purity %v, coverage %v", test.variant, test.depth, p, r.Coverage)
+		}
+		checkChoices(t, r)
+	}
+}
+
+// purity is the part of the codes that have the path of most of their component.
+func purity(r *Result, path []int) float64 {
+	right, all := 0, 0
+	for _, component := range r.Components {
+		count := map[int]int{}
+		most := 0
+		for _, i := range component.Points {
+			count[path[i]]++
+			most = max(most, count[path[i]])
+		}
+		right, all = right+most, all+len(component.Points)
+	}
+	return float64(right) / float64(all)
+}
+
+// Repeated codes and a constant column do not change the hierarchy.
+func TestDegenerateCodes(t *testing.T) {
+	s := rng.New(4, "degenerate")
+	plane := cloud(s, 1500, []float64{0, 0, 5}, []float64{1, 1, 0})
+	for name, codes := range map[string][]float64{
+		"a constant column": plane,
+		"every code twice":  append(slices.Clone(plane), plane...),
+		"one code often":    append(slices.Clone(plane), slices.Repeat(plane[:3], 25)...),
+	} {
+		r := learn(t, codes, 3, quick())
+		if len(r.Components) != 1 || r.Components[0].Dim != 2 || !r.Hierarchy.Equal(parse(t, `[`+c+`,`+c+`]`)) {
+			t.Errorf("%s: %+v", name, r.Hierarchy)
+		}
+	}
+	// more copies than a neighbourhood: they have no direction, and are no part of the plane
+	r := learn(t, append(slices.Clone(plane), slices.Repeat(plane[:3], 100)...), 3, quick())
+	if len(r.Components) != 1 || r.Labels[1599] != -1 {
+		t.Errorf("100 copies of a code: %d components, label %d", len(r.Components), r.Labels[1599])
+	}
+	// codes on a grid are at equal distances
+	var grid []float64
+	for i := range 60 * 60 {
+		grid = append(grid, float64(i%60), float64(i/60), 1)
+	}
+	if r := learn(t, grid, 3, quick()); len(r.Components) != 1 || r.Components[0].Dim != 2 || r.Coverage < 0.95 {
+		t.Errorf("a grid: %d components, coverage %v", len(r.Components), r.Coverage)
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	o := quick()
+	o.MinMerged = 10000
+	r := learn(t, cloud(rng.New(5, "few"), 300, []float64{0, 0}, []float64{1, 1}), 2, o)
+	if len(r.Components) != 0 || !r.Hierarchy.Empty() || r.Coverage != 0 || len(r.Choices) != 0 || slices.Max(r.Labels) != -1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// One column has components of dimension 1 only.
+func TestOneColumn(t *testing.T) {
+	s := rng.New(6, "one")
+	r := learn(t, append(cloud(s, 500, []float64{0}, []float64{1}), cloud(s, 500, []float64{100}, []float64{1})...), 1, quick())
+	if len(r.Components) != 1 || r.Coverage != 1 {
+		t.Errorf("%d components, coverage %v", len(r.Components), r.Coverage)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	s := rng.New(7, "errors")
+	good := cloud(s, 50, []float64{0, 0}, []float64{1, 1})
+	with := func(at int, v float64) []float64 {
+		bad := slices.Clone(good)
+		bad[at] = v
+		return bad
+	}
+	for _, test := range []struct {
+		codes []float64
+		d     int
+		want  string
+	}{
+		{good[:58], 2, "29 codes; want at least as many as there are neighbours, 30"},
+		{slices.Repeat([]float64{1, 2}, 100), 2, "all 100 codes are equal"},
+		{with(7, math.NaN()), 2, "row 3, column 1 is NaN"},
+		{with(6, math.Inf(-1)), 2, "row 3, column 0 is -Inf"},
+		{with(6, 1e101), 2, "at most 1e+100"},
+		{good, 3, "100 numbers are not rows of 3"},
+		{good, 0, "100 numbers are not rows of 0"},
+		{make([]float64, 30*40), 30, "neighbors: 30 are too few for codes of 30 columns"},
+		{nil, 2, "0 codes"},
+	} {
+		if _, err := Run(context.Background(), test.codes, test.d, quick(), nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	nan := math.NaN()
+	for want, change := range map[string]func(o *Options){
+		"equalize: -0.1":         func(o *Options) { o.Equalize = -0.1 },
+		"equalize: 1.1":          func(o *Options) { o.Equalize = 1.1 },
+		"equalize: NaN":          func(o *Options) { o.Equalize = nan },
+		"neighbors: 2":           func(o *Options) { o.Neighbors = 2 },
+		"neighbors: 1001":        func(o *Options) { o.Neighbors = 1001 },
+		"ransac_fraction: 0":     func(o *Options) { o.RansacFraction = 0 },
+		"ransac_fraction: NaN":   func(o *Options) { o.RansacFraction = nan },
+		"min_variance: 1.1":      func(o *Options) { o.MinVariance = 1.1 },
+		"min_decay: 0.5":         func(o *Options) { o.MinDecay = 0.5 },
+		"min_cosine: -1":         func(o *Options) { o.MinCosine = -1 },
+		"contagion: 31":          func(o *Options) { o.Contagion = 31 },
+		"contagion: 0":           func(o *Options) { o.Contagion = 0 },
+		"min_initial: 0":         func(o *Options) { o.MinInitial = 0 },
+		"min_merged: -5":         func(o *Options) { o.MinMerged = -5 },
+		"min_common_edges: 0":    func(o *Options) { o.MinCommonEdges = 0 },
+		"max_lengths: NaN":       func(o *Options) { o.MaxLengths = nan },
+		"min_common_edges: +Inf": func(o *Options) { o.MinCommonEdges = math.Inf(1) },
+	} {
+		o := quick()
+		change(&o)
+		if _, err := Run(context.Background(), good, 2, o, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// Results depend neither on the number of threads nor on the unit of the codes.
+func TestSameResults(t *testing.T) {
+	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "inter", Depth: 2}, 6000)
+	o := Defaults()
+	o.MinMerged = 300
+	first := learn(t, codes, d, o)
+	if len(first.Components) != 2 {
+		t.Fatalf("%d components", len(first.Components))
+	}
+	for _, threads := range []int{1, 2, 3, 16} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
+			r := learn(t, codes, d, o)
+			if !slices.Equal(r.Labels, first.Labels) || !slices.Equal(r.Choices, first.Choices) || r.Components[1].Lengths != first.Components[1].Lengths {
+				t.Errorf("%d threads change the result", threads)
+			}
+		}()
+	}
+	large := slices.Clone(codes)
+	for i := range large {
+		large[i] *= 1024
+	}
+	if r := learn(t, large, d, o); !slices.Equal(r.Labels, first.Labels) || r.Components[1].Lengths != first.Components[1].Lengths {
+		t.Error("the unit of the codes changes the result")
+	}
+}
+
+func TestStops(t *testing.T) {
+	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "either", Depth: 2}, 6000)
+	stages := map[string]bool{}
+	learnAll := func(stop string) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		o := Defaults()
+		o.MinMerged = 100
+		_, err := Run(ctx, codes, d, o, func(stage string, done, total int) {
+			if stages[stage] = true; stage == stop {
+				cancel()
+			}
+			if done < 0 || done > total {
+				t.Errorf("%s: %d of %d", stage, done, total)
+			}
+		})
+		return err
+	}
+	if err := learnAll(""); err != nil {
+		t.Fatal(err)
+	}
+	if len(stages) != 6 {
+		t.Errorf("stages %v", stages)
+	}
+	for stage := range stages {
+		if err := learnAll(stage); !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped at %s: error %v", stage, err)
+		}
+	}
+}
+
+func Example() {
+	// A plane and, within it, a line.
+	s := rng.New(1, "example")
+	var codes []float64
+	for i := range 3000 {
+		x, y := s.Float64(), s.Float64()
+		if i%4 == 0 {
+			y = 0.5
+		}
+		codes = append(codes, x, y, x+y)
+	}
+	o := Defaults()
+	o.MinMerged = 200
+	r, err := Run(context.Background(), codes, 3, o, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(r.Hierarchy)
+	fmt.Println(r.Choices[:4])
+	// Output:
+	// z0
+	// a0
+	// ├─ 1: nothing more
+	// └─ 2
+	//    └─ z1
+	// [0 1 1 1]
+}

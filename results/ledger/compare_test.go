@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// What differs of a run made again is found, the parameters first; on another instruction set metrics may differ a little.
+func TestCompare(t *testing.T) {
+	machine := &rundir.Machine{Arch: "amd64", Kernels: "avx512"}
+	other := &rundir.Machine{Arch: "amd64", Kernels: "avx2"}
+	for _, test := range []struct {
+		change func(r *Run)
+		exact  bool
+		want   string // the first difference; empty: none
+	}{
+		{func(*Run) {}, true, ""},
+		{func(r *Run) { r.Seconds, r.Version, r.Name = 99, "later", "b" }, true, ""},
+		{func(r *Run) { r.Parameters = strings.Repeat("0", 64); r.Metrics[0].Value = 0 }, true, "parameters: the hash is dddddddddddd recorded, 000000000000 now"},
+		{func(r *Run) { r.Codes = strings.Repeat("0", 64) }, true, "codes: "},
+		{func(r *Run) { r.Steps = 4 }, true, "steps: 3 recorded, 4 now"},
+		{func(r *Run) { r.Metrics[0].Value = 0.3 }, true, "metric mig: 0.30000000000000004 recorded, 0.3 now"},
+		{func(r *Run) { r.Metrics[0].Parts[0].Values[0] = 0 }, true, "metric mig, per_factor: 1e-300 recorded, 0 now"},
+		{func(r *Run) { r.Metrics[0].Parts[0].Values = nil }, true, `metric mig: its part "per_factor" has 1 numbers recorded, 0 now`},
+		{func(r *Run) { r.Metrics = nil }, true, "metric mig: it is not measured now"},
+		{func(r *Run) { r.Fit.Reconstruction = 0.2 }, true, "fit: "},
+		{func(r *Run) { r.Stored["top-2.json"] = json.RawMessage(`{"run":"y"}`) }, true, "top-2.json is another one now"},
+		{func(r *Run) { r.Stored["top-2.json"] = json.RawMessage(`{ "run": "x" }`) }, true, ""},
+		{func(r *Run) { r.Stored = nil }, true, ""},
+		{func(r *Run) { r.Error = "NaN" }, true, `error: "" recorded, "NaN" now`},
+		{func(r *Run) { r.Machine, r.Codes, r.Metrics[0].Value = other, "", 0.39 }, false, ""},
+		{func(r *Run) { r.Machine, r.Metrics[0].Value = other, 0.41 }, false, "metric mig: 0.30000000000000004 recorded, 0.41 now"},
+		{func(r *Run) { r.Machine = nil }, false, ""},
+	} {
+		want, got := oneFile().Runs[0], oneFile().Runs[0]
+		want.Machine, got.Machine = machine, machine
+		test.change(&got)
+		c := Compare(&want, &got)
+		if c.Same() != (test.want == "") || !c.Same() && !strings.HasPrefix(c.Differences[0], test.want) || c.Exact != test.exact {
+			t.Errorf("%+v; want %q", c, test.want)
+		}
+		if got.Stored == nil && (len(c.Left) != 1 || c.Analyses != 0) {
+			t.Errorf("%+v: want the analysis left out", c)
+		}
+		if test.want == "" && test.exact && got.Stored != nil && c.Analyses != 1 {
+			t.Errorf("%+v: want one analysis compared", c)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+const yamlText = "dataset:\n  square: {size: 8, side: 2}\nmodel:\n  vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}\nlosses: [{reconstruction: {}}, {kl: {weight: 1}}]\n"
+
+// oneFile is a file of two runs of one config.
+func oneFile() *File {
+	f, c := &File{}, Config{idOf(yamlText), yamlText}
+	for seed := range uint64(2) {
+		f.Put(c, Run{
+			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: strings.Repeat("a", 31) + string(rune('0'+seed)), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
+			Scale: "quick", Generation: Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
+			Fit: &train.Fit{Reconstruction: 0.1, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
+			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
+			Stored:  map[string]json.RawMessage{"top-2.json": json.RawMessage(`{"run":"x"}`)},
+		})
+	}
+	return f
+}
+
+func written(t *testing.T, f *File) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// What is written is read again, with all digits.
+func TestFile(t *testing.T) {
+	f := oneFile()
+	text := written(t, f)
+	if strings.Count(text, "\n") != 3 || !strings.Contains(text, `"value":0.30000000000000004`) || !strings.Contains(text, "x<y") {
+		t.Error(text)
+	}
+	again, err := Read("f", strings.NewReader(text))
+	if err != nil || !reflect.DeepEqual(again, f) {
+		t.Fatalf("%+v, %v; want %+v", again, err, f)
+	}
+	other := Config{idOf(yamlText + "freeze: []\n"), yamlText + "freeze: []\n"}
+	for _, r := range f.Runs { // of another config: the old one goes
+		r.Config = other.ID
+		again.Put(other, r)
+	}
+	if len(again.Configs) != 1 || again.Configs[0] != other || len(again.Runs) != 2 {
+		t.Errorf("%+v", again)
+	}
+	c, err := f.Load(&f.Runs[1])
+	if err != nil || c.Seed != 1 || c.Name != "a_seed1" || c.Train.Keep.Last < 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestFileMistakes(t *testing.T) {
+	text := written(t, oneFile())
+	lines := strings.SplitAfter(text, "\n")
+	for _, test := range []struct{ text, want string }{
+		{"{", "f:1: the last line has no end"},
+		{"{\n", "f:1: not a line of a ledger"},
+		{"{}{}\n", "f:1: there is more behind the JSON object"},
+		{strings.Replace(text, `"seconds"`, `"secunds"`, 1), `f:2: not a line of a ledger: json: unknown field "secunds"`},
+		{strings.Replace(text, "size: 8", "size: 9", 1), "f:1: config: the text was changed"},
+		{lines[0] + text, "f:2: config: "},
+		{lines[1], "f:1: config: no line above has the config"},
+		{text + lines[1], `f:4: settings: there are two lines of the settings "bbb`},
+		{strings.Replace(text, `"run":"a_seed0"`, `"run":"../a"`, 1), `f:2: run: "../a" is not a folder's name`},
+		{strings.Replace(text, `"generation":`, `"generation":9`, 1), "f:2: generation: 9"},
+		{strings.Replace(text, fmt.Sprintf(`"generation":%d`, Generation()), `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
+		{strings.Replace(text, `"hash":"a`, `"hash":"A`, 1), "f:2: hash: "},
+		{strings.Replace(text, `"settings":"b`, `"settings":"`, 1), "f:2: settings: "},
+		{strings.Replace(text, `"codes":"c`, `"codes":"`, 1), "f:2: codes: "},
+		{strings.Replace(text, "top-2.json", "../run.json", 1), `f:2: stored: no analysis is stored as "../run.json"`},
+		{strings.Replace(text, `"scale"`, `"error":"NaN","scale"`, 1), "f:2: metrics: the run has failed; want none"},
+		{strings.Replace(text, `"value":0.30000000000000004`, `"value":NaN`, 1), "f:2: not a line of a ledger"},
+	} {
+		if _, err := Read("f", strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v; want %s", err, test.want)
+		}
+	}
+}
+
+// Any file is read or refused, and what is read is written as it was read.
+func FuzzRead(f *testing.F) {
+	var b bytes.Buffer
+	if err := oneFile().Write(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := Read("f", bytes.NewReader(text))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Error(err)
+			}
+			return
+		}
+		once := written(t, file)
+		again, err := Read("f", strings.NewReader(once))
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, once)
+		}
+		if twice := written(t, again); twice != once {
+			t.Errorf("written\n%s\nthen\n%s", once, twice)
+		}
+	})
+}
+
+// Of two records of the same settings the one of the later generation counts, then that of the first file.
+func TestBook(t *testing.T) {
+	old, first, second := oneFile(), oneFile(), oneFile()
+	old.Runs[0].Generation, old.Runs[0].Seconds = 1, 7
+	first.Runs[0].Seconds, second.Runs[0].Seconds = 8, 9
+	second.Runs[1].Settings, second.Runs[1].Hash = strings.Repeat("e", 16), strings.Repeat("e", 32)
+	b, err := Open(fstest.MapFS{
+		"x/a.jsonl": {Data: []byte(written(t, old))}, "x/b.jsonl": {Data: []byte(written(t, first))}, "x/c.jsonl": {Data: []byte(written(t, second))},
+		"x/notes.txt": {Data: []byte("no")}, "y/a.jsonl": {Data: []byte("no")},
+	}, "x")
+	if err != nil || b.Len() != 3 || len(b.Runs()) != 3 {
+		t.Fatalf("%d runs, %v", b.Len(), err)
+	}
+	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
+		t.Errorf("%+v", r)
+	}
+	few := oneFile()
+	few.Runs[0].Metrics, few.Runs[0].Seconds = few.Runs[0].Metrics[:len(few.Runs[0].Metrics)-1], 6
+	b, err = Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, few))}, "x/b.jsonl": {Data: []byte(written(t, first))}}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
+		t.Errorf("of two records of a generation that of fewer metrics counts: %+v", r)
+	}
+	if _, err := Open(fstest.MapFS{"y/a.jsonl": {Data: []byte("no\n")}}, "y"); err == nil || !strings.Contains(err.Error(), "y/a.jsonl:1: ") {
+		t.Error(err)
+	}
+	if b, err := Open(fstest.MapFS{}, "x"); err != nil || b.Len() != 0 || b.Settings("") != nil {
+		t.Errorf("%v, %v", b, err)
+	}
+	var none *Book
+	if none.Len() != 0 || none.Hash("x") != nil || none.Runs() != nil {
+		t.Error("without a book there are runs")
+	}
+}
+
+// A change touches the runs before it whose configs name one of its parts.
+func TestChanged(t *testing.T) {
+	f := oneFile()
+	f.Runs[0].Generation = 1
+	b, err := Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, f))}}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		parts []string
+		want  bool
+	}{{nil, true}, {[]string{"vae"}, true}, {[]string{"conv64", "square"}, true}, {[]string{"conv64"}, false}} {
+		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts}}
+		if got := b.changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
+			t.Errorf("%v: %q", test.parts, got)
+		}
+		if got := b.changed(b.Runs()[1], changes); got != "" {
+			t.Errorf("%v: of a later run %q", test.parts, got)
+		}
+	}
+	last := 1
+	for _, c := range Changes() {
+		if c.Generation != last+1 || c.What == "" {
+			t.Errorf("%+v does not follow generation %d", c, last)
+		}
+		last = c.Generation
+	}
+	if last != Generation() {
+		t.Errorf("the generation is %d; want %d", Generation(), last)
+	}
+}
+
+// Paths of machines are found in configs, errors and results.
+func TestClean(t *testing.T) {
+	c := Config{ID: "x", YAML: "freeze: [encoder/*, a/b]\nrate: 1/2\n"}
+	if err := Clean(c, Run{Name: "a", Error: "loss is NaN, see encoder/0/w"}); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"file: /home/me/set.npz", "file: '/data/x.npz'", `file: C:\sets\x`, "~/sets"} {
+		for _, err := range []error{Clean(Config{YAML: text}, Run{Name: "a"}), Clean(c, Run{Name: "a", Error: text})} {
+			if err == nil || !strings.Contains(err.Error(), "is a path of a machine") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+func TestPruned(t *testing.T) {
+	all := []metrics.Result{{Name: "mig", Value: 1, Grids: []metrics.Grid{{}}, Options: map[string]any{"a": 1}, Like: []string{"x"}, Notes: []string{"n"},
+		Parts: []metrics.Part{{Name: "few", Values: make([]float64, maxPart)}, {Name: "many", Values: make([]float64, maxPart+1)}}}}
+	got := Pruned(all)
+	if len(got) != 1 || got[0].Grids != nil || got[0].Options != nil || got[0].Like != nil || len(got[0].Notes) != 1 || len(got[0].Parts) != 1 || got[0].Parts[0].Name != "few" || len(all[0].Parts) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Runs are merged into the files of their scales.
+func TestMerge(t *testing.T) {
+	f := oneFile()
+	f.Runs[1].Scale = "medium"
+	if names := Names(f, true); !reflect.DeepEqual(names, []string{"quick-real", "medium-real"}) {
+		t.Error(names)
+	}
+	for _, extension := range []string{Extension, Compressed} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "quick"+extension)
+		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces none
+			if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
+				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
+			}
+		}
+		if got := Path(dir, "quick"); got != path {
+			t.Errorf("the file is %s, want %s", got, path)
+		}
+		if again, err := ReadFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
+			t.Errorf("%s: %+v, %v", extension, again, err)
+		}
+		b, err := Open(os.DirFS(filepath.Dir(dir)), filepath.Base(dir))
+		if err != nil || b.Len() != 1 {
+			t.Errorf("%s: %d runs, %v", extension, b.Len(), err)
+		}
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, damaged := range []string{"x", string(whole[:len(whole)-3])} {
+			if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Merge(path, f); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
+			}
+		}
+	}
+}
+
+// What would be replaced is listed value by value.
+func TestReplacements(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quick.jsonl")
+	f := oneFile()
+	if list, err := Replacements(path, f); err != nil || len(list) != 0 {
+		t.Errorf("of no file: %+v, %v", list, err)
+	}
+	if _, _, err := Merge(path, f); err != nil {
+		t.Fatal(err)
+	}
+	f.Runs[0].Metrics = slices.Clone(f.Runs[0].Metrics)
+	was := f.Runs[0].Metrics[0]
+	f.Runs[0].Metrics[0].Value += 0.25
+	f.Runs[0].Epochs += 2
+	list, err := Replacements(path, f)
+	if err != nil || len(list) != 1 || list[0].Run != f.Runs[0].Name || len(list[0].Changes) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if want := fmt.Sprintf("metric %s: %v recorded, %v now", was.Name, was.Value, was.Value+0.25); !slices.Contains(list[0].Changes, want) {
+		t.Errorf("%q lacks %q", list[0].Changes, want)
+	}
+	if _, replaced, err := Merge(path, f); err != nil || replaced != 1 {
+		t.Errorf("%d replaced, %v", replaced, err)
+	}
+}
+
+// The ledger that comes with Unravel can be read, and has no paths of machines.
+func TestShipped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	folders, err := results.Files().(interface {
+		ReadDir(string) ([]os.DirEntry, error)
+	}).ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, folder := range folders {
+		b, err := Open(results.Files(), folder.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range b.Runs() {
+			if err := Clean(Config{r.Config, b.configs[r.Config]}, *r); err != nil {
+				t.Errorf("%s: %v", folder.Name(), err)
+			}
+		}
+		size += b.Len()
+	}
+	if size < 444 {
+		t.Errorf("%d runs; want 444 or more", size)
+	}
+}

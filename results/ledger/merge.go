@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// fileOf returns the name of the file, without extension, that a run of a scale is in.
+func fileOf(scale string, real bool) string {
+	if real {
+		return scale + "-real"
+	}
+	return scale
+}
+
+// Names lists the names of files, without extension, that the runs belong in: their scales, those on public data sets in place of twins with -real.
+func Names(f *File, real bool) (list []string) {
+	for _, r := range f.Runs {
+		if name := fileOf(r.Scale, real); !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Of returns the runs that belong in a file, with their configs.
+func (f *File) Of(name string, real bool) *File {
+	part := &File{}
+	for _, r := range f.Runs {
+		if fileOf(r.Scale, real) == name {
+			part.Put(Config{r.Config, f.Config(r.Config)}, r)
+		}
+	}
+	return part
+}
+
+// Path returns the path of a file in a folder by its name without extension: the compressed file if there is one.
+func Path(dir, name string) string {
+	compressed := filepath.Join(dir, name+Compressed)
+	if _, err := os.Stat(compressed); err == nil {
+		return compressed
+	}
+	return filepath.Join(dir, name+Extension)
+}
+
+// Replacement is a run that would take the place of another record of the same settings.
+type Replacement struct {
+	Run     string
+	Changes []string // what is recorded, and what would be
+}
+
+// Replacements lists what [Merge] would replace in a file of the ledger.
+func Replacements(path string, f *File) (list []Replacement, err error) {
+	all, err := readIfThere(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		at := slices.IndexFunc(all.Runs, func(old Run) bool { return old.Settings == r.Settings })
+		if at < 0 {
+			continue
+		}
+		changes, err := all.Runs[at].changes(r)
+		if err != nil {
+			return nil, err
+		}
+		if len(changes) > 0 {
+			list = append(list, Replacement{r.Name, changes})
+		}
+	}
+	return list, nil
+}
+
+// changes lists the keys in which another record differs, with both values; of metrics each by its name.
+func (r *Run) changes(now *Run) (list []string, err error) {
+	was, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	is, err := now.values()
+	if err != nil {
+		return nil, err
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		if was[key] != is[key] {
+			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(was[key], "nothing"), cmp.Or(is[key], "nothing")))
+		}
+	}
+	return list, nil
+}
+
+// values returns the values of a record by key, as text.
+func (r *Run) values() (map[string]string, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for key, value := range raw {
+		all[key] = brief(string(value))
+	}
+	delete(all, "metrics")
+	for _, m := range r.Metrics {
+		text, err := json.Marshal(m.Parts)
+		if err != nil {
+			return nil, err
+		}
+		all["metric "+m.Name] = strconv.FormatFloat(m.Value, 'g', -1, 64)
+		if len(m.Parts) > 0 {
+			all["parts of "+m.Name] = brief(string(text))
+		}
+	}
+	return all, nil
+}
+
+// brief shortens a value to a line; its hash tells long ones apart.
+func brief(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
+}
+
+// Merge adds runs to a file of the ledger, in place of other records of the same settings. It makes the file if there is none.
+func Merge(path string, f *File) (added, replaced int, err error) {
+	others, err := Replacements(path, f)
+	if err != nil {
+		return 0, 0, err
+	}
+	all, err := readIfThere(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	before := len(all.Runs)
+	for _, r := range f.Runs {
+		all.Put(Config{r.Config, f.Config(r.Config)}, r)
+	}
+	added = len(all.Runs) - before
+	write := all.Write
+	if strings.HasSuffix(path, Compressed) {
+		write = all.writeCompressed
+	}
+	return added, len(others), disk.WriteFile(path, write, false)
+}

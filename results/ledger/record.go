@@ -1,0 +1,102 @@
+// Package ledger keeps the results of finished runs as text, so that a table of a paper can be shown without training, and so that anybody can make
+// one of its runs again and compare.
+//
+// A ledger is a folder with a subfolder for each folder of runs of tables, which holds files of JSON lines ([File]). A line is a [Config], which
+// runs of several seeds share, or a [Run] of a config above it. Floats are written with all their digits, so that a run made again can be compared bit for bit.
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Config is what runs of several seeds have in common.
+type Config struct {
+	ID   string `json:"config"` // the first 16 hexadecimal digits of the SHA-256 hash of YAML
+	YAML string `json:"yaml"`   // the resolved config without name and seed, and without what changes no result (train.Config.Identity)
+}
+
+// Run is a run that has ended. What is not known of it is absent.
+type Run struct {
+	Name       string `json:"run"`
+	Config     string `json:"config"` // ID of its config
+	Seed       uint64 `json:"seed"`
+	Hash       string `json:"hash,omitempty"` // train.Config.Hash
+	Settings   string `json:"settings"`       // hash of what the table says of it, without defaults: see tables.Planner
+	Scale      string `json:"scale"`          // of the table that it was made for
+	Generation int    `json:"generation"`     // of the code's bits, see [Changes]
+	Error      string `json:"error,omitempty"`
+
+	Version string          `json:"version,omitempty"` // of the code
+	Machine *rundir.Machine `json:"machine,omitempty"`
+	Begun   *time.Time      `json:"begun,omitempty"`
+	Seconds float64         `json:"seconds,omitempty"`
+	CPU     float64         `json:"cpu_seconds,omitempty"`
+	Epochs  int             `json:"epochs,omitempty"`
+	Steps   int             `json:"steps,omitempty"`
+	Timings []models.Timing `json:"timings,omitempty"`
+
+	Fit         *train.Fit                 `json:"fit,omitempty"`
+	Unconverged string                     `json:"not_converged,omitempty"` // why, where nothing else of the fit is known
+	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see [Pruned]
+	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by the file in its folder
+
+	Codes      string `json:"codes,omitempty"`      // SHA-256 hash of codes.npy
+	Parameters string `json:"parameters,omitempty"` // hash of the checkpoint's parameters, see [train.HashParameters]
+}
+
+// Finished reports whether the run has results.
+func (r *Run) Finished() bool { return r.Error == "" }
+
+// Change is a change of the code after which some runs have other bits.
+type Change struct {
+	Generation int      // of the code from then on
+	Date       string   // in UTC, as in RFC 3339
+	What       string   // why runs before it differ
+	Parts      []string // names in configs of the parts that it touches; none: all
+}
+
+// Changes lists the changes of bits since there is a ledger, the oldest first.
+func Changes() (list []Change) {
+	for _, c := range version.Changes {
+		list = append(list, Change(c))
+	}
+	return list
+}
+
+// Generation returns the number of the bits of this code.
+func Generation() int { return version.Generation() }
+
+// idOf returns the ID of a config.
+func idOf(yaml string) string {
+	sum := sha256.Sum256([]byte(yaml))
+	return hex.EncodeToString(sum[:8])
+}
+
+// maxPart is the largest number of values of a part that the ledger keeps.
+const maxPart = 64
+
+// Pruned returns results as the ledger keeps them: without grids, without the options that the config has, and without parts of more than 64
+// values, such as one for each of a thousand code columns.
+func Pruned(all []metrics.Result) []metrics.Result {
+	var list []metrics.Result
+	for _, r := range all {
+		parts := r.Parts
+		r.Parts, r.Grids, r.Options, r.Like = nil, nil, nil, nil
+		for _, p := range parts {
+			if len(p.Values) <= maxPart {
+				r.Parts = append(r.Parts, p)
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}

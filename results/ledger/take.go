@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// analysis is a kind of file that a table's source stores in a run's folder.
+type analysis struct {
+	pattern string
+	drop    []string // keys that the ledger leaves out
+}
+
+// analyses lists them. A source that stores files adds its own.
+var analyses = []analysis{
+	{"mimosa-*.json", []string{"components"}}, // one number for each image; what is learned from them are the results
+	{"top-*.json", nil},
+}
+
+func (a analysis) named(file string) bool {
+	ok, err := path.Match(a.pattern, file)
+	return ok && err == nil
+}
+
+// Take makes the record of a run from its folder, with the settings and the scale by which a table knows it.
+func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
+	c, err := ConfigOf(e.Config)
+	if err != nil {
+		return c, Run{}, err
+	}
+	if e.Record == nil || e.State != sweep.Finished && e.State != sweep.Failed {
+		return c, Run{}, fmt.Errorf("%s: the run has not ended", e.Dir)
+	}
+	r := Run{Name: e.Config.Name, Config: c.ID, Seed: e.Config.Seed, Hash: e.Hash, Settings: settings, Scale: scale, Generation: generationOf(e.Record)}
+	begun, machine := e.Record.Begun.UTC(), e.Record.Machine
+	r.Version, r.Machine, r.Begun = e.Record.Version, &machine, &begun
+	r.Seconds, r.CPU, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.CPU, e.Record.Epochs, e.Record.Steps, e.Record.Timings
+	if e.State == sweep.Failed {
+		r.Error = strings.ReplaceAll(e.Record.Error, e.Dir, e.Config.Name)
+		return c, r, nil
+	}
+	r.Fit, r.Metrics = e.Fit, Pruned(e.Metrics)
+	if r.Codes, r.Parameters, err = bitsOf(e.Dir); err != nil {
+		return c, r, err
+	}
+	r.Stored, err = storedIn(e.Dir)
+	return c, r, err
+}
+
+// ConfigOf returns what runs of other seeds have in common with a config.
+func ConfigOf(c train.Config) (Config, error) {
+	identity, err := c.Identity()
+	if err != nil {
+		return Config{}, err
+	}
+	var text []byte
+	for l := range bytes.Lines(identity) {
+		if !bytes.HasPrefix(l, []byte("name: ")) && !bytes.HasPrefix(l, []byte("seed: ")) {
+			text = append(text, l...)
+		}
+	}
+	return Config{idOf(string(text)), string(text)}, nil
+}
+
+// generationOf returns the generation of the code that made a run. Runs of code that did not say it are those of their day.
+func generationOf(r *rundir.Record) int {
+	if r.Generation > 0 {
+		return r.Generation
+	}
+	g := 1
+	for _, c := range Changes() {
+		if at, err := time.Parse(time.RFC3339, c.Date); err == nil && !r.Begun.Before(at) {
+			g = c.Generation
+		}
+	}
+	return g
+}
+
+// bitsOf hashes the codes and the parameters of a run.
+func bitsOf(dir string) (codes, parameters string, err error) {
+	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close() // it was only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", "", err
+	}
+	parameters, err = train.HashParameters(dir)
+	return hex.EncodeToString(sum.Sum(nil)), parameters, err
+}
+
+// storedIn reads the analyses in a run's folder.
+func storedIn(dir string) (map[string]json.RawMessage, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]json.RawMessage{}
+	for _, file := range list {
+		for _, a := range analyses {
+			if !a.named(file.Name()) {
+				continue
+			}
+			text, err := rundir.ReadFile(dir, file.Name())
+			if err != nil {
+				return nil, err
+			}
+			if all[file.Name()], err = a.prune(text); err != nil {
+				return nil, fmt.Errorf("%s: %w", filepath.Join(dir, file.Name()), err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// prune leaves out what the ledger does not keep of an analysis.
+func (a analysis) prune(text []byte) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for _, key := range a.drop {
+		delete(all, key)
+	}
+	return json.Marshal(all)
+}
+
+// machinePath matches a path from the root of a file system, of which the ledger has none.
+var machinePath = regexp.MustCompile(`(^|[\s"'=:(,\[])(/[\w.+-]+){2,}|\b[A-Za-z]:(\\\\?[\w.+-]+)+|~/`)
+
+// Clean reports a path of a machine in what would be published of a run.
+func Clean(c Config, r Run) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for _, t := range []string{c.YAML, string(text)} {
+		if at := machinePath.FindString(t); at != "" {
+			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one", r.Name, strings.Trim(at, ` "'=:(,[`))
+		}
+	}
+	return nil
+}
+
+// Load returns the config of a run, with its name and seed.
+func (f *File) Load(r *Run) (train.Config, error) {
+	return loadConfig(f.Config(r.Config), r)
+}
+
+func loadConfig(yaml string, r *Run) (train.Config, error) {
+	if yaml == "" {
+		return train.Config{}, fmt.Errorf("run %s: there is no config %q", r.Name, r.Config)
+	}
+	c, err := train.Load("ledger", []byte(yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
+	if err != nil {
+		return c, fmt.Errorf("run %s: %w", r.Name, err)
+	}
+	return c, nil
+}
+
+// ReadFile reads a file of the ledger by its path.
+func ReadFile(name string) (*File, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	return Read(name, in)
+}
+
+// readIfThere is ReadFile; a file that is not there is empty.
+func readIfThere(name string) (*File, error) {
+	f, err := ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{}, nil
+	}
+	return f, err
+}

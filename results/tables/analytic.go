@@ -1,0 +1,173 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Assumed is a Source without codes: it assumes what metrics compute from codes, such as importances.
+type Assumed interface {
+	Source
+
+	// Score returns the result of a metric; an error if the metric needs codes.
+	Score(c metrics.Choice) (metrics.Result, error)
+}
+
+// Linear makes codes with an exactly known joint distribution with the factors: the factors take every combination of
+// 0, 1/(Levels-1), ..., 1 once, and column i of the codes is the sum of the factors weighted by row i of First;
+// the rows of Rest repeat for the remaining columns.
+type Linear struct {
+	First   [][]float64 `yaml:"first" doc:"weights of the factors for each of the first columns"`
+	Rest    [][]float64 `yaml:"rest" doc:"weights for the remaining columns, repeated in turn"`
+	Columns int         `yaml:"columns" doc:"columns of the codes"`
+	Levels  int         `yaml:"levels" doc:"levels of every factor"`
+}
+
+// Bounds of a source of known distributions.
+const (
+	maxKnownRows    = 1 << 20
+	maxKnownColumns = 1 << 16
+)
+
+// Validate checks the settings.
+func (l *Linear) Validate() error {
+	switch {
+	case l.Columns < 1 || l.Columns > maxKnownColumns:
+		return config.Invalid("columns", "%d is out of range; want 1 to %d", l.Columns, maxKnownColumns)
+	case l.Levels < 2 || l.Levels > maxKnownRows:
+		return config.Invalid("levels", "%d is out of range; want 2 to %d", l.Levels, maxKnownRows)
+	case len(l.First) > l.Columns:
+		return config.Invalid("first", "there are weights of %d columns; want at most the %d that there are", len(l.First), l.Columns)
+	case len(l.Rest) == 0 && len(l.First) < l.Columns:
+		return config.Invalid("rest", "there are weights of %d columns; want those of the other %d", len(l.First), l.Columns-len(l.First))
+	}
+	k := len(l.weights(0))
+	if err := validWeights("first", l.First, k); err != nil {
+		return err
+	}
+	if err := validWeights("rest", l.Rest, k); err != nil {
+		return err
+	}
+	if rows := math.Pow(float64(l.Levels), float64(k)); rows*float64(l.Columns) > maxKnownRows*64 || rows > maxKnownRows {
+		return config.Invalid("levels", "%d levels of %d factors and %d columns are too many numbers", l.Levels, k, l.Columns)
+	}
+	return nil
+}
+
+// validWeights checks that there are k finite weights in each row.
+func validWeights(key string, rows [][]float64, k int) error {
+	for i, row := range rows {
+		if len(row) != k || k == 0 {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "there are %d weights; want %d, one of every factor, and at least one", len(row), k)
+		}
+		for j, v := range row {
+			if v-v != 0 {
+				return config.Invalid(fmt.Sprintf("%s.%d.%d", key, i, j), "%v is not a finite number", v)
+			}
+		}
+	}
+	return nil
+}
+
+// weights returns the weights of a column.
+func (l *Linear) weights(column int) []float64 {
+	if column < len(l.First) {
+		return l.First[column]
+	}
+	return l.Rest[(column-len(l.First))%len(l.Rest)]
+}
+
+// Random implements Source.
+func (l *Linear) Random() bool { return false }
+
+// Sample implements Sampled.
+func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
+	var grid factor.Grid
+	for j := range l.weights(0) {
+		grid = append(grid, factor.Factor{Name: fmt.Sprint("v", j), Size: l.Levels, Kind: factor.Ordinal})
+	}
+	n := grid.Len()
+	in := &metrics.Input{Factors: grid, Codes: metrics.Matrix{Rows: n, Cols: l.Columns, Data: make([]float64, n*l.Columns)}}
+	levels := make([]int, len(grid))
+	for i := range n {
+		grid.At(i, levels)
+		in.Levels = append(in.Levels, levels...)
+		for c := range l.Columns {
+			sum := 0.0
+			for j, w := range l.weights(c) {
+				sum += w * float64(levels[j]) / float64(l.Levels-1)
+			}
+			in.Codes.Data[i*l.Columns+c] = sum
+		}
+	}
+	return &Sample{Input: in}, nil
+}
+
+// Importances assumes a matrix of importances of code columns (rows) for factors (columns), or several matrices with
+// their probabilities. The result of [metrics.DCI] is the mean over these.
+type Importances struct {
+	Cases []ImportanceCase `yaml:"cases" doc:"possible matrices of importances"`
+}
+
+// ImportanceCase is a matrix of importances with its weight.
+type ImportanceCase struct {
+	Weight float64     `yaml:"weight" doc:"its probability, relative to the sum of all weights"`
+	Rows   [][]float64 `yaml:"rows" doc:"importances of each code column for every factor; columns without importance need no row"`
+}
+
+// SetDefaults implements config.Defaulter.
+func (c *ImportanceCase) SetDefaults() { c.Weight = 1 }
+
+// Validate checks the settings.
+func (m *Importances) Validate() error {
+	sum := 0.0
+	for i, c := range m.Cases {
+		key := fmt.Sprintf("cases.%d.", i)
+		if !(c.Weight >= 0) || math.IsInf(c.Weight, 0) {
+			return config.Invalid(key+"weight", "%v is not a number from 0 on", c.Weight)
+		}
+		sum += c.Weight
+		if len(c.Rows) == 0 || len(m.Cases[0].Rows[0]) < 2 {
+			return config.Invalid(key+"rows", "want a row for at least one column, of at least two factors")
+		}
+		if err := validWeights(key+"rows", c.Rows, len(m.Cases[0].Rows[0])); err != nil {
+			return err
+		}
+		for j, row := range c.Rows {
+			for _, v := range row {
+				if v < 0 {
+					return config.Invalid(fmt.Sprintf("%srows.%d", key, j), "%v is negative", v)
+				}
+			}
+		}
+	}
+	if !(sum > 0) {
+		return config.Invalid("cases", "there is none with a weight of more than 0")
+	}
+	return nil
+}
+
+// Random implements Source.
+func (m *Importances) Random() bool { return false }
+
+// Score implements Assumed; it scores only the disentanglement of dci.
+func (m *Importances) Score(c metrics.Choice) (r metrics.Result, err error) {
+	dci, ok := c.Value.(*metrics.DCI)
+	if !ok || dci.Score != metrics.Disentanglement {
+		return r, fmt.Errorf("importances are assumed here, and there are no codes to measure")
+	}
+	var sum float64
+	for _, one := range m.Cases {
+		value, _ := dci.OfRows(one.Rows)
+		r.Value += one.Weight * value
+		sum += one.Weight
+	}
+	r.Value /= sum
+	r.Name, r.Better = c.Name, dci.Better()
+	return r, nil
+}

@@ -1,0 +1,130 @@
+package tables_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+// The closed forms of Cao et al. 2022, appendix F.2, to 1e-9, in both readings of the logarithm: by the metric, in the table, and
+// as the reference file has them.
+func TestAnalytic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	r := quick(t, "negative-free-analytic")
+	for _, d := range []float64{3, 10, 100, 1000} {
+		for _, base := range []struct {
+			column string
+			log    float64 // of 2
+		}{{"MED ln", math.Ln2}, {"MED log2", 1}} {
+			for _, test := range []struct {
+				row  string
+				want float64
+			}{
+				{"F.2.1", 1},                           // equation 6
+				{"F.2.2", 1 - (d-2)/d*base.log},        // equation 12
+				{"F.2.3", 1 - base.log},                // situation 1
+				{"F.2.2 E[DCI]", 1 - math.Ln2/(d-2)/3}, // equations 9 and 10
+			} {
+				row, column, printed := fmt.Sprintf("%s D=%v", test.row, d), base.column, test.want
+				if test.row == "F.2.2 E[DCI]" {
+					column, printed = "DCI ln", 1-math.Ln2/(d-2) // equation 11
+				}
+				c := r.Cell(row, column)
+				if c == nil || c.Ours == nil || !(math.Abs(*c.Ours/100-test.want) <= 1e-9) || !c.Exact {
+					t.Errorf("%s, %s: %+v, want %v", row, column, c, test.want)
+				}
+				if !(math.Abs(*c.Theirs/100-printed) <= 1e-9) {
+					t.Errorf("%s, %s: the reference has %v, want %v", row, column, *c.Theirs, printed)
+				}
+			}
+		}
+	}
+	if n := r.Count(Differs) + r.Count(Stale) + r.Count(Near); n != 0 || r.Reproduced != 54 || r.Count(Known) != 8 {
+		t.Errorf("%s", r.Summary())
+	}
+	for row, want := range map[string]float64{"F.2.2 d0=d1": 1 - math.Ln2/3, "F.2.2 d0≠d1": 1} {
+		if c := r.Cell(row, "DCI ln"); !(math.Abs(*c.Ours/100-want) <= 1e-9) {
+			t.Errorf("%s: %+v, want %v", row, c, want)
+		}
+	}
+	if c := r.Cell("F.2.2 d0=d1", "MED"); c.Status != Missing || !strings.Contains(c.Reason, "no codes to measure") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Codes are sums of the factors, each combination once, and columns repeat.
+func TestLinear(t *testing.T) {
+	l := &Linear{First: [][]float64{{1, 0, 0}}, Rest: [][]float64{{0, 2, 0}, {0, 1, -1}}, Columns: 4, Levels: 3}
+	if err := l.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Sample(t.Context(), 5)
+	if err != nil || s.Input.Validate() != nil || s.Input.Codes.Rows != 27 || s.Input.Codes.Cols != 4 || len(s.Input.Factors) != 3 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for i := range 27 {
+		v := s.Input.Levels[3*i : 3*i+3]
+		z := [4]float64{float64(v[0]) / 2, float64(v[1]), float64(v[1]-v[2]) / 2, float64(v[1])}
+		if got := s.Input.Codes.Row(i); [4]float64(got) != z || i != 9*v[0]+3*v[1]+v[2] {
+			t.Errorf("row %d: %v of %v, want %v", i, got, v, z)
+		}
+	}
+}
+
+func TestKnownMistakes(t *testing.T) {
+	for from, want := range map[string]string{
+		"{linear: {columns: 0, rest: [[1]]}}":                          "from.linear.columns: 0 is out of range",
+		"{linear: {columns: 70000, rest: [[1]]}}":                      "from.linear.columns: 70000 is out of range",
+		"{linear: {columns: 2}}":                                       "from.linear.rest: there are weights of 0 columns; want those of the other 2",
+		"{linear: {columns: 1, first: [[1], [2]]}}":                    "from.linear.first: there are weights of 2 columns; want at most the 1",
+		"{linear: {columns: 2, first: [[1, 2]], rest: [[1]]}}":         "from.linear.rest.0: there are 1 weights; want 2",
+		"{linear: {columns: 2, rest: [[]]}}":                           "from.linear.rest.0: there are 0 weights",
+		"{linear: {columns: 2, rest: [[1, .nan]]}}":                    "from.linear.rest.0.1: ",
+		"{linear: {columns: 2, rest: [[1, 1]], levels: 1}}":            "from.linear.levels: 1 is out of range",
+		"{linear: {columns: 1, rest: [[1, 1]], levels: 1000000}}":      "are too many numbers",
+		"{linear: {columns: 60000, rest: [[1, 1]], levels: 60}}":       "are too many numbers",
+		"{linear: {columns: x, rest: [[1, 1]]}}":                       "from.linear.columns: ",
+		"{importances: {}}":                                            "from.importances.cases: there is none with a weight",
+		"{importances: {cases: [{weight: 0, rows: [[1, 0]]}]}}":        "from.importances.cases: there is none with a weight",
+		"{importances: {cases: [{weight: -1, rows: [[1, 0]]}]}}":       "from.importances.cases.0.weight: -1 is not",
+		"{importances: {cases: [{rows: []}]}}":                         "from.importances.cases.0.rows: want a row",
+		"{importances: {cases: [{rows: [[1]]}]}}":                      "from.importances.cases.0.rows: want a row",
+		"{importances: {cases: [{rows: [[1, 0], [1]]}]}}":              "from.importances.cases.0.rows.1: there are 1 weights; want 2",
+		"{importances: {cases: [{rows: [[1, 0]]}, {rows: [[1]]}]}}":    "from.importances.cases.1.rows.0: there are 1 weights; want 2",
+		"{importances: {cases: [{rows: [[1, -1]]}]}}":                  "from.importances.cases.0.rows.0: -1 is negative",
+		"{importances: {cases: [{rows: [[1, 0]]}, {weights: 2}]}}":     `did you mean "weight"?`,
+		"{importances: {cases: [{rows: [[1, 0]]}, {rows: [], x: 1}]}}": "unknown key",
+	} {
+		_, err := writeTable(t, trainedTable, "{runs: {config: tiny.yaml}}", from)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", from, err, want)
+		}
+	}
+}
+
+// Assumed importances are scored as DCI does it, and by nothing else.
+func TestImportances(t *testing.T) {
+	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	dci := metrics.NewDCI()
+	dci.Floor = 0
+	r, err := m.Score(metrics.Choice{Name: "dci", Value: dci})
+	if want := (1.0/5 + 3) / 4; err != nil || math.Abs(r.Value-want) > 1e-15 || r.Name != "dci" || m.Random() {
+		t.Errorf("%+v, %v, want %v", r, err, want)
+	}
+	dci.Score = metrics.Completeness
+	if _, err := m.Score(metrics.Choice{Name: "dci", Value: dci}); err == nil {
+		t.Error("completeness of importances")
+	}
+	if _, err := m.Score(metrics.Choice{Name: "med", Value: &metrics.MED{}}); err == nil {
+		t.Error("med of importances")
+	}
+}

@@ -1,0 +1,71 @@
+package tables_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"
+
+// The figure has the runs of a column, a box for each row.
+func TestBoxes(t *testing.T) {
+	long.NotShort(t)
+	table, err := writeTable(t, trainedTable+someBoxes, ", part: mig_0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	empty := computeFrom(t, table, dir)
+	if empty.HasFigure() || empty.WriteFigure(io.Discard) == nil || strings.Contains(text(t, empty.WriteHTML), "D of") {
+		t.Error("there is a figure without runs")
+	}
+	makeRuns(t, table, dir, false, 0)
+	r := computeFrom(t, table, dir)
+	if runs := r.Cell("a", "R").Runs; len(runs) != 2 || (runs[0]+runs[1])/2 != *r.Cell("a", "R").Ours {
+		t.Errorf("%v", runs)
+	}
+	var back Result
+	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 || back.Cell("none", "D").Runs != nil {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if png := text(t, r.WriteFigure); !r.HasFigure() || !strings.HasPrefix(png, "\x89PNG") {
+		t.Errorf("%.20q", png)
+	}
+	page := text(t, r.WriteHTML)
+	best := min(*r.Cell("same", "R").Ours, *r.Cell("b/β", "R").Ours)
+	if *r.Cell("same", "R").Ours == *r.Cell("b/β", "R").Ours || !strings.Contains(page, fmt.Sprintf(">the best, %.4g</text>", best)) {
+		t.Errorf("the line is not at %v", best)
+	}
+	_, figure, _ := strings.Cut(page, "D of &lt;runs&gt;")
+	for want, times := range map[string]int{"<rect ": 2, `class="median"`: 2, "<circle ": 4, `class="best"`: 1, ">y</text>": 1, ">z &amp; more</text>": 1, ">what</text>": 1} {
+		if got := strings.Count(figure, want); got != times {
+			t.Errorf("%d times %q, want %d\n%s", got, want, times, figure)
+		}
+	}
+	if strings.Contains(page, "NaN") {
+		t.Error(page)
+	}
+}
+
+func TestBoxesMistakes(t *testing.T) {
+	for change, want := range map[string]string{
+		"column: R, rows=column: 2DD, rows":       `boxes.column: there is no column "2DD"; did you mean "2D"?`,
+		"column: R, rows=rows":                    "boxes.column: the figure has no column",
+		"rows: [a, none, b/β]=rows: [a, q, none]": `boxes.rows.1: there is no row "q"`,
+		"rows: [a, none, b/β]=rows: []":           "boxes.rows: the figure has no rows",
+		"best: [same, none, b/β]=best: [some]":    `boxes.best.0: there is no row "some"; did you mean "same"?`,
+		"labels: [x, y, z & more]=labels: [x]":    "boxes.labels: there are 1 labels for 3 rows",
+		", line: the best=":                       "boxes.line: the line has no name",
+	} {
+		from, to, _ := strings.Cut(change, "=")
+		if _, err := writeTable(t, trainedTable+someBoxes, from, to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v\nwant %q", change, err, want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package tables
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Checkable is a run of the ledger that can be made again and compared.
+type Checkable struct {
+	Table  *Table
+	Record *ledger.Run
+	Run    sweep.Run
+}
+
+// Choice is what may be checked of the ledger, and how to choose.
+type Choice struct {
+	Count  int
+	Pick   uint64        // the seed of the choice
+	Within time.Duration // runs that took longer are left out; 0: none
+	Stale  int           // set by Checkables: stale runs that were met and left out
+	Of     int           // set by Checkables: runs to choose from, before stale ones are left out
+	Longer int           // set by Checkables: runs that took longer than Within
+	Begun  int           // set by Checkables: runs that were met and left out, because they begin with another run's weights
+}
+
+// Checkables chooses runs of the ledgers of tables at random: finished ones, which are not stale and do not start from other runs. The choice depends on
+// the ledger and on Pick alone.
+func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
+	var all []Checkable
+	plans := map[*Table]*recorded{}
+	known := map[string]bool{} // folder and settings
+	for _, t := range list {
+		o := Options{Ledger: t.Ledger()}
+		book, err := t.book(o)
+		if err != nil {
+			return nil, err
+		}
+		if book.Len() == 0 {
+			continue
+		}
+		plans[t] = &recorded{book: book, plans: newPlans()}
+		for _, scale := range t.Scales.Names() {
+			p, outlines, err := t.plan(scale, true)
+			if err != nil {
+				return nil, err
+			}
+			for _, o := range outlines {
+				r := book.Settings(o.Hash)
+				key := t.RunsFolder() + "/" + o.Hash
+				if r == nil || !r.Finished() || known[key] {
+					continue
+				}
+				known[key] = true
+				if c.Within != 0 && r.Seconds > c.Within.Seconds() {
+					c.Longer++
+					continue
+				}
+				plans[t].plans.outlines[o.Hash], plans[t].plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
+				all = append(all, Checkable{t, r, o})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Checkable) int {
+		return cmp.Or(cmp.Compare(a.Table.RunsFolder(), b.Table.RunsFolder()), cmp.Compare(a.Record.Settings, b.Record.Settings))
+	})
+	c.Of = len(all)
+	rand.New(rand.NewPCG(c.Pick, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	var chosen []Checkable
+	for _, one := range all {
+		if len(chosen) == c.Count {
+			break
+		}
+		current, _, err := plans[one.Table].current(one.Run)
+		if err != nil {
+			return nil, err
+		}
+		if current == nil {
+			c.Stale++
+			continue
+		}
+		if one.Run, err = again(plans[one.Table].book, one.Record); err != nil {
+			return nil, err
+		}
+		if one.Run.Config.Init != nil {
+			c.Begun++
+			continue
+		}
+		chosen = append(chosen, one)
+	}
+	return chosen, nil
+}
+
+// again returns the run that a record is of, from the config in the ledger.
+func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
+	c, err := book.Load(r)
+	if err != nil {
+		return sweep.Run{}, err
+	}
+	run, err := sweep.NewRun(r.Name, c)
+	if err == nil && run.Hash != r.Hash {
+		err = fmt.Errorf("run %s: the hash of its config is %s; its record says %s", r.Name, run.Hash, r.Hash)
+	}
+	return run, err
+}
+
+// Check compares a run made again in a folder of runs with its record, after the analyses that are recorded were repeated.
+func (c *Checkable) Check(ctx context.Context, dir string) (ledger.Comparison, error) {
+	if len(c.Record.Stored) > 0 {
+		if _, err := c.Table.Compute(ctx, Options{Scale: c.Record.Scale, Runs: dir, Explore: true, RunsOnly: true}); err != nil {
+			return ledger.Comparison{}, err
+		}
+	}
+	entries, err := sweep.Scan(dir)
+	if err != nil {
+		return ledger.Comparison{}, err
+	}
+	e, ok := sweep.Find(entries)[c.Record.Hash]
+	if !ok {
+		return ledger.Comparison{}, fmt.Errorf("run %s: %w", c.Record.Name, ErrNotRun)
+	}
+	_, got, err := ledger.Take(e, c.Record.Settings, c.Record.Scale)
+	if err != nil {
+		return ledger.Comparison{}, err
+	}
+	return ledger.Compare(c.Record, &got), nil
+}

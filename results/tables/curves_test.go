@@ -1,0 +1,64 @@
+package tables_test
+
+import (
+	"bytes"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+// Rows of a series are points of a curve; columns without any have no picture.
+func TestCurves(t *testing.T) {
+	long.NotShort(t)
+	r := quick(t, "negative-free-analytic")
+	var names []string
+	for _, f := range r.CurveFiles() {
+		names = append(names, f.Name)
+		var first, second bytes.Buffer
+		if err := f.Write(&first); err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(first.Bytes()))
+		if err != nil || picture.Bounds().Dx() < 300 {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if err := f.Write(&second); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s is not the same the second time: %v", f.Name, err)
+		}
+	}
+	if want := []string{"negative-free-analytic-med-ln.png", "negative-free-analytic-med-log2.png", "negative-free-analytic-dci-ln.png"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	empty, err := open(t, "negative-free-figure6").Compute(t.Context(), Options{Runs: t.TempDir()})
+	if err != nil || len(empty.CurveFiles()) != 0 || len(quick(t, "enriching-table3").CurveFiles()) != 0 {
+		t.Errorf("curves without points: %v, %v", empty.CurveFiles(), err)
+	}
+}
+
+func TestCurveMistakes(t *testing.T) {
+	const label, curves = "{label: a, from", "curves: {x: size, log: true, columns: [D]}\ncolumns:\n  - {label: D, metric: dlsbd}"
+	const columns = "columns:\n  - {label: D, metric: dlsbd}"
+	for want, replace := range map[string][]string{
+		"rows.0.series: the table has no curves":       {label, "{label: a, series: s, at: 1, from"},
+		`rows.0.at: row "a" is part of no series`:      {label, "{label: a, at: 1, from", columns, curves},
+		"rows.0.at: 0 cannot be on the axis":           {label, "{label: a, series: s, from", columns, curves},
+		"rows.0.at: -1 cannot be on the axis":          {label, "{label: a, series: s, at: -1, from", columns, curves},
+		"rows.0.at: ":                                  {label, "{label: a, series: s, at: .inf, from", columns, curves},
+		`curves.columns.0: there is no column "E"`:     {columns, strings.Replace(curves, "[D]", "[E]", 1)},
+		"curves.columns: there are no columns to draw": {columns, strings.Replace(curves, "[D]", "[]", 1)},
+		"curves.x: there is no text for the axis":      {columns, strings.Replace(curves, "x: size, ", "", 1)},
+		"columns.0.decimals: 13 is out of range":       {"{label: D, metric: dlsbd}", "{label: D, metric: dlsbd, decimals: 13}"},
+		"columns.0.decimals: -1 is out of range":       {"{label: D, metric: dlsbd}", "{label: D, metric: dlsbd, decimals: -1}"},
+	} {
+		if _, err := writeTable(t, trainedTable, replace...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", replace, err, want)
+		}
+	}
+	if _, err := writeTable(t, trainedTable, label, "{label: a, series: s, at: 1, from", columns, curves); err != nil {
+		t.Error(err)
+	}
+}

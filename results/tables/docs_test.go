@@ -1,0 +1,124 @@
+package tables_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+// The pages about tables, contrastive models and sentences show what the command writes, and the former's example can be read.
+func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long")
+	}
+	source, err := os.ReadFile("../../docs/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contrastive, err := os.ReadFile("../../docs/contrastive.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sentences, err := os.ReadFile("../../docs/sentences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
+	for _, name := range Names() {
+		if table := open(t, name); table.Trains() || table.Quotes() || table.Compare == Ratio { // what it shows depends on the runs that there are, or on the machine
+			continue
+		}
+		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
+		if !strings.Contains(page, strings.TrimSpace(written)) {
+			t.Errorf("neither docs/tables.md nor docs/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
+		}
+	}
+	block := func(language string) []byte {
+		found := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("there is no %s", language)
+		}
+		return []byte(found[1])
+	}
+	table, err := Load(fstest.MapFS{"mine.yaml": {Data: block("yaml")}, "mine.csv": {Data: block("csv")}}, "mine.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Scales[0].Seeds = 1
+	r := compute(t, table, false)
+	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The rows that the page shows for tables that train can be read, and name runs.
+func TestDocsTrained(t *testing.T) {
+	source, err := os.ReadFile("../../docs/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
+	if len(blocks) != 5 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	csv := "table,dataset,row,column,mean,std,note\n"
+	for _, set := range []string{"d", "other printed cells"} {
+		for _, row := range []string{"LSBD-VAE/256", "LSBD-VAE/1024", `"COFHAE, the best of a grid"`, "MIMOSA"} {
+			for _, column := range []string{"DLSBD", "Recon."} {
+				csv += "T," + set + "," + row + "," + column + ",1.0,,\n"
+			}
+		}
+	}
+	head := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv, dataset: d}\n"
+	table, err := Load(fstest.MapFS{"x.yaml": {Data: append([]byte(head), blocks[1][1]...)}, "r.csv": {Data: []byte(csv)}}, "x.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := table.Runs(QuickScale)
+	if err != nil || len(runs) != 3*(1+27+1) {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	several := "name: x\ntitle: x\nsource: x\nscales: {quick: {seeds: 1}, full: {seeds: 1}}\ncolumns: [{label: R, fit: reconstruction}]\n"
+	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
+		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
+			t.Errorf("several data sets: %d runs, %v", len(runs), err)
+		}
+	}
+}
+
+// The examples of times and of a figure can be read.
+func TestDocsTimes(t *testing.T) {
+	source, err := os.ReadFile("../../docs/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
+	head, columns := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv}\n", "columns: [{label: DLSBD, metric: mse}]\n"
+	csv := "table,dataset,row,column,mean,std,note\nT,Square,Computation time,DLSBD,1.0,,\nT,Airplane,Computation time,DLSBD,1.0,,\n"
+	load := func(text, reference string) *Table {
+		table, err := Load(fstest.MapFS{"x.yaml": {Data: []byte(head + columns + text)}, "r.csv": {Data: []byte(reference)}}, "x.yaml", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	if table := load(string(blocks[3][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
+		t.Errorf("%+v", table)
+	}
+	rows := "rows:\n"
+	for _, row := range []string{"LSBD-VAE/0", "LSBD-VAE/256", "VAE"} {
+		rows += "  - {label: " + row + ", dataset: D, missing: x}\n"
+		csv += "T,D," + row + ",DLSBD,1.0,,\n"
+	}
+	if table := load(rows+string(blocks[4][1]), csv); table.Boxes == nil || len(table.Boxes.Rows) != 2 {
+		t.Errorf("%+v", table)
+	}
+}

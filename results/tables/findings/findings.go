@@ -1,0 +1,168 @@
+// Package findings tests what the papers conclude from their tables against our values of the same tables.
+//
+// A [Finding] is a claim with its section and tests: inequalities between cells, or bounds on Kendall's tau. [Judge] decides every test by
+// our values alone, with their spread over seeds. The list is papers.yaml.
+package findings
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/results/tables"
+)
+
+// Paper is a paper and what it finds.
+type Paper struct {
+	Name     string    `yaml:"paper" doc:"authors and year"`
+	Title    string    `yaml:"title" doc:"title of the paper"`
+	Findings []Finding `yaml:"findings" doc:"what it finds"`
+}
+
+// Finding is a claim of a paper.
+type Finding struct {
+	Claim   string `yaml:"claim" doc:"the claim, in a sentence"`
+	Section string `yaml:"section" doc:"where the paper makes it"`
+	Tests   []Test `yaml:"tests" doc:"what must be so for the claim to hold"`
+	Remark  string `yaml:"remark" doc:"what the tests leave out"`
+}
+
+// Test compares cells of a column with a number or with cells of other rows, or bounds Kendall's tau between the orders of two columns.
+type Test struct {
+	Table  string   `yaml:"table" doc:"name of a table"`
+	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`
+	Rows   []string `yaml:"rows" doc:"labels of the rows that are compared, each by itself"`
+	Below  *Bound   `yaml:"below" doc:"what all of them are less than"`
+	Above  *Bound   `yaml:"above" doc:"what all of them are greater than"`
+	Tau    string   `yaml:"tau" doc:"in place of single cells: another column, whose order of the rows is compared by Kendall's tau; printed: the printed values of column"`
+}
+
+// Bound is a number, or the cells of rows in a column.
+type Bound struct {
+	Value  *float64 `yaml:"value" doc:"a number"`
+	Rows   []string `yaml:"rows" doc:"labels of rows; none: those that are compared, each with itself in another column"`
+	Column string   `yaml:"column" doc:"label of their column; empty: that of the test"`
+	Plus   float64  `yaml:"plus" doc:"added to the values of the rows, of which none is then compared with itself"`
+}
+
+// Printed is the value of Tau that stands for the printed values.
+const Printed = "printed"
+
+//go:embed papers.yaml
+var files embed.FS
+
+// Papers returns the papers that come with Unravel.
+func Papers() ([]Paper, error) { return Load(files, "papers.yaml", "tables/findings/papers.yaml") }
+
+// Load reads the list from a file of a file system; shown is its name in messages.
+func Load(fsys fs.FS, file, shown string) ([]Paper, error) {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	source, err := config.ReadAll(f, shown)
+	if err != nil {
+		return nil, err
+	}
+	root, err := config.Parse(shown, source)
+	if err != nil {
+		return nil, err
+	}
+	var all struct {
+		Papers []Paper `yaml:"papers"`
+	}
+	err = root.Decode(&all)
+	return all.Papers, err
+}
+
+// Validate checks the settings.
+func (f *Finding) Validate() error {
+	if f.Claim == "" || f.Section == "" {
+		return errors.New("want a claim and its section")
+	}
+	if len(f.Tests) == 0 {
+		return config.Invalid("tests", "there are none; want what must be so for the claim to hold")
+	}
+	return nil
+}
+
+// Validate checks the settings.
+func (t *Test) Validate() error {
+	bound := t.Below
+	if bound == nil {
+		bound = t.Above
+	}
+	switch {
+	case t.Table == "" || t.Column == "":
+		return errors.New("want a table and a column")
+	case bound == nil || t.Below != nil && t.Above != nil:
+		return errors.New("want below or above")
+	case t.Tau != "" && bound.Value == nil:
+		return config.Invalid("tau", "a tau is compared with a number; want value")
+	case bound.Plus != 0 && bound.Value != nil:
+		return config.Invalid("plus", "a number stands alone; want the sum in value")
+	case t.Tau == "" && len(t.Rows) == 0:
+		return config.Invalid("rows", "there are none")
+	}
+	return nil
+}
+
+// Validate checks the settings.
+func (b *Bound) Validate() error {
+	if (b.Value != nil) == (len(b.Rows) > 0 || b.Column != "") {
+		return errors.New("want a value, or rows, a column or both")
+	}
+	return nil
+}
+
+// bound returns what a test compares with, and whether values must be below it.
+func (t *Test) bound() (b *Bound, below bool) {
+	if t.Below != nil {
+		return t.Below, true
+	}
+	return t.Above, false
+}
+
+// cell returns a cell of a result that has a value of ours; nil if there is none yet. An error reports labels that the table does not have.
+func cell(r *tables.Result, row, column string) (*tables.Cell, error) {
+	at := slices.IndexFunc(r.Rows, func(one tables.ResultRow) bool { return one.Label == row })
+	if at < 0 {
+		var labels []string
+		for _, one := range r.Rows {
+			labels = append(labels, one.Label)
+		}
+		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, labels))
+	}
+	var labels []string
+	for i := range r.Rows[at].Cells {
+		c := &r.Rows[at].Cells[i]
+		if c.Column != column {
+			labels = append(labels, c.Column)
+			continue
+		}
+		if c.Ours == nil {
+			return nil, nil
+		}
+		return c, nil
+	}
+	if elsewhere(r.Name, column) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, labels))
+}
+
+// elsewhere reports whether a table that comes with Unravel has a column at other scales, those that show its data set.
+func elsewhere(table, column string) bool {
+	t, err := tables.Open(table)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(t.DataSets, func(d tables.DataSet) bool {
+		return slices.ContainsFunc(t.Columns, func(c tables.Column) bool { return c.Label+", "+d.Label == column })
+	})
+}

@@ -1,0 +1,215 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Redrawn is a Source without codes, whose results differ between seeds.
+type Redrawn interface {
+	Source
+
+	// Draw returns the result of a metric for a seed; an error if it is not known.
+	Draw(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
+}
+
+// PrintedTau compares two columns of another table as the paper prints it: Kendall's tau-b, as [Tau] has it of runs. Rows of equal printed numbers have
+// no order, unless a file has digits behind the printed ones.
+type PrintedTau struct {
+	Compared `yaml:",inline"`
+	Digits   string `yaml:"digits" doc:"a .csv file in the form of a reference file: the other table's numbers with more digits, which round to the printed ones; empty: the printed ones"`
+
+	from *printedTable // set by Score
+}
+
+// printedTable is another table as a paper prints it.
+type printedTable struct {
+	*Table
+	texts []string // of the columns' metrics
+}
+
+// Random implements Source.
+func (*PrintedTau) Random() bool { return false }
+
+// Score implements Assumed. The value and the parts are those of the other table's columns with the metric.
+func (p *PrintedTau) Score(c metrics.Choice) (metrics.Result, error) {
+	r := metrics.Result{Name: c.Name}
+	if p.from == nil {
+		from, err := p.read()
+		if err != nil {
+			return r, err
+		}
+		p.from = from
+	}
+	mine, err := p.column(p.from.Table)
+	if err != nil {
+		return r, err
+	}
+	x, err := p.from.numbers(mine, p.Raw)
+	if err != nil {
+		return r, err
+	}
+	columns, err := p.from.columnsOf(c)
+	if err != nil {
+		return r, err
+	}
+	for _, column := range columns {
+		y, err := p.from.numbers(column, p.Raw)
+		if err != nil {
+			return r, err
+		}
+		if tau := meanTau(x, y, len(p.from.places())); column.Part == "" {
+			r.Value = tau
+		} else {
+			r.Parts = append(r.Parts, metrics.Part{Name: column.Part, Values: []float64{tau}})
+		}
+	}
+	return r, nil
+}
+
+// read opens the other table, with its digits.
+func (p *PrintedTau) read() (*printedTable, error) {
+	other, err := Open(p.Table)
+	if err != nil {
+		return nil, err
+	}
+	t := &printedTable{Table: other}
+	for _, c := range other.Columns {
+		text := ""
+		if !c.unmeasured() {
+			if text, err = metricText(c.Metric); err != nil {
+				return nil, err
+			}
+		}
+		t.texts = append(t.texts, text)
+	}
+	if p.Digits == "" {
+		return t, nil
+	}
+	digits, err := ReadReference(configs.Tables(), p.Digits, p.Digits)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range digits.Cells {
+		printed := other.Reference.Find(c.Dataset, c.Row, c.Column)
+		if printed == nil || math.Abs(c.Mean.Value-printed.Mean.Value) > printed.Mean.Half()*(1+slack) {
+			return nil, fmt.Errorf("%s:%d: %s does not round to a printed number of %s", p.Digits, c.Line, c.Mean.Text, p.Table)
+		}
+	}
+	t.Reference = digits
+	return t, nil
+}
+
+// columnsOf lists the columns of a table that show a metric.
+func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
+	want, err := metricText(c)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range t.texts {
+		if text == want {
+			list = append(list, &t.Columns[i])
+		}
+	}
+	if list == nil {
+		return nil, fmt.Errorf("table %s has no column of %s with the same options", t.Name, c.Name)
+	}
+	return list, nil
+}
+
+// numbers returns the printed numbers of a column row after row, for each row those of every data set. They increase as the table shows
+// them from bad to good, or with raw as the metric's values do.
+func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
+	sign := 1.0
+	if raw && c.Transform == ExpMinus || !raw && c.better() == metrics.LowerIsBetter {
+		sign = -1
+	}
+	var values []float64
+	for i := range t.Rows {
+		for _, place := range t.places() {
+			p := place.printedCell(&t.Rows[i], c.Label)
+			if p == nil || p.Mean.Text == "" {
+				return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", t.Rows[i].Label, c.Label, t.Name)
+			}
+			values = append(values, sign*p.Mean.Value)
+		}
+	}
+	return values, nil
+}
+
+// drawnCell returns a printed number with random digits behind those that are printed: uniform over the numbers that round to it.
+func (t *Table) drawnCell(row *Row, column string, seed uint64) (float64, error) {
+	p := t.printedCell(row, column)
+	if p == nil || p.Mean.Text == "" {
+		return 0, fmt.Errorf("the paper prints no number for %q, %q in %s", row.Label, column, t.Name)
+	}
+	u := rng.New(seed, fmt.Sprintf("printed/%s/%s/%s/%s", t.Name, p.Dataset, p.Row, p.Column)).Float64()
+	return p.Mean.Value + (2*u-1)*p.Mean.Half(), nil
+}
+
+// PrintedProduct multiplies printed numbers of another table: those of a row in all columns that show a metric, such as one for every factor.
+// Each seed draws, uniformly, what rounding has cut off.
+type PrintedProduct struct {
+	Table string `yaml:"table" doc:"the name of the other table"`
+	Row   string `yaml:"row" doc:"its row"`
+
+	other *Table // set by Draw
+}
+
+// Validate checks the settings.
+func (p *PrintedProduct) Validate() error {
+	if p.Table == "" || p.Row == "" {
+		return config.Invalid("table", "want a table that comes with unravel, and a row of it")
+	}
+	return nil
+}
+
+// Random implements Source.
+func (*PrintedProduct) Random() bool { return true }
+
+// Draw implements Redrawn.
+func (p *PrintedProduct) Draw(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
+	r := metrics.Result{Name: c.Name, Value: 1}
+	if p.other == nil {
+		other, err := Open(p.Table)
+		if err != nil {
+			return r, err
+		}
+		p.other = other
+	}
+	other := p.other
+	at := slices.IndexFunc(other.Rows, func(row Row) bool { return row.Label == p.Row })
+	if at < 0 {
+		var known []string
+		for _, row := range other.Rows {
+			known = append(known, row.Label)
+		}
+		return r, fmt.Errorf("table %s has no row %q%s", p.Table, p.Row, registry.Suggest(p.Row, known))
+	}
+	found := false
+	for _, column := range other.Columns {
+		if column.Metric.Name != c.Name {
+			continue
+		}
+		found = true
+		for _, place := range other.places() {
+			v, err := place.drawnCell(&other.Rows[at], column.Label, seed)
+			if err != nil {
+				return r, err
+			}
+			r.Value *= v
+		}
+	}
+	if !found {
+		return r, fmt.Errorf("table %s has no column of %s", p.Table, c.Name)
+	}
+	return r, nil
+}

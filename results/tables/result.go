@@ -1,0 +1,342 @@
+package tables
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Result is a computed table.
+type Result struct {
+	Name       string      `json:"table"`
+	Title      string      `json:"title"`
+	Source     string      `json:"source"`
+	Scale      string      `json:"scale"`
+	Seeds      int         `json:"seeds"`
+	Reproduced int         `json:"reproduced"` // cells that agree with the printed ones
+	Printed    int         `json:"printed"`    // cells that the paper prints
+	Rows       []ResultRow `json:"rows"`
+	Ledger     *Origin     `json:"ledger,omitempty"`    // nil: no run is from the ledger
+	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not ask for it
+	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
+
+	Damaged []string `json:"damaged,omitempty"` // runs in the folder of runs with files that cannot be read, and why; they do not count
+
+	table  *Table
+	remark string // on the scale
+
+	standsOn *string // the text of standing; nil: not made yet
+}
+
+// Computed reports whether some cell has a value of ours.
+func (r *Result) Computed() bool {
+	return slices.ContainsFunc(r.Rows, func(row ResultRow) bool {
+		return slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Ours != nil })
+	})
+}
+
+// ResultRow is a row of cells.
+type ResultRow struct {
+	Label string `json:"label"`
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is our value beside the printed one.
+type Cell struct {
+	Column     string   `json:"column"`
+	Ours       *float64 `json:"ours"`          // nil: there is none
+	Deviation  float64  `json:"std,omitempty"` // the standard deviation of a draw
+	Draws      int      `json:"n"`
+	Exact      bool     `json:"exact"`           // it is deterministic
+	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
+	Difference *float64 `json:"difference"`      // ours - theirs
+	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, of times
+	Status     Status   `json:"status"`
+	Reason     string   `json:"reason,omitempty"` // why it differs, or is missing
+	Notes      []string `json:"notes,omitempty"`  // on runs that are missing, have failed or have not converged
+
+	// Unconverged counts the runs that have not converged; they are part of Ours. Converged is the
+	// aggregate of the others, if there are both.
+	Unconverged int      `json:"not_converged,omitempty"`
+	Converged   *float64 `json:"ours_converged,omitempty"`
+
+	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
+	Rank float64   `json:"rank,omitempty"` // among the rows, 1 for the best, in a table with agreement; 0: none
+
+	printed *Printed
+}
+
+// Status says how a cell agrees with the printed one.
+type Status string
+
+// The statuses.
+const (
+	Same      Status = "same"      // rounded, it is the printed value
+	Near      Status = "near"      // it differs by no more than two standard deviations, rounding aside
+	Known     Status = "known"     // it differs, and the table has a note that says why
+	Differs   Status = "differs"   // it differs, and there is no note
+	Stale     Status = "stale"     // it agrees, but a note says that it differs
+	Outdated  Status = "outdated"  // it rests on stale runs of the ledger, whether or not it agrees
+	Missing   Status = "missing"   // we have no value
+	Unprinted Status = "unprinted" // the paper has no value
+	Measured  Status = "measured"  // a time, which is not compared
+)
+
+// Reproduced reports whether the cell agrees with the printed one.
+func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
+
+// reasons returns the reason, if there is one.
+func (c *Cell) reasons() []string {
+	if c.Reason == "" {
+		return nil
+	}
+	return []string{c.Reason}
+}
+
+// slack admits rounding errors in printed values halfway between two of ours.
+const slack = 1e-9
+
+// cell makes a cell from results.
+func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
+	p := t.printedCell(&row, column.Label)
+	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
+	if column.unmeasured() {
+		c.Draws = len(d.fits)
+	}
+	if p.Mean.Text != "" {
+		c.Theirs = &p.Mean.Value
+	}
+	values, err := column.values(d)
+	if failed != nil {
+		err = failed
+	}
+	if err != nil {
+		c.Status, c.Reason = Missing, err.Error()
+		return c
+	}
+	ours := column.Aggregate.of(values)
+	c.Ours, c.Deviation = &ours, deviation(values)
+	if t.Trains() {
+		c.Runs = values
+	}
+	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
+	if t.Compare == Ratio {
+		c.set()
+	} else {
+		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
+	}
+	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
+		c.Status = Outdated
+	}
+	return c
+}
+
+// converged counts the runs that have not converged, and aggregates the values of the others, if there are both.
+func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) {
+	var good []float64
+	for i, f := range d.fits {
+		if f != nil && !f.Converged {
+			not++
+		} else {
+			good = append(good, values[i])
+		}
+	}
+	if not == 0 || len(good) == 0 {
+		return not, nil
+	}
+	v := a.of(good)
+	return not, &v
+}
+
+// values returns the values of results, or of fits, that a column shows.
+func (c *Column) values(d drawn) ([]float64, error) {
+	var values []float64
+	if c.Fit != "" {
+		for _, f := range d.fits {
+			v, ok := c.Fit.of(f)
+			if !ok {
+				return nil, fmt.Errorf("the runs have no %s", c.Fit)
+			}
+			values = append(values, c.Transform.of(v))
+		}
+		return values, nil
+	}
+	if c.timed() {
+		for _, timings := range d.timings {
+			v, err := c.time(timings)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, c.Transform.of(v))
+		}
+		return values, nil
+	}
+	for _, r := range d.results {
+		v := r.Value
+		if c.Part != "" {
+			var err error
+			if v, err = c.number(r); err != nil {
+				return nil, err
+			}
+		}
+		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("metric %s is %v%s", c.Metric.Name, v, because(r.Notes))
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// because returns the notes of a result.
+func because(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return ": " + notes[0]
+}
+
+// number returns the value of a result that the column shows.
+func (c *Column) number(r metrics.Result) (float64, error) {
+	for _, part := range r.Parts {
+		if part.Name != c.Part {
+			continue
+		}
+		if at := slices.Index(part.Labels, c.Of); c.Of != "" {
+			if at < 0 {
+				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
+			}
+			return part.Values[at], nil
+		}
+		if len(part.Values) == 1 {
+			return part.Values[0], nil
+		}
+		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
+	}
+	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
+}
+
+// set compares a time: the ratio of the printed one to ours, unless the printed one is 0 to its digits.
+func (c *Cell) set() {
+	c.Status = Measured
+	switch {
+	case c.Theirs == nil:
+		c.Status = Unprinted
+	case *c.Theirs > 0 && *c.Ours > 0:
+		ratio := *c.Theirs / *c.Ours
+		c.Ratio = &ratio
+	}
+}
+
+// judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell of the
+// column, nil if there is none, explains a difference: all of it, or as much as its move takes off, when the rest is judged as that of any other cell.
+func (c *Cell) judge(draws int, n *Note, column string) {
+	if c.Theirs == nil {
+		c.Status = Unprinted
+		return
+	}
+	difference := *c.Ours - *c.Theirs
+	c.Difference = &difference
+	noise := 0.0
+	if !c.Exact {
+		ours, theirs := c.Deviation, c.Deviation
+		if c.printed.Std.Text != "" {
+			theirs = c.printed.Std.Value
+			if c.Draws == 1 { // one value says nothing of how they vary
+				ours = theirs
+			}
+		}
+		noise = math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
+	}
+	var move float64
+	moved := false
+	if n != nil {
+		move, moved = n.Moves[column]
+	}
+	switch rounding := c.printed.Mean.Half() * (1 + slack); {
+	case math.Abs(difference) <= rounding:
+		c.Status = Same
+	case math.Abs(difference) <= rounding+2*noise:
+		c.Status = Near
+	case n == nil || moved && (move*difference > 0 || math.Abs(difference) > math.Abs(move)+rounding+2*noise):
+		c.Status = Differs
+	default:
+		c.Status, c.Reason = Known, n.Reason
+	}
+	if n != nil && !moved && c.Status != Known {
+		c.Status, c.Reason = Stale, n.Reason
+	}
+}
+
+// deviation returns the standard deviation of values (n-1 degrees of freedom), 0 for a single one.
+func deviation(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	mean, square := Mean.of(values), 0.0
+	for _, v := range values {
+		square += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(square / float64(len(values)-1))
+}
+
+// Count counts the cells of a status.
+func (r *Result) Count(s Status) int {
+	n := 0
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Status == s {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Cell returns a cell; nil if there is none.
+func (r *Result) Cell(row, column string) *Cell {
+	for i := range r.Rows {
+		for j := range r.Rows[i].Cells {
+			if c := &r.Rows[i].Cells[j]; r.Rows[i].Label == row && c.Column == column {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// WriteJSON writes the result as one JSON object.
+func (r *Result) WriteJSON(w io.Writer) error {
+	named := *r
+	named.Standing = r.standing()
+	if err := json.NewEncoder(w).Encode(named); err != nil {
+		return fmt.Errorf("table %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// Planned lists the runs that the result needs.
+func (r *Result) Planned() ([]Planned, error) {
+	if !r.Trained() {
+		return nil, nil
+	}
+	return r.table.Planned(r.Scale)
+}
+
+// Trained reports whether rows of the table come from runs.
+func (r *Result) Trained() bool { return r.table.Trains() }
+
+// Quotes reports whether rows of the table are cells of other tables.
+func (r *Result) Quotes() bool { return r.table.Quotes() }
+
+// PrintedDeviation returns the standard deviation that the paper prints; false if it prints none.
+func (c *Cell) PrintedDeviation() (float64, bool) {
+	if c.printed == nil || c.printed.Std.Text == "" {
+		return 0, false
+	}
+	return c.printed.Std.Value, true
+}

@@ -1,0 +1,51 @@
+package tables_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+// judged returns the cell of one run of the table of the words, whose printed value, with a deviation of .5, is so far from ours.
+func judged(t *testing.T, away float64, replace ...string) *Cell {
+	t.Helper()
+	dir, folder := t.TempDir(), t.TempDir()
+	table, err := writeTableIn(t, dir, trainedTable, append(replace, ", part: mig_0", "")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeRuns(t, table, folder, false, 1)
+	ours := *computeFrom(t, table, folder).Cell("a", "D").Ours
+	printed := strings.Replace(trainedCSV, "a,D,1.0,0.5,", fmt.Sprintf("a,D,%.9f,0.5,", ours+away), 1)
+	text := printed + strings.ReplaceAll(strings.SplitN(printed, "\n", 2)[1], "small", "big")
+	if err := os.WriteFile(filepath.Join(dir, "ref.csv"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if table, err = Open(filepath.Join(dir, "table.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	return computeFrom(t, table, folder).Cell("a", "D")
+}
+
+// A single run is taken to vary as the printed ones do.
+func TestSingleRun(t *testing.T) {
+	for away, want := range map[float64]Status{1.2: Near, 1.25: Differs} { // two standard errors, those of one and of two runs of deviation .5, are 1.225
+		if c := judged(t, away); c.Status != want {
+			t.Errorf("%v away: %s, want %s", away, c.Status, want)
+		}
+	}
+}
+
+// A note with a move explains so much of a difference the other way; the rest is judged as any other.
+func TestNoteBesideNoise(t *testing.T) {
+	for away, want := range map[float64]Status{-1.72: Differs, 1.2: Near, 1.72: Known, 1.73: Differs} { // 1.225 and the note's .5
+		c := judged(t, away, "\ncolumns:", "\nnotes: [{rows: [a], moves: {D: 0.5}, reason: few steps}]\ncolumns:")
+		if c.Status != want || (c.Reason == "few steps") != (want == Known) {
+			t.Errorf("%v away: %s %q, want %s", away, c.Status, c.Reason, want)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Runs trains the codes: one run for each seed, or the best of a grid. The runs measure the table's
+// metrics, as part of their config, and the table reads the results from their folders.
+type Runs struct {
+	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set     sweep.Settings   `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
+	Fixed   sweep.Settings   `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
+	Quick   sweep.Settings   `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	ByScale ScaleSettings    `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
+	Also    []metrics.Choice `yaml:"also" doc:"metrics that these runs measure besides those of the table, so that tables can share them"`
+	Grid    sweep.Axes       `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
+	Select  *Selection       `yaml:"select" doc:"how to choose a run of the grid"`
+}
+
+// Selection chooses a run of a grid by quantities in fit.json: among the runs with the lowest values of By, the one
+// with the lowest value of Then.
+type Selection struct {
+	Keep float64  `yaml:"keep" doc:"fraction of the grid that is kept, 0 to 1"`
+	By   FitValue `yaml:"by" doc:"quantity to keep by: runs with the lowest values stay"`
+	Then FitValue `yaml:"then" doc:"quantity to choose by: the kept run with the lowest value"`
+}
+
+// FitValue names a quantity of a run's fit.
+type FitValue string
+
+// The quantities.
+const (
+	Reconstruction FitValue = "reconstruction"
+	HeldOut        FitValue = "held_out"
+	Assignment     FitValue = "assignment"
+	Variance       FitValue = "variance"
+)
+
+var fitValues = []FitValue{Reconstruction, HeldOut, Assignment, Variance}
+
+// of returns the quantity; false if the run has none.
+func (v FitValue) of(f *train.Fit) (float64, bool) {
+	if f == nil {
+		return 0, false
+	}
+	at := map[FitValue]*float64{Reconstruction: &f.Reconstruction, HeldOut: f.HeldOut, Assignment: f.Assignment, Variance: &f.Variance}[v]
+	if at == nil {
+		return 0, false
+	}
+	return *at, true
+}
+
+// valid reports an unknown name.
+func (v FitValue) valid(key string) error {
+	if slices.Contains(fitValues, v) {
+		return nil
+	}
+	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
+}
+
+// Validate checks the settings.
+func (s *Selection) Validate() error {
+	if !(s.Keep > 0 && s.Keep <= 1) {
+		return config.Invalid("keep", "%v is out of range; want more than 0 and at most 1", s.Keep)
+	}
+	if err := s.By.valid("by"); err != nil {
+		return err
+	}
+	return s.Then.valid("then")
+}
+
+// Validate checks the settings.
+func (r *Runs) Validate() error {
+	switch {
+	case r.Config == "":
+		return config.Invalid("config", "want a .yaml file, or a name of unravel list configs")
+	case len(r.Grid) > 0 && r.Select == nil:
+		return config.Invalid("select", "a grid needs a rule, such as {keep: 0.333, by: assignment, then: reconstruction}")
+	case len(r.Grid) == 0 && r.Select != nil:
+		return config.Invalid("select", "there is no grid to select from")
+	}
+	return nil
+}
+
+// Plan implements Trained: a run, or those of the grid.
+func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
+	list := []sweep.Settings{r.Set}
+	for _, axis := range r.Grid {
+		var all []sweep.Settings
+		for _, before := range list {
+			for _, v := range axis.Values {
+				all = append(all, append(before[:len(before):len(before)], sweep.Setting{Key: axis.Key, Value: v}))
+			}
+		}
+		list = all
+	}
+	var runs []sweep.Run
+	for i, settings := range list {
+		name := p.Name(row, seed)
+		if len(r.Grid) > 0 {
+			name += fmt.Sprintf("_grid%d", i+1)
+		}
+		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, Fixed: r.Fixed, Quick: r.Quick, ByScale: r.ByScale, Metrics: p.Metrics()}, seed)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
+// plainName makes a label part of a folder's name.
+func plainName(label string) string {
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
+	if name == "" {
+		name = "row"
+	}
+	return name
+}
+
+// Random implements Source.
+func (r *Runs) Random() bool { return true }
+
+// Results implements Trained.
+func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+	chosen := r.choose(runs)
+	return chosen.Metrics, chosen.Fit, nil
+}
+
+// choose returns the selected run of a seed's finished runs. Runs without the quantities come last.
+func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
+	if r.Select == nil || len(entries) == 1 {
+		return entries[0]
+	}
+	by := func(v FitValue) func(a, b sweep.Entry) int {
+		return func(a, b sweep.Entry) int {
+			x, okX := v.of(a.Fit)
+			y, okY := v.of(b.Fit)
+			switch {
+			case okX && (!okY || x < y):
+				return -1
+			case okY && (!okX || y < x):
+				return 1
+			}
+			return 0
+		}
+	}
+	sorted := slices.SortedStableFunc(slices.Values(entries), by(r.Select.By))
+	kept := sorted[:max(1, int(math.Round(r.Select.Keep*float64(len(sorted)))))]
+	return slices.MinFunc(kept, by(r.Select.Then))
+}
+
+// Planner makes the runs of a table at one scale, and for one of its data sets.
+type Planner struct {
+	folder  string // of the table; files that it names are looked for there
+	scale   string // its name
+	set     sweep.Settings
+	metrics []metrics.Choice // that runs measure
+	columns []metrics.Choice // those that columns show
+	at      *DataSet         // nil: the table has no list of them
+	real    bool             // public data sets replace their twins
+
+	compared map[string]*comparedRuns // of tables whose columns rows compare, by name
+	by       map[string]*Planner      // the planners of the table's runs, by hash
+
+	plans   *plans
+	outline bool // runs have a name and their digest as hash alone, which takes no time
+}
+
+// on returns the planner for a data set.
+func (p *Planner) on(d *DataSet) *Planner {
+	one := *p
+	if one.at = d; d != nil {
+		one.metrics, one.columns = d.measuring(p.metrics), d.measuring(p.columns)
+	}
+	return &one
+}
+
+// Metrics returns the metrics that runs measure, so that the table can read the results from their folders.
+func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
+
+// Name returns the name of a row's run: the row's, the data set's, "real" on public data sets, the scale's and the seed.
+func (p *Planner) Name(row string, seed uint64) string {
+	name := plainName(row)
+	if p.at != nil {
+		name += "_" + plainName(p.at.Label)
+	}
+	if p.real {
+		name += "_real"
+	}
+	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
+}
+
+// overrides lists a run's settings in increasing precedence.
+func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
+	var d DataSet
+	if p.at != nil {
+		d = *p.at
+	}
+	list := slices.Concat(s.Set, d.Set, p.set, s.Fixed)
+	if p.scale == QuickScale {
+		list = slices.Concat(list, d.Quick, s.Quick)
+	}
+	list = slices.Concat(list, d.ByScale[p.scale], s.ByScale[p.scale])
+	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
+	for i, text := range overrides {
+		var err error
+		if overrides[i], err = p.fill(text); err != nil {
+			return nil, err
+		}
+	}
+	return overrides, nil
+}
+
+// fill replaces $name by the data set's value.
+func (p *Planner) fill(text string) (string, error) {
+	if p.at == nil {
+		return text, nil
+	}
+	return p.at.fill(text)
+}
+
+// RunSettings are what a row says of a run. Settings count in the order Set, the data set's, the scale's, Fixed, and at the
+// scale quick the data set's and Quick; then those of the scale by name, the data set's and ByScale.
+type RunSettings struct {
+	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
+	Set, Fixed, Quick sweep.Settings // key.path: value
+	ByScale           ScaleSettings
+	Metrics           []metrics.Choice // measured at the end; none: nothing is
+}

@@ -1,0 +1,123 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// The scales; every table has quick and full.
+const (
+	QuickScale  = "quick"  // minutes on two cores
+	MediumScale = "medium" // where a table has it: long enough for methods to show what they do
+	FullScale   = "full"   // as in the paper, or more
+)
+
+// Scales lists the scales of a table, the smallest first: quick, the table's own ones in its order, full.
+type Scales []Scale
+
+// Scale is an amount of computation.
+type Scale struct {
+	Name    string         `yaml:"-"`
+	Seeds   int            `yaml:"seeds" doc:"number of samples or runs of random rows; the seeds are 0, 1, ..."`
+	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
+	Dataset string         `yaml:"dataset" doc:"data set of the printed cells at this scale, if not that of the reference"`
+	Label   string         `yaml:"label" doc:"with dataset: source of the printed cells"`
+	Draws   int            `yaml:"draws" doc:"with dataset: number of runs averaged in a printed value; 0: that of the reference"`
+	Remark  string         `yaml:"remark" doc:"what this scale can and cannot show"`
+}
+
+// defaultScales returns the scales of a table that sets none.
+func defaultScales() Scales {
+	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
+}
+
+var scaleName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// DecodeConfig reads a mapping from names to scales.
+func (s *Scales) DecodeConfig(n *config.Node) error {
+	if !n.IsMap() {
+		return n.Errorf("want a mapping, %s", s.ConfigType())
+	}
+	all := defaultScales()
+	for i, name := range n.Keys() {
+		if !scaleName.MatchString(name) {
+			return n.Items()[i].Errorf("%q is not the name of a scale; want a small letter, then small letters, digits and -", name)
+		}
+		scale, err := all.Find(name)
+		if err != nil {
+			all = slices.Insert(all, len(all)-1, Scale{Name: name, Seeds: 5})
+			scale = &all[len(all)-2]
+		}
+		if err := n.Items()[i].Decode(scale); err != nil {
+			return err
+		}
+	}
+	*s = all
+	return nil
+}
+
+// ConfigType implements config.Typer.
+func (s Scales) ConfigType() string {
+	return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name"
+}
+
+// Names lists the scales, the smallest first.
+func (s Scales) Names() []string {
+	names := make([]string, len(s))
+	for i := range s {
+		names[i] = s[i].Name
+	}
+	return names
+}
+
+// Find returns a scale by name; its error lists the names.
+func (s Scales) Find(name string) (*Scale, error) {
+	at := slices.IndexFunc(s, func(one Scale) bool { return one.Name == name })
+	if at < 0 {
+		return nil, fmt.Errorf("there is no scale %q%s", name, registry.Suggest(name, s.Names()))
+	}
+	return &s[at], nil
+}
+
+// printed returns the place of a scale's printed values.
+func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
+	if s.Dataset == "" {
+		return usual
+	}
+	usual.Dataset, usual.Label = s.Dataset, cmp.Or(s.Label, usual.Label)
+	usual.Draws = cmp.Or(s.Draws, usual.Draws)
+	return usual
+}
+
+// scale returns a scale by name; no name means quick.
+func (t *Table) scale(name string) (*Scale, error) {
+	if name == "" {
+		name = QuickScale
+	}
+	s, err := t.Scales.Find(name)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w; its scales are %s", t.Name, err, strings.Join(t.Scales.Names(), ", "))
+	}
+	return s, nil
+}
+
+// Validate checks the settings.
+func (s *Scale) Validate() error {
+	if s.Seeds < 1 || s.Seeds > maxSeeds {
+		return config.Invalid("seeds", "%d is out of range; want 1 to %d", s.Seeds, maxSeeds)
+	}
+	if s.Draws < 0 || s.Draws > maxDraws {
+		return config.Invalid("draws", "%d is out of range; want 0 to %d", s.Draws, maxDraws)
+	}
+	if s.Dataset == "" && (s.Label != "" || s.Draws != 0) {
+		return config.Invalid("dataset", "label and draws belong to a data set of the reference; want its name")
+	}
+	return nil
+}

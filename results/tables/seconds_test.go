@@ -1,0 +1,83 @@
+package tables_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/models"
+	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Columns of times add up what the record of a run says.
+func TestSeconds(t *testing.T) {
+	table, err := openSeveral(t, severalCSV, "  - {label: R, fit: reconstruction}\n", `
+  - {label: Total, seconds: [total]}
+  - {label: Parts, seconds: [tangent planes, finishing]}
+  - {label: AE, share: [ae]}
+  - {label: Both, share: [ae, training], transform: 2x}
+  - {label: None, seconds: [nothing]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	makeRuns(t, table, dir, false, 0)
+	for _, e := range scan(t, dir) {
+		retime(t, e)
+	}
+	r := computeFrom(t, table, dir)
+	for column, want := range map[string]float64{"Total": 8, "Parts": 5, "AE": 25, "Both": 200 * 7. / 8} {
+		if c := r.Cell("a", column+", small"); c.Ours == nil || *c.Ours != want || c.Draws != 1 {
+			t.Errorf("%s: %+v, want %v", column, c, want)
+		}
+	}
+	if c := r.Cell("b", "None, large"); c.Status != Missing || c.Reason != "the runs do not say how long nothing took" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// retime writes other timings into the record of a run.
+func retime(t *testing.T, e sweep.Entry) {
+	t.Helper()
+	var names []string
+	for _, timing := range e.Record.Timings {
+		names = append(names, timing.Name)
+	}
+	if strings.Join(names, " ") != "training finishing" {
+		t.Errorf("%s: timings of %q", e.Name, names)
+	}
+	e.Record.Timings = []models.Timing{{Name: "ae", Seconds: 2}, {Name: "tangent planes", Seconds: 1}, {Name: rundir.TrainingTiming, Seconds: 5}, {Name: rundir.FinishingTiming, Seconds: 4}}
+	record(t, e)
+}
+
+// record writes the record of a run, as of a version that kept no hashes.
+func record(t *testing.T, e sweep.Entry) {
+	t.Helper()
+	e.Record.Files, e.Record.Sum = nil, ""
+	text, err := json.Marshal(e.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(e.Dir, rundir.RecordFile), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSecondsMistakes(t *testing.T) {
+	const column = "{label: D, metric: dlsbd, doc: it turns}"
+	for want, replaced := range map[string]string{
+		`columns.0.seconds: column "D" has a metric or a fit, too`:    "{label: D, metric: dlsbd, seconds: [total]}",
+		`columns.0.seconds: column "D" has a metric or a fit, too; `:  "{label: D, fit: variance, share: [total]}",
+		`columns.0.share: column "D" has seconds, too`:                "{label: D, seconds: [total], share: [total]}",
+		`columns.0.seconds: column "D" names an empty part; want tot`: `{label: D, seconds: [""]}`,
+	} {
+		if _, err := openSeveral(t, severalCSV, column, replaced); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", replaced, err, want)
+		}
+	}
+}

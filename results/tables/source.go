@@ -1,0 +1,165 @@
+package tables
+
+import (
+	"context"
+	"errors"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed], [Redrawn] or [Trained]. A program adds a
+// source of its own with [RegisterSource], before it opens tables that name it.
+type Source interface {
+	// Random reports whether the codes of different seeds differ.
+	Random() bool
+}
+
+// Sampled is a Source whose codes are computed at once, without training.
+type Sampled interface {
+	Source
+
+	// Sample returns the codes and factors of a seed. An error that wraps ErrNotRun leaves
+	// the seed out.
+	Sample(ctx context.Context, seed uint64) (*Sample, error)
+}
+
+// Trained is a Source whose codes come from runs of a sweep.
+type Trained interface {
+	Source
+
+	// Plan lists the runs of a row for a seed, each made by Planner.Run.
+	Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error)
+
+	// Results returns the results of the metrics for a seed, from the runs that Plan listed, which are all finished, and
+	// what the run that they belong to has fitted (nil: nothing). An error that wraps ErrNotRun leaves the seed out.
+	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
+}
+
+// ErrNotRun is the error of a source whose codes of a seed have not been made yet.
+var ErrNotRun = errors.New("not run yet")
+
+// Sample holds the codes and factors that the metrics of a row measure.
+type Sample struct {
+	Input *metrics.Input
+	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
+	Timed bool            // the cells are the seconds that the metrics take
+}
+
+// Sources lists the sources that a table can name.
+var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
+	{
+		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
+		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
+	},
+	{
+		Name: "linear", Doc: "weighted sums of factors that take every combination of levels once: an exactly known joint distribution",
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
+	},
+	{
+		Name: "importances", Doc: "assumed importances of code columns for factors, in place of codes; only dci can score them",
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
+	},
+	{
+		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &PrintedTau{} },
+	},
+	{
+		Name: "printed-product", Doc: "products of printed numbers of another table over its columns of a metric, with random digits behind the printed ones",
+		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &PrintedProduct{} },
+	},
+	{
+		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
+	},
+	{
+		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
+	},
+	{
+		Name: "top", Doc: "the best columns of every factor, as med chooses them, of the codes of trained models",
+		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &Top{K: 2} },
+	},
+	{
+		Name: "tau", Doc: "Kendall's tau between a column of another table and the metrics of this one, on the other table's runs",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &Tau{} },
+	},
+	{
+		Name: "mimosa", Doc: "components and a hierarchy that MIMOSA learns from the codes of trained autoencoders",
+		Source: "Ross and Doshi-Velez 2021, section 5.1", New: func() Source { return &Mimosa{Options: mimosa.Defaults()} },
+	},
+	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &Cells{} }},
+	{
+		Name: "binned", Doc: "means of columns over the runs or rows of other tables whose value of one column is in a range",
+		New: func() Source { return &Binned{Over: Over{Of: ofRuns}} },
+	},
+	{
+		Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
+		New: func() Source { return &Ranked{Over{Of: ofRuns}} },
+	},
+}}
+
+// SourceChoice is a source in a table: `{entangled: {encoder: rotation}}`.
+type SourceChoice struct {
+	Name  string
+	Value Source
+}
+
+// DecodeConfig implements config.Decoder.
+func (c *SourceChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Sources, (*registry.Choice[Source])(c))
+}
+
+// EncodeConfig implements config.Encoder.
+func (c SourceChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Source](c))
+}
+
+// ConfigType implements config.Typer.
+func (c SourceChoice) ConfigType() string { return config.ChoiceType(Sources) }
+
+// Entangled makes the codes of one of the encoders of Zhang and Sugiyama 2024, appendix F.1, in
+// double precision. Only random differs between seeds.
+type Entangled struct{ datasets.Entangled }
+
+// Random implements Source.
+func (e *Entangled) Random() bool { return e.Encoder == "random" }
+
+// Sample implements Sampled.
+func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
+	codes, columns, err := e.Codes(seed)
+	if err != nil {
+		return nil, err
+	}
+	set, err := e.Build(seed)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sample{Codes: factor.SubCodes{}, Input: &metrics.Input{
+		Codes:  metrics.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
+		Levels: datasets.Levels(set), Factors: set.Factors(),
+	}}
+	for _, known := range datasets.AnalyticEncoders() {
+		if known.Name != e.Encoder {
+			continue
+		}
+		for i, f := range set.Factors() {
+			s.Codes[f.Name] = known.SubCodes[i]
+		}
+	}
+	return s, nil
+}
+
+// RegisterSource adds a source that tables can then name; call it before a table is opened. It is an error if the name
+// is taken.
+func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
+
+// NamedSource returns a source by name with its defaults.
+func NamedSource(name string) (SourceChoice, error) {
+	c, err := Sources.Named(name)
+	return SourceChoice(c), err
+}

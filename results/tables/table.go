@@ -1,0 +1,186 @@
+// Package tables computes the tables of papers again and sets the values beside the
+// printed ones.
+//
+// A [Table] is a YAML file: rows, each with a source of codes; columns, each a metric; a
+// file of printed values; and notes on the cells that do not come out as printed, with the
+// reason. [Table.Compute] makes a [Result], which says for every cell whether it agrees, and
+// writes itself as text, Markdown, CSV, LaTeX, HTML and JSON. A table of one's own is a YAML file with
+// a reference file beside it ([Open], [Load]); its rows may name sources that a program adds with [RegisterSource].
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Table is the definition of a table of a paper.
+type Table struct {
+	Name     string           `yaml:"name" doc:"name on the command line"`
+	Title    string           `yaml:"title" doc:"title, in a line"`
+	Source   string           `yaml:"source" doc:"paper and table"`
+	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
+	Decimals int              `yaml:"decimals" doc:"decimals of our values"`
+	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio for times, which are shown beside the printed ones but never count as reproduced"`
+	Subset   int              `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
+	Scales   Scales           `yaml:"scales" doc:"amounts of computation, by name"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows name their own"`
+	Rows     []Row            `yaml:"rows" doc:"the rows"`
+	Columns  []Column         `yaml:"columns" doc:"the columns"`
+	Also     []metrics.Choice `yaml:"also" doc:"metrics that runs measure besides the columns, so that tables can share runs"`
+	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
+	Agree    bool             `yaml:"agreement" doc:"rank the rows in every column, and show the mean ranks and Kendall's tau between the columns"`
+	Boxes    *Boxes           `yaml:"boxes" doc:"a box plot of one column over runs"`
+	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
+	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
+
+	Reference *Reference `yaml:"-"` // the cells of the file
+
+	folder string   // of the table; files that rows name are looked for there
+	isFile bool     // it does not come with Unravel
+	at     *DataSet // the data set of this copy; nil: there is no list
+	real   bool     // runs are on public data sets in place of their twins
+}
+
+// ReferenceFile locates the printed values.
+type ReferenceFile struct {
+	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
+	Dataset string `yaml:"dataset" doc:"data set of the cells, if the table has no list of data sets"`
+	Draws   int    `yaml:"draws" doc:"number of samples or runs averaged in a printed value"`
+	Label   string `yaml:"label" doc:"source of the printed values; empty: the paper"`
+}
+
+// Row is a row of the table.
+type Row struct {
+	Label   string       `yaml:"label" doc:"label of the row, also in the reference file"`
+	Dataset string       `yaml:"dataset" doc:"data set of its printed cells, if not that of the reference"`
+	Printed string       `yaml:"printed" doc:"label in the reference file, if another"`
+	From    SourceChoice `yaml:"from" doc:"source of its codes"`
+	Missing string       `yaml:"missing" doc:"in place of from: reason why the row cannot be computed"`
+	Series  string       `yaml:"series" doc:"curve that the row is a point of"`
+	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
+	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
+	Scales  []string     `yaml:"scales" doc:"in place of full: the scales that compute it; none: all"`
+	On      []string     `yaml:"on" doc:"labels of the data sets that it is computed on; none: all"`
+}
+
+// Column is a column of the table.
+type Column struct {
+	Label     string         `yaml:"label" doc:"label of the column, also in the reference file"`
+	Group     string         `yaml:"group" doc:"heading above it and its neighbours"`
+	Metric    metrics.Choice `yaml:"metric" doc:"metric whose values the column shows"`
+	Fit       FitValue       `yaml:"fit" doc:"in place of metric: a quantity of the run's fit, reconstruction, held_out, assignment or variance"`
+	Seconds   []string       `yaml:"seconds" doc:"in place of metric: parts of a run whose seconds to add up: total, training, finishing, or those of a stage before training, as run.json lists them"`
+	Share     []string       `yaml:"share" doc:"in place of metric: the same parts, in percent of the total"`
+	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
+	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
+	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x, 100x, or x<NUMBER such as x<0.1 (1 below it, else 0)"`
+	Aggregate Aggregate      `yaml:"aggregate" doc:"aggregate of the values of several seeds: mean or median"`
+	Decimals  *int           `yaml:"decimals" doc:"decimals of our values, if not those of the table"`
+	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
+}
+
+// Note gives the reason why cells are not reproduced. In the columns of Moves an experiment has taken our value so far, up or down: they are explained if
+// that is the way to the printed value, and what it does not cover is within two standard deviations, as of any other cell. Cells that agree may be among them.
+type Note struct {
+	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
+	Columns []string           `yaml:"columns" doc:"labels of the columns"`
+	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, each with how far our value moves in the experiment that the reason names, up or, below 0, down; explains differences the other way, of which the rest must be within two standard deviations"`
+	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
+	Reason  string             `yaml:"reason" doc:"why their values do not come out as printed"`
+}
+
+// SetDefaults implements config.Defaulter.
+func (c *Column) SetDefaults() { c.Transform, c.Aggregate = Plain, Mean }
+
+// Names lists the tables that come with Unravel, in alphabetical order.
+func Names() []string {
+	entries, err := fs.Glob(configs.Tables(), "*.yaml")
+	if err != nil { // the pattern is right
+		return nil
+	}
+	for i, e := range entries {
+		entries[i] = strings.TrimSuffix(e, ".yaml")
+	}
+	return entries
+}
+
+// Open reads a table: the file of that name, or else a table that comes with Unravel. Files that a table names are
+// looked for in its folder.
+func Open(name string) (*Table, error) {
+	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {
+		dir, file := filepath.Split(name)
+		t, err := Load(os.DirFS(filepath.Clean(dir)), file, dir)
+		if err == nil {
+			t.folder, t.isFile = dir, true
+		}
+		return t, err
+	}
+	if _, err := fs.Stat(configs.Tables(), name+".yaml"); err != nil || name == "" {
+		return nil, &UnknownError{name}
+	}
+	return Load(configs.Tables(), name+".yaml", "tables/")
+}
+
+// UnknownError is returned by Open for a name that no table has.
+type UnknownError struct{ Name string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no table %q%s", e.Name, registry.Suggest(e.Name, Names()))
+}
+
+// readConfig reads a file of a table.
+func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	return config.ReadAll(f, shown)
+}
+
+// Load reads a table and its reference file from a file system. Errors show the folder before
+// the names of files.
+func Load(fsys fs.FS, file, folder string) (*Table, error) {
+	shown := folder + file
+	src, err := readConfig(fsys, file, shown)
+	if errors.As(err, new(*config.Error)) {
+		return nil, err
+	}
+	if err != nil {
+		var where *fs.PathError
+		if errors.As(err, &where) {
+			err = where.Err
+		}
+		return nil, fmt.Errorf("table %s: %w", shown, err)
+	}
+	root, err := config.Parse(shown, src)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: defaultScales()}
+	if err := root.Decode(t); err != nil {
+		return nil, err
+	}
+	if !fs.ValidPath(t.Printed.File) {
+		return nil, root.Invalid("reference.file", "%q is not a path from the folder of the table", t.Printed.File)
+	}
+	if t.Reference, err = ReadReference(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
+		return nil, err
+	}
+	if key, err := t.againstReference(); err != nil {
+		return nil, root.Invalid(key, "%w", err)
+	}
+	return t, nil
+}

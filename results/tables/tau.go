@@ -1,0 +1,252 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Compared names a column of another table, which a row compares with the metrics of its own table.
+type Compared struct {
+	Table  string `yaml:"table" doc:"the other table: a .yaml file, or the name of one that comes with unravel"`
+	Column string `yaml:"column" doc:"its column to compare"`
+	Raw    bool   `yaml:"raw" doc:"order rows by values as they are, so that a metric of which less is better has the other sign; false: from good to bad"`
+}
+
+// Validate checks the settings.
+func (c *Compared) Validate() error {
+	if c.Table == "" {
+		return config.Invalid("table", "want a .yaml file, or a name that unravel table lists")
+	}
+	if c.Column == "" {
+		return config.Invalid("column", "want a column of the table %s", c.Table)
+	}
+	return nil
+}
+
+// open reads the other table; a file is looked for in the folder of this one.
+func (c *Compared) open(folder string) (*Table, error) {
+	name := c.Table
+	if in := filepath.Join(folder, name); folder != "" {
+		if _, err := os.Stat(in); err == nil {
+			name = in
+		}
+	}
+	return Open(name)
+}
+
+// column returns the column to compare.
+func (c *Compared) column(of *Table) (*Column, error) {
+	var known []string
+	for i := range of.Columns {
+		column := &of.Columns[i]
+		if column.Label == c.Column && !column.unmeasured() {
+			return column, nil
+		}
+		known = append(known, column.Label)
+	}
+	return nil, fmt.Errorf("table %s has no column %q of a metric%s", c.Table, c.Column, registry.Suggest(c.Column, known))
+}
+
+// sign turns the values of a metric into the order to compare.
+func (c *Compared) sign(m metrics.Choice) float64 {
+	if !c.Raw && m.Value.Better() == metrics.LowerIsBetter {
+		return -1
+	}
+	return 1
+}
+
+// Tau compares a column of another table with the metrics of this one, on the runs of the other table: Kendall's tau-b between the
+// orders in which they put its rows, for each seed a mean over its data sets. A data set in which one of them is the same for all rows is left out.
+type Tau struct {
+	Compared `yaml:",inline"`
+
+	with *comparedRuns // set by Plan
+}
+
+// comparedRuns are the runs of another table at a scale.
+type comparedRuns struct {
+	table   *Table
+	planner *Planner
+	texts   []string               // of the metrics that runs measure
+	bySeed  map[uint64][]sweep.Run // row after row, for each row a run for every data set
+}
+
+// Random implements Source.
+func (t *Tau) Random() bool { return true }
+
+// Plan implements Trained: the other table's runs of a seed.
+func (t *Tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
+	with := p.compared[t.Table]
+	if with == nil {
+		var err error
+		if with, err = t.compare(p); err != nil {
+			return nil, err
+		}
+		p.compared[t.Table] = with
+	}
+	t.with = with
+	if _, err := t.column(with.table); err != nil {
+		return nil, err
+	}
+	if runs, ok := with.bySeed[seed]; ok {
+		return runs, nil
+	}
+	var all []sweep.Run
+	for _, row := range with.table.Rows {
+		for _, place := range with.table.places() {
+			source, ok := place.row(row, p.scale).From.Value.(Trained)
+			if !ok {
+				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale)
+			}
+			runs, err := source.Plan(with.planner.on(place.at), row.Label, seed)
+			if err != nil {
+				return nil, fmt.Errorf("row %q of table %s: %w", row.Label, t.Table, err)
+			}
+			if len(runs) != 1 {
+				return nil, fmt.Errorf("row %q of table %s has %d runs for a seed; want one", row.Label, t.Table, len(runs))
+			}
+			all = append(all, runs[0])
+		}
+	}
+	with.bySeed[seed] = all
+	return all, nil
+}
+
+// compare reads the other table and prepares to plan its runs.
+func (t *Tau) compare(p *Planner) (*comparedRuns, error) {
+	other, err := t.open(p.folder)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := other.scale(p.scale)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Table, err)
+	}
+	other = other.scaled(scale.Name)
+	its, err := other.planner(scale)
+	if err != nil {
+		return nil, err
+	}
+	with := &comparedRuns{table: other, planner: new(Planner), bySeed: map[uint64][]sweep.Run{}}
+	*with.planner = *p
+	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
+	for _, m := range its.metrics {
+		text, err := metricText(m)
+		if err != nil {
+			return nil, err
+		}
+		with.texts = append(with.texts, text)
+	}
+	return with, nil
+}
+
+// find returns the position of a metric among those that runs measure.
+func (r *comparedRuns) find(m metrics.Choice) (int, error) {
+	text, err := metricText(m)
+	if err != nil {
+		return 0, err
+	}
+	if at := slices.Index(r.texts, text); at >= 0 {
+		return at, nil
+	}
+	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.table.Name, m.Name)
+}
+
+// Results implements Trained. The values and the parts of one number of each result are tau.
+func (t *Tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+	if t.with == nil {
+		return nil, nil, errors.New("there is no plan of runs; want one before their results")
+	}
+	column, err := t.column(t.with.table)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := t.with.find(column.Metric)
+	if err != nil {
+		return nil, nil, err
+	}
+	places := len(t.with.table.places())
+	mine, err := valuesOf(runs, at, column.Part, column.Of, t.sign(column.Metric))
+	if err != nil {
+		return nil, nil, err
+	}
+	var results []metrics.Result
+	for _, choice := range choices {
+		at, err := t.with.find(choice)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := metrics.Result{Name: choice.Name}
+		for _, part := range singles(runs[0].Metrics[at]) {
+			theirs, err := valuesOf(runs, at, part, "", t.sign(choice))
+			if err != nil {
+				return nil, nil, err
+			}
+			if tau := meanTau(mine, theirs, places); part == "" {
+				r.Value = tau
+			} else {
+				r.Parts = append(r.Parts, metrics.Part{Name: part, Values: []float64{tau}})
+			}
+		}
+		results = append(results, r)
+	}
+	return results, nil, nil
+}
+
+// singles lists the parts of one number, after the value itself, which has no name.
+func singles(r metrics.Result) []string {
+	list := []string{""}
+	for _, p := range r.Parts {
+		if len(p.Values) == 1 && len(p.Labels) == 0 {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}
+
+// valuesOf returns a number of a metric of every run, times sign.
+func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]float64, error) {
+	var values []float64
+	for _, run := range runs {
+		if at >= len(run.Metrics) {
+			return nil, fmt.Errorf("run %s has %d metrics; want at least %d", run.Name, len(run.Metrics), at+1)
+		}
+		r := run.Metrics[at]
+		v := r.Value
+		if part != "" {
+			var err error
+			if v, err = (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r); err != nil {
+				return nil, err
+			}
+		}
+		values = append(values, sign*v)
+	}
+	return values, nil
+}
+
+// meanTau is the mean over data sets of Kendall's tau between numbers that are listed row after row, for each row those of every
+// data set; NaN if every data set has equal numbers.
+func meanTau(a, b []float64, sets int) float64 {
+	var all []float64
+	for s := range sets {
+		var x, y []float64
+		for i := s; i < len(a); i += sets {
+			x, y = append(x, a[i]), append(y, b[i])
+		}
+		if v := metrics.KendallTau(x, y); !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	return Mean.of(all) // NaN of none
+}

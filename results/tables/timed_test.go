@@ -1,0 +1,119 @@
+package tables_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/results/tables"
+)
+
+const timedTable = `name: small
+title: Seconds
+source: nobody
+reference: {file: small.csv}
+compare: ratio
+rows:
+  - {label: one, dataset: D, printed: r, from: {timed: {rows: 200, columns: 3, factors: [2, 5]}}}
+  - {label: two, dataset: E, printed: r, from: {timed: {rows: 100, columns: 1, factors: [4]}}}
+  - {label: three, dataset: E, printed: s, missing: there is no such shape}
+columns:
+  - {label: c, metric: mse, aggregate: median}
+  - {label: d, metric: variance, aggregate: median}
+`
+
+const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
+
+// Times are set beside the printed ones, and never said to agree.
+func TestTimed(t *testing.T) {
+	table, err := load(timedTable, timedCSV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reproduced, printed := table.Coverage(); reproduced != 0 || printed != 5 {
+		t.Errorf("coverage %d of %d", reproduced, printed)
+	}
+	r := compute(t, table, false)
+	c := r.Cell("one", "c")
+	switch {
+	case c.Status != Measured || c.Draws != 5 || !(*c.Ours > 0 && *c.Ours < 60) || *c.Ratio != 1000 / *c.Ours || c.Difference != nil || c.Status.Reproduced():
+		t.Errorf("%+v", c)
+	case r.Cell("one", "d").Ratio != nil || r.Cell("one", "d").Status != Measured || r.Cell("two", "d").Status != Unprinted:
+		t.Errorf("%+v", r)
+	case r.Cell("three", "c").Status != Missing || r.Printed != 5 || r.Reproduced != 0 || r.Count(Measured) != 3:
+		t.Errorf("%+v", r)
+	}
+	printed := text(t, r.WriteMarkdown)
+	for _, want := range []string{"3 of 5 printed times measured (quick scale, median of 5 times)", "| paper / ours |", "| 1000.00 |"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %q in\n%s", want, printed)
+		}
+	}
+	if csv := text(t, r.WriteCSV); !strings.HasPrefix(csv, "table,row,column,ours,std,n,theirs,ratio,status") {
+		t.Error(csv)
+	}
+	page := text(t, r.WriteHTML)
+	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed one, paper / ours") { // no dot at 0
+		t.Error(page)
+	}
+}
+
+// Codes are as wide and long as they should be, and their factors have all levels.
+func TestTimedSample(t *testing.T) {
+	source := &Timed{Rows: 3000, Columns: 4, Factors: []int{3, 7}}
+	if err := source.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := source.Sample(t.Context(), 1)
+	if err != nil || s.Input.Validate() != nil || !s.Timed || !source.Random() {
+		t.Fatalf("%v, %v", err, s)
+	}
+	if in := s.Input; in.Codes.Rows != 3000 || in.Codes.Cols != 4 || len(in.Levels) != 6000 || slices.Max(in.Levels) != 6 || s.Codes["factor1"][0] != 1 {
+		t.Errorf("%d x %d", in.Codes.Rows, in.Codes.Cols)
+	}
+	again, _ := source.Sample(t.Context(), 1)
+	other, _ := source.Sample(t.Context(), 2)
+	if !slices.Equal(s.Input.Codes.Data, again.Input.Codes.Data) || slices.Equal(s.Input.Codes.Data, other.Input.Codes.Data) {
+		t.Error("codes do not follow from the seed")
+	}
+	for _, bad := range []Timed{{1, 4, []int{2}}, {1<<20 + 1, 4, []int{2}}, {10, 4, nil}, {10, 1, []int{2, 2}}, {10, 1001, []int{2}}, {10, 4, []int{1}}, {10, 4, []int{1<<16 + 1}}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	if edge := (Timed{2, 1, []int{2}}); edge.Validate() != nil {
+		t.Error(edge.Validate())
+	}
+}
+
+// Rows may have printed cells of other data sets, and other names there.
+func TestRowsOfDatasets(t *testing.T) {
+	yaml := strings.Replace(timedTable, "compare: ratio\n", "", 1)
+	for change, want := range map[string]string{
+		"dataset: D=dataset: G":                                   `rows.0.dataset: small.csv has no data set "G"`,
+		"printed: s=printed: t":                                   `rows.2.printed: small.csv: there is no row "t"`,
+		"label: one, dataset: D, printed: r=label: r":             "reference.dataset: small.csv has no data set \"\"",
+		"label: one, dataset: D, printed: r=label: q, dataset: D": `rows.0.label: small.csv: there is no row "q"`,
+		"{file: small.csv}={file: small.csv, dataset: Q}":         `reference.dataset: small.csv has no data set "Q"`,
+		"label: d=label: e":                                       `columns.1.label: small.csv: there is no column "e"`,
+		"dataset: D, printed=dataset: F, printed":                 `columns.1.label: small.csv: there is no column "d"`,
+		"title: Seconds=compare: both":                            `compare: unknown comparison "both"; want difference or ratio`,
+	} {
+		from, to, _ := strings.Cut(change, "=")
+		_, err := load(strings.Replace(yaml, from, to, 1), timedCSV)
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "my/", ""), want) {
+			t.Errorf("%s: error %v\nwant %q", change, err, want)
+		}
+	}
+	mixed := strings.Replace(strings.Replace(yaml, "{file: small.csv}", "{file: small.csv, dataset: D}", 1), "label: one, dataset: D, printed: r", "label: r", 1)
+	table, err := load(mixed, timedCSV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reproduced, printed := table.Coverage(); reproduced != 3 || printed != 5 {
+		t.Errorf("coverage %d of %d", reproduced, printed)
+	}
+	if c := compute(t, table, false).Cell("r", "c"); *c.Theirs != 1000 || c.Status != Differs {
+		t.Errorf("%+v", c)
+	}
+}

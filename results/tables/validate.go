@@ -1,0 +1,315 @@
+package tables
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Transform is a function of a metric's value that a paper prints, or, as x<NUMBER such as x<0.1, 1 below a number and else 0: its
+// mean is the part of the runs that are.
+type Transform string
+
+// The transforms.
+const (
+	Plain    Transform = "x"
+	ExpMinus Transform = "exp(-x)"
+	Double   Transform = "2x"
+	Percent  Transform = "100x"
+)
+
+var transforms = []Transform{Plain, ExpMinus, Double, Percent}
+
+func (t Transform) of(x float64) float64 {
+	switch t {
+	case ExpMinus:
+		return math.Exp(-x)
+	case Double:
+		return 2 * x
+	case Percent:
+		return 100 * x
+	}
+	switch bound, ok := t.bound(); {
+	case !ok || math.IsNaN(x):
+		return x
+	case x < bound:
+		return 1
+	}
+	return 0
+}
+
+// bound returns the number of a transform x<NUMBER.
+func (t Transform) bound() (bound float64, ok bool) {
+	text, ok := strings.CutPrefix(string(t), "x<")
+	if !ok {
+		return 0, false
+	}
+	bound, err := strconv.ParseFloat(text, 64)
+	return bound, err == nil && bound-bound == 0
+}
+
+// valid reports whether a transform is known.
+func (t Transform) valid() bool {
+	_, bounded := t.bound()
+	return bounded || slices.Contains(transforms, t)
+}
+
+// Comparison is the relation shown between our value and the printed one.
+type Comparison string
+
+// The comparisons.
+const (
+	Difference Comparison = "difference"
+	Ratio      Comparison = "ratio"
+)
+
+// Aggregate combines the values of several seeds.
+type Aggregate string
+
+// The aggregates.
+const (
+	Mean   Aggregate = "mean"
+	Median Aggregate = "median"
+)
+
+func (a Aggregate) of(values []float64) float64 {
+	if a == Median {
+		sorted := slices.Sorted(slices.Values(values))
+		n := len(sorted)
+		return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	}
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Bounds of the numbers in a table.
+const (
+	maxSeeds    = 10000
+	maxDecimals = 12
+	maxDraws    = 1 << 24
+)
+
+// Validate checks the table alone; Load checks it against the printed values.
+func (t *Table) Validate() error {
+	if err := rundir.CheckName(t.Name); err != nil { // of its files, too
+		return config.Invalid("name", "%w", err)
+	}
+	if t.Folder != "" {
+		if err := rundir.CheckName(t.Folder); err != nil {
+			return config.Invalid("runs", "%w", err)
+		}
+	}
+	switch {
+	case t.Decimals < 0 || t.Decimals > maxDecimals:
+		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
+	case t.Compare != Difference && t.Compare != Ratio:
+		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
+	case t.Subset < 0:
+		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
+	case len(t.Rows) == 0:
+		return config.Invalid("rows", "there are no rows")
+	case len(t.Columns) == 0:
+		return config.Invalid("columns", "there are no columns")
+	}
+	if err := t.validDataSets(); err != nil {
+		return err
+	}
+	if err := t.validScales(); err != nil {
+		return err
+	}
+	if err := t.validPlaces(); err != nil {
+		return err
+	}
+	var rows, columns []string
+	for i, r := range t.Rows {
+		if slices.Contains(rows, r.Label) {
+			return config.Invalid(fmt.Sprintf("rows.%d.label", i), "there are two rows %q", r.Label)
+		}
+		rows = append(rows, r.Label)
+	}
+	for i, c := range t.Columns {
+		if slices.Contains(columns, c.Label) {
+			return config.Invalid(fmt.Sprintf("columns.%d.label", i), "there are two columns %q", c.Label)
+		}
+		columns = append(columns, c.Label)
+	}
+	if t.Boxes != nil {
+		if err := t.Boxes.among(rows, columns); err != nil {
+			return err
+		}
+	}
+	if err := t.validCurves(columns); err != nil {
+		return err
+	}
+	return t.validNotes(rows, columns)
+}
+
+// validDataSets checks that data sets are distinct and rows trained on them.
+func (t *Table) validDataSets() error {
+	var known []string
+	for i, d := range t.DataSets {
+		if slices.Contains(known, d.Label) {
+			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
+		}
+		known = append(known, d.Label)
+	}
+	if known == nil {
+		return nil
+	}
+	for i, r := range t.Rows {
+		_, trained := r.From.Value.(Trained)
+		if _, quotes := r.From.Value.(quoting); !trained && !quotes && r.Missing == "" {
+			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
+		}
+	}
+	if t.Printed.Dataset != "" {
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+	}
+	for _, scale := range t.Scales {
+		if scale.Dataset != "" {
+			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
+}
+
+// validNotes checks that notes are on cells of the table, at most one on each.
+func (t *Table) validNotes(rows, columns []string) error {
+	noted := map[[3]string]bool{}
+	for i, n := range t.Notes {
+		places := n.On
+		if len(places) == 0 {
+			for _, place := range t.places() {
+				places = append(places, place.label())
+			}
+		}
+		for j, row := range n.Rows {
+			if err := among("row", row, rows); err != nil {
+				return config.Invalid(fmt.Sprintf("notes.%d.rows.%d", i, j), "%w", err)
+			}
+		}
+		for j, column := range n.columns() {
+			if err := among("column", column, columns); err != nil {
+				if j >= len(n.Columns) {
+					return config.Invalid(fmt.Sprintf("notes.%d.moves", i), "%w", err)
+				}
+				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
+			}
+			for _, row := range n.Rows {
+				for _, place := range places {
+					if noted[[3]string{row, column, place}] {
+						return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
+					}
+					noted[[3]string{row, column, place}] = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// amongPrinted is among of names of which one may stand for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, anyName) {
+		return nil
+	}
+	return among(what, name, known)
+}
+
+func among(what, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
+}
+
+// Validate checks the settings.
+func (r *ReferenceFile) Validate() error {
+	if r.Draws < 1 || r.Draws > maxDraws {
+		return config.Invalid("draws", "%d is out of range; want 1 to %d", r.Draws, maxDraws)
+	}
+	return nil
+}
+
+// Validate checks that a row has a source of codes, or a reason why it is missing.
+func (r *Row) Validate() error {
+	switch {
+	case r.Label == "":
+		return config.Invalid("label", "the row has no label")
+	case r.From.Name == "" && r.Missing == "":
+		return config.Invalid("from", "row %q has no source of codes; want one, or missing: why there is none", r.Label)
+	case r.From.Name != "" && r.Missing != "":
+		return config.Invalid("missing", "row %q has a source of codes, too; want one of the two", r.Label)
+	}
+	return nil
+}
+
+// Validate checks the settings.
+func (c *Column) Validate() error {
+	switch {
+	case c.Label == "":
+		return config.Invalid("label", "the column has no label")
+	case c.Metric.Name == "" && !c.unmeasured():
+		return config.Invalid("metric", "column %q has no metric", c.Label)
+	case c.Metric.Name != "" && c.Fit != "":
+		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+	case c.timed() && (c.Metric.Name != "" || c.Fit != ""):
+		return config.Invalid("seconds", "column %q has a metric or a fit, too; want one of them", c.Label)
+	case c.Of != "" && c.Part == "":
+		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
+	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
+		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
+	case !c.Transform.valid():
+		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
+	case c.Aggregate != Mean && c.Aggregate != Median:
+		return config.Invalid("aggregate", "unknown aggregate %q; want mean or median", string(c.Aggregate))
+	}
+	if c.Fit != "" {
+		return c.Fit.valid("fit")
+	}
+	return c.validTimes()
+}
+
+// Validate checks that a note names at least one row and column and gives a reason.
+func (n *Note) Validate() error {
+	switch {
+	case len(n.Rows) == 0:
+		return config.Invalid("rows", "there are no rows")
+	case len(n.Columns)+len(n.Moves) == 0:
+		return config.Invalid("columns", "there are no columns")
+	case n.Reason == "":
+		return config.Invalid("reason", "there is no reason")
+	}
+	for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
+		if move := n.Moves[column]; move == 0 || math.IsNaN(move) || math.IsInf(move, 0) {
+			return config.Invalid("moves", "column %q: %v is out of range; want a number above or below 0", column, move)
+		}
+	}
+	return nil
+}
+
+// columns lists the columns of the note, those with a move last.
+func (n *Note) columns() []string {
+	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
+}
+
+// note returns the note on a cell of the data set; nil if there is none.
+func (t *Table) note(row, column string) *Note {
+	for i := range t.Notes {
+		n := &t.Notes[i]
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
+			return n
+		}
+	}
+	return nil
+}

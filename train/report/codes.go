@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// maxShown is the largest number of images that a figure of codes shows.
+const maxShown = 10000
+
+// Shown returns at most 10000 of n indices, ascending, stratified at random: a regular stride would alias with the
+// factor grid. Figures of codes show these rows.
+func Shown(n int) []int {
+	list, stream := make([]int, min(n, maxShown)), rng.New(0, "figures")
+	for i := range list {
+		list[i] = i
+		if n > maxShown {
+			list[i] = int((float64(i) + stream.Float64()) / maxShown * float64(n))
+		}
+	}
+	return list
+}
+
+// LatentTorus draws the angles of circles of the codes against the circular factors; see [Torus]. circles are the
+// first of the two columns of each. It writes nothing where there is no circle or no circular factor.
+func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
+	var angles, factors []Angles
+	for i, first := range circles {
+		a := Angles{Name: circleName(i)}
+		for r := range in.Codes.Rows {
+			row := in.Codes.Row(r)
+			a.Values = append(a.Values, math.Atan2(row[first+1], row[first]))
+		}
+		angles = append(angles, a)
+	}
+	for k, f := range in.Factors {
+		if f.Kind != factor.Circular {
+			continue
+		}
+		a := Angles{Name: f.Name}
+		for r := range in.Codes.Rows {
+			angle := math.NaN()
+			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
+				angle = f.Angle(l)
+			}
+			a.Values = append(a.Values, angle)
+		}
+		factors = append(factors, a)
+	}
+	if len(angles) == 0 || len(factors) == 0 {
+		return nil
+	}
+	return Torus(w, title, angles, factors)
+}
+
+func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
+
+// TrainedCodes draws pairs of code columns before and after training; see [CodePlanes]. before has a row for each row
+// of in, whose codes are those after training. It writes nothing for codes of one column.
+func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.Input) error {
+	if in.Codes.Cols < 2 {
+		return nil
+	}
+	stages := []Stage{{Name: "before training"}, {Name: "after training"}}
+	for c := range in.Codes.Cols {
+		name := codeName(in.Hierarchy, c)
+		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
+		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
+	}
+	factors := levelColumns(in)
+	return CodePlanes(w, title+mixed(factors), stages, factors)
+}
+
+// column copies a column of a matrix.
+func column(m metrics.Matrix, c int) []float64 {
+	values := make([]float64, m.Rows)
+	for i := range values {
+		values[i] = m.Row(i)[c]
+	}
+	return values
+}
+
+// levelColumns lists the values of the factors' levels, NaN where they are unknown. A factor of rotations in space has
+// [PoseColumns] instead.
+func levelColumns(in *metrics.Input) []Column {
+	var list []Column
+	for k, f := range in.Factors {
+		if f.Rotations != nil {
+			list = append(list, PoseColumns(f, in.Codes.Rows, func(r int) int { return in.Levels[r*len(in.Factors)+k] })...)
+			continue
+		}
+		c := Column{Name: f.Name}
+		for r := range in.Codes.Rows {
+			value := math.NaN()
+			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
+				value = f.Value(l)
+			}
+			c.Values = append(c.Values, value)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// PoseColumns lists, for n levels of a factor of rotations in space, the x, y and z of where the object's y axis points: the
+// numbers of levels mean nothing. Unknown levels give NaN.
+func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
+	list := make([]Column, 3)
+	for c := range list {
+		list[c] = Column{Name: fmt.Sprintf("%s: %c of its y axis", f.Name, "xyz"[c]), Values: make([]float64, n)}
+		for i := range n {
+			list[c].Values[i] = math.NaN()
+			if l := level(i); l != factor.Unknown {
+				list[c].Values[i] = f.Rotations[l][3*c+1]
+			}
+		}
+	}
+	return list
+}
+
+// CodeHistograms draws the joint histogram of each factor and each code column over the images in which both are
+// active (Ross and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, of factors
+// with a true hierarchy and of codes with a hierarchy. Bars behind the rows are the factors' parts of r4c, or else of r4, if the
+// results have it.
+func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metrics.Result) error {
+	active := func(name string, values []float64, hierarchical bool) Column {
+		c := Column{Name: name, Values: slices.Clone(values)}
+		for i, v := range c.Values {
+			if hierarchical && math.Abs(v) <= 1e-10 {
+				c.Values[i] = math.NaN()
+			}
+		}
+		return c
+	}
+	var rows, columns []Column
+	for j, f := range in.Factors {
+		rows = append(rows, active(f.Name, in.FactorValues(j), in.TrueHierarchy != nil))
+	}
+	for c := range in.Codes.Cols {
+		columns = append(columns, active(codeName(in.Hierarchy, c), column(in.Codes, c), in.Hierarchy != nil))
+	}
+	return Histograms(w, title, rows, columns, factorScores(results, len(rows)))
+}
+
+// factorScores returns the parts of r4c by factor, or else those of r4.
+func factorScores(results []metrics.Result, factors int) RowScores {
+	for _, metric := range []struct{ name, shown string }{{"r4c", "R4_c"}, {"r4", "R4"}} {
+		for _, r := range results {
+			if values := r.Part("per_factor"); r.Name == metric.name && len(values) == factors {
+				return RowScores{metric.shown, values}
+			}
+		}
+	}
+	return RowScores{}
+}
+
+// codeName names a code column: a0, a1, ... for options, and z0, z1, ... for values.
+func codeName(h hierarchy.Hierarchy, column int) string {
+	options := len(h.Categoricals())
+	if column < options {
+		return fmt.Sprintf("a%d", column)
+	}
+	return fmt.Sprintf("z%d", column-options)
+}

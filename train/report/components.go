@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+)
+
+// The limits of the picture of components.
+const (
+	maxGroupDots      = 6000
+	componentColumns  = 3
+	maxComponentViews = 12
+)
+
+// Manifolds are what an algorithm such as MIMOSA has found in codes: the component of each code.
+type Manifolds struct {
+	Codes      metrics.Matrix
+	Components Grouping
+	Parts      Grouping // components before merging; without labels: not known
+	Truth      Grouping // true dimensions; without labels: not known
+}
+
+// Grouping puts codes into groups.
+type Grouping struct {
+	Labels []int    // by code, from 0; -1: none
+	Names  []string // of the groups
+}
+
+// NumberedGroups returns a grouping whose groups are named by number, dimension and size. dims may be nil, or hold 0 where the
+// dimension is not known.
+func NumberedGroups(labels, dims []int) Grouping {
+	g := Grouping{Labels: labels}
+	sizes := make([]int, max(len(dims), slices.Max(append([]int{-1}, labels...))+1))
+	for _, l := range labels {
+		if l >= 0 {
+			sizes[l]++
+		}
+	}
+	for i, size := range sizes {
+		name := fmt.Sprintf("%d: %d codes", i, size)
+		if i < len(dims) && dims[i] > 0 {
+			name = fmt.Sprintf("%d: dimension %d, %d codes", i, dims[i], size)
+		}
+		g.Names = append(g.Names, name)
+	}
+	return g
+}
+
+// BySize renumbers groups, the largest first, and leaves out those without a code.
+func BySize(labels, dims []int) (sorted, dimensions []int) {
+	sizes := map[int]int{}
+	for _, l := range labels {
+		if l >= 0 {
+			sizes[l]++
+		}
+	}
+	order := make([]int, 0, len(sizes))
+	for l := range sizes {
+		order = append(order, l)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(sizes[b]-sizes[a], a-b) })
+	number := map[int]int{-1: -1}
+	for n, l := range order {
+		number[l] = n
+		if l < len(dims) {
+			dimensions = append(dimensions, dims[l])
+		}
+	}
+	for _, l := range labels {
+		sorted = append(sorted, number[l])
+	}
+	return sorted, dimensions
+}
+
+// Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3), in the colours of their true dimensions,
+// of the components before merging and of those after it, and every component alone along its own axes.
+func Components(w io.Writer, title string, m Manifolds) error {
+	rows := someOf(m.Codes.Rows)
+	axes := alongAxes(m.Codes, rows, upTo(m.Codes.Rows))
+	var table []GroupRow
+	planes := func(name string, g Grouping) {
+		if g.Labels == nil {
+			return
+		}
+		row := GroupRow{Names: g.Names}
+		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+			if pair[1] < len(axes) {
+				row.Views = append(row.Views, View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: pick(g.Labels, rows)})
+			}
+		}
+		table = append(table, row)
+	}
+	planes("true dimensions", m.Truth)
+	planes("before merging", m.Parts)
+	planes("components", m.Components)
+	shown := m.Truth
+	if shown.Labels == nil {
+		shown = m.Components
+	}
+	for i := range m.Components.Names[:min(len(m.Components.Names), maxComponentViews)] {
+		if i%componentColumns == 0 {
+			table = append(table, GroupRow{Names: shown.Names})
+		}
+		var points []int
+		for code, l := range m.Components.Labels {
+			if l == i {
+				points = append(points, code)
+			}
+		}
+		some := pick(points, someOf(len(points)))
+		own := alongAxes(m.Codes, some, points)
+		last := &table[len(table)-1]
+		last.Views = append(last.Views, View{Name: fmt.Sprintf("component %d alone", i), X: own[0], Y: own[1], Groups: pick(shown.Labels, some)})
+	}
+	return Groups(w, title, table)
+}
+
+// someOf returns at most so many of n indices that a panel shows, at random.
+func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
+
+// alongAxes projects rows of codes onto the first three principal axes of other rows; the result has at least two columns.
+func alongAxes(codes metrics.Matrix, rows, of []int) []Column {
+	d := codes.Cols
+	points := make([]float64, 0, len(of)*d)
+	for _, i := range of {
+		points = append(points, codes.Row(i)...)
+	}
+	p := mimosa.Principal(points, d)
+	list := make([]Column, max(2, min(d, 3)))
+	for a := range list {
+		list[a] = Column{Name: fmt.Sprint("axis ", a+1), Values: make([]float64, len(rows))}
+		if a >= d {
+			continue
+		}
+		for n, i := range rows {
+			for c, v := range codes.Row(i) {
+				list[a].Values[n] += (v - p.Mean[c]) * p.Axes[a*d+c]
+			}
+		}
+	}
+	return list
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// pick returns the values of the given rows.
+func pick(values, rows []int) []int {
+	list := make([]int, len(rows))
+	for n, i := range rows {
+		list[n] = values[i]
+	}
+	return list
+}

@@ -1,0 +1,341 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// The limits of a figure of principal components.
+const (
+	maxEmbedded       = 4000 // points
+	maxEmbeddedPanels = 12   // factors
+	embeddedColumns   = 3
+	maxKeyNames       = 12 // categories in a key
+)
+
+// Embedding draws codes along their first two principal components, a panel for each factor, whose levels are the colours:
+// a cyclic map for circular factors, the palette for categorical ones, a bar from light to dark for others. Codes of one column
+// are drawn against their rank. Without factors that vary there is one panel in one colour. It writes nothing for codes of which
+// less than two are finite.
+func Embedding(w io.Writer, title string, in *metrics.Input) error {
+	rows := finiteRows(in.Codes, rng.New(0, "figure/embedding").Perm(in.Codes.Rows))
+	rows = rows[:min(len(rows), maxEmbedded)]
+	if len(rows) < 2 {
+		return nil
+	}
+	slices.Sort(rows)
+	plane, err := principalPlane(in.Codes, rows)
+	if err != nil {
+		return err
+	}
+	panels := embeddedFactors(in)
+	if n := len(in.Factors); len(panels) == maxEmbeddedPanels && n > maxEmbeddedPanels {
+		title += fmt.Sprintf(" (%d of %d factors)", len(panels), n)
+	}
+	if len(rows) < in.Codes.Rows {
+		title += fmt.Sprintf(", %d of %d codes", len(rows), in.Codes.Rows)
+	}
+	columns := min(embeddedColumns, len(panels))
+	count := (len(panels) + columns - 1) / columns
+	return figure{title, 4.1*float64(columns) + 0.2, 3.3*float64(count) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		tiles := draw.Tiles{Rows: count, Cols: columns, PadX: vg.Points(10), PadY: vg.Points(12)}
+		for i, k := range panels {
+			at := tiles.At(c, i%columns, i/columns)
+			key := keyOf(in, k)
+			p := plane.plot(in, rows, k, key)
+			p.Draw(draw.Crop(at, 0, -vg.Length(embeddedKey)*vg.Inch, 0, 0))
+			key.draw(at, at.Max.X-vg.Length(embeddedKey-0.06)*vg.Inch)
+		}
+	})
+}
+
+// embeddedKey is the room of a key, in inches.
+const embeddedKey = 1.05
+
+// embeddedFactors lists the factors with a panel: those of more than one level that is known. -1 is a panel without.
+func embeddedFactors(in *metrics.Input) (list []int) {
+	for k, f := range in.Factors {
+		if f.Size > 1 && f.Rotations == nil && !in.Classes && len(list) < maxEmbeddedPanels {
+			list = append(list, k)
+		}
+	}
+	if list == nil {
+		return []int{-1}
+	}
+	return list
+}
+
+func finiteRows(codes metrics.Matrix, rows []int) (list []int) {
+	for _, i := range rows {
+		if !slices.ContainsFunc(codes.Row(i), func(v float64) bool { return !finite(v) }) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// plane holds points along two axes.
+type plane struct {
+	x, y  []float64
+	names [2]string
+}
+
+// principalPlane returns rows along the two axes with the largest variances, by iteration of a subspace (Golub and Van Loan,
+// "Matrix Computations", section 7.3.2): codes can have a thousand columns. The largest coordinate of an axis is positive.
+func principalPlane(codes metrics.Matrix, rows []int) (*plane, error) {
+	n, d := len(rows), codes.Cols
+	if d == 1 {
+		p := &plane{names: [2]string{"z0", "image"}, x: make([]float64, n), y: make([]float64, n)}
+		for r, i := range rows {
+			p.x[r], p.y[r] = codes.Row(i)[0], float64(i)
+		}
+		return p, nil
+	}
+	x, largest := mat.NewDense(n, d, nil), 0.0
+	for c := range d {
+		var mean float64
+		for _, i := range rows {
+			mean += codes.Row(i)[c] / float64(n)
+		}
+		for r, i := range rows {
+			v := codes.Row(i)[c] - mean
+			x.Set(r, c, v)
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	if !finite(largest) {
+		return nil, errors.New("report: the codes are too large for principal components")
+	}
+	if largest > 0 {
+		x.Scale(1/largest, x) // so that squares are finite
+	}
+	total := math.Pow(mat.Norm(x, 2), 2)
+	axes, variances := subspace(x)
+	p := &plane{x: make([]float64, n), y: make([]float64, n)}
+	var along mat.Dense
+	along.Mul(x, axes)
+	for r := range n {
+		p.x[r], p.y[r] = largest*along.At(r, 0), largest*along.At(r, 1)
+	}
+	for a := range p.names {
+		p.names[a] = fmt.Sprintf("principal component %d", a+1)
+		if total > 0 {
+			p.names[a] += fmt.Sprintf(" (%.0f %%)", 100*variances[a]/total)
+		}
+	}
+	return p, nil
+}
+
+// subspace returns two orthogonal axes, [d, 2], and the sums of squares along them.
+func subspace(x *mat.Dense) (*mat.Dense, [2]float64) {
+	const spare, turns = 6, 20
+	_, d := x.Dims()
+	k := min(d, 2+spare)
+	stream := rng.New(0, "figure/embedding/axes")
+	q := mat.NewDense(d, k, nil)
+	for i := range d {
+		for j := range k {
+			q.Set(i, j, stream.NormFloat64())
+		}
+	}
+	for range turns {
+		orthogonal(q)
+		var y mat.Dense
+		y.Mul(x, q)
+		q.Mul(x.T(), &y)
+	}
+	orthogonal(q)
+	var y, gram mat.Dense
+	y.Mul(x, q)
+	gram.Mul(y.T(), &y)
+	var eigen mat.EigenSym
+	var vectors mat.Dense
+	eigen.Factorize(symmetric(&gram), true)
+	eigen.VectorsTo(&vectors)
+	var all mat.Dense
+	all.Mul(q, &vectors) // ascending
+	axes, sums := mat.NewDense(d, 2, nil), [2]float64{}
+	for a := range 2 {
+		column := mat.Col(nil, k-1-a, &all)
+		sums[a] = max(0, eigen.Values(nil)[k-1-a])
+		sign := 1.0
+		if at := slices.MaxFunc(column, func(u, v float64) int { return cmpAbs(u, v) }); at < 0 {
+			sign = -1
+		}
+		for i, v := range column {
+			axes.Set(i, a, sign*v)
+		}
+	}
+	return axes, sums
+}
+
+func cmpAbs(u, v float64) int {
+	switch a, b := math.Abs(u), math.Abs(v); {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// orthogonal makes the columns orthonormal; those that depend on others become 0.
+func orthogonal(q *mat.Dense) {
+	d, k := q.Dims()
+	for j := range k {
+		before := mat.Norm(q.ColView(j), 2)
+		for range 2 { // twice is enough
+			for i := range j {
+				var dot float64
+				for r := range d {
+					dot += q.At(r, i) * q.At(r, j)
+				}
+				for r := range d {
+					q.Set(r, j, q.At(r, j)-dot*q.At(r, i))
+				}
+			}
+		}
+		scale, norm := 0.0, mat.Norm(q.ColView(j), 2)
+		if norm > 1e-10*before { // less is rounding
+			scale = 1 / norm
+		}
+		for r := range d {
+			q.Set(r, j, scale*q.At(r, j))
+		}
+	}
+}
+
+func symmetric(m *mat.Dense) *mat.SymDense {
+	n, _ := m.Dims()
+	s := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			s.SetSym(i, j, m.At(i, j))
+		}
+	}
+	return s
+}
+
+// plot draws the points in the colours of a factor, those without a level behind the others.
+func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot.Plot {
+	q := newPlot("", p.names[0], p.names[1])
+	name := "codes"
+	if k >= 0 {
+		name = "coloured by " + in.Factors[k].Name
+	}
+	subtitle(q, name)
+	q.Add(grid())
+	for _, behind := range []bool{true, false} {
+		var points plotter.XYs
+		var tints []color.RGBA
+		for r, i := range rows {
+			level := factor.Unknown
+			if k >= 0 {
+				level = in.Levels[i*len(in.Factors)+k]
+			}
+			if (level == factor.Unknown && k >= 0) != behind {
+				continue
+			}
+			points, tints = append(points, plotter.XY{X: p.x[r], Y: p.y[r]}), append(tints, key.colour(level))
+		}
+		if len(points) > 0 {
+			q.Add(&cloud{points: points, radius: vg.Points(1.5), colour: func(i int) color.RGBA { return tints[i] }})
+		}
+	}
+	q.X.Tick.Marker, q.Y.Tick.Marker = sparseTicks{}, linearTicks{}
+	settleAxis(&q.X)
+	settleAxis(&q.Y)
+	return q
+}
+
+// factorKey gives the levels of a factor colours, and explains them.
+type factorKey struct {
+	f       factor.Factor
+	none    bool
+	missing bool
+	scale   scale
+}
+
+// keyOf returns the key of a factor; -1 is none.
+func keyOf(in *metrics.Input, k int) *factorKey {
+	if k < 0 {
+		return &factorKey{none: true}
+	}
+	key := &factorKey{f: in.Factors[k], scale: scale{label: in.Factors[k].Name, low: math.Inf(1), high: math.Inf(-1), points: true}}
+	for level := range key.f.Size {
+		v := key.f.Value(level)
+		key.scale.low, key.scale.high = min(key.scale.low, v), max(key.scale.high, v)
+	}
+	for r := range in.Codes.Rows {
+		key.missing = key.missing || in.Levels[r*len(in.Factors)+k] == factor.Unknown
+	}
+	return key
+}
+
+func (key *factorKey) colour(level int) color.RGBA {
+	switch {
+	case key.none:
+		return palette[0]
+	case level == factor.Unknown:
+		return colours.Light.Missing
+	case key.f.Kind == factor.Circular:
+		return colours.Cyclic(key.f.Angle(level) / (2 * math.Pi))
+	case key.f.Kind == factor.Categorical:
+		return groupColour(level)
+	}
+	return key.scale.colour(key.f.Value(level))
+}
+
+// draw draws the key at the right of a panel.
+func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
+	if key.none {
+		return
+	}
+	top, bottom := c.Max.Y-vg.Points(24), c.Min.Y+vg.Points(40)
+	if key.missing {
+		bottom += vg.Points(16)
+		at := vg.Point{X: left + vg.Points(5), Y: c.Min.Y + vg.Points(40)}
+		drawDot(c, at, colours.Light.Missing, "unknown")
+	}
+	switch key.f.Kind {
+	case factor.Categorical:
+		names := make([]string, key.f.Size)
+		for i := range names {
+			names[i] = valueLabel(key.f, i)
+		}
+		if len(names) > maxKeyNames {
+			names = append(names[:maxKeyNames-1:maxKeyNames-1], fmt.Sprintf("%d more", key.f.Size-maxKeyNames+1))
+		}
+		for i, name := range names {
+			drawDot(c, vg.Point{X: left + vg.Points(5), Y: top - vg.Points(13*float64(i))}, groupColour(i), name)
+		}
+	case factor.Circular:
+		s := scale{low: 0, high: 360, cyclic: true, label: key.f.Name + ", degrees"}
+		s.draw(c, left, bottom, top)
+	default:
+		key.scale.draw(c, left, bottom, top)
+	}
+}
+
+// drawDot draws a dot and its name.
+func drawDot(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
+	style := textStyle(9)
+	style.XAlign = draw.XLeft
+	c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}, at)
+	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, fit(style, name, 0.8*vg.Inch))
+}

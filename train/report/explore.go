@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"image/draw"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/decode"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// Limits of a decoder that a page computes: weights, two bytes each, and multiplications for an image, of which browsers do one to three
+// billion a second. What is larger is shown by sheets of pictures.
+const (
+	maxPageWeights  = 2_000_000
+	maxPageProducts = 40_000_000
+)
+
+// Explored is what a page needs to play with a decoder.
+type Explored struct {
+	Codes   *decode.Codes  // Known has the codes of images from which controls have their ranges
+	Starts  []int          // numbers of images to start from
+	At      metrics.Matrix // their codes
+	Pixels  []float32      // of these images, [n, Height, Width, Channels]
+	Decoder Decoder
+
+	Followed map[int]Followed // by column of codes; columns that follow no factor are left out
+
+	Network *weights.Operations // the decoder as operations; nil: pages show sheets
+	Reason  string              // why there is no Network
+}
+
+// Explore returns the controls of a decoder, and the decoder itself with weights in half precision where it is small enough, and
+// otherwise sheets of pictures of its answers.
+func Explore(x Explored) (*web.Explore, error) {
+	d := x.Decoder
+	limits := raster.PicturesOf(d.Height, d.Width, d.Channels, x.Pixels)
+	pictures, err := limits.Of(x.Pixels)
+	if err != nil {
+		return nil, err
+	}
+	e := &web.Explore{
+		Image:    web.Image{Height: d.Height, Width: d.Width, Channels: d.Channels, Low: web.Number(limits.Low), High: web.Number(limits.High), Curves: limits.Curves()},
+		Columns:  x.Codes.Width(),
+		Controls: x.controls(x.Codes.Controls()),
+		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
+		Known:    borrowed(x.Codes),
+	}
+	if e.Pictures, err = sheetOf(pictures, startsAcross); err != nil {
+		return nil, err
+	}
+	if e.Note = x.reason(); e.Note == "" {
+		e.Decoder = web.NewDecoder(x.Network)
+		return e, nil
+	}
+	s, err := x.sheets(limits)
+	if err != nil {
+		return nil, err
+	}
+	e.Sheets, e.Controls = s.out, s.with(e.Controls)
+	return e, nil
+}
+
+// startsAcross is the number of start images in a row of their sheet.
+const startsAcross = 8
+
+// reason says why a page cannot compute the decoder; empty: it can.
+func (x *Explored) reason() string {
+	if x.Network == nil {
+		return x.Reason
+	}
+	size := 0
+	for _, c := range x.Network.Constants {
+		size += len(c.Floats)
+	}
+	switch {
+	case size > maxPageWeights:
+		return fmt.Sprintf("the decoder has %.1f million weights, and a page holds at most %.0f", millions(size), millions(maxPageWeights))
+	case x.Network.Products > maxPageProducts:
+		return fmt.Sprintf("the decoder takes %.0f million multiplications for an image, and a page computes at most %.0f", millions(x.Network.Products), millions(maxPageProducts))
+	}
+	return ""
+}
+
+func millions(n int) float64 { return float64(n) / 1e6 }
+
+func (x *Explored) controls(list []decode.Control) []web.Control {
+	var all []web.Control
+	for _, c := range list {
+		w := web.Control{Kind: c.Kind, Name: c.Name, Columns: c.Columns, Low: web.Number(c.Low), High: web.Number(c.High)}
+		for _, column := range c.Columns {
+			if f := x.Followed[column]; f.Share > float64(w.Share) && c.Kind != decode.Turn {
+				w.Factor, w.Share = f.Factor, web.Number(f.Share)
+			}
+		}
+		for _, o := range c.Options {
+			w.Options = append(w.Options, web.Option{Share: web.Number(o.Share), Controls: x.controls(o.Controls)})
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// maxBorrowed bounds the codes that options borrow from, of those with the same options.
+const maxBorrowed = 24
+
+// borrowed are known codes of every combination of options.
+func borrowed(c *decode.Codes) web.Array {
+	var list []float64
+	if c.Hierarchy != nil {
+		for _, p := range pathsOf(c.Known, len(c.Hierarchy.Categoricals())) {
+			for i := range min(len(p.rows), maxBorrowed) {
+				list = append(list, c.Known.Row(p.rows[i*len(p.rows)/min(len(p.rows), maxBorrowed)])...)
+			}
+		}
+	}
+	return web.Floats(list, len(list)/c.Width(), c.Width())
+}
+
+// sheetOf puts pictures of equal size into one, some across.
+func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
+	w, h := pictures[0].Bounds().Dx(), pictures[0].Bounds().Dy()
+	across = min(across, len(pictures))
+	sheet := image.NewRGBA(image.Rect(0, 0, across*w, (len(pictures)+across-1)/across*h))
+	for i, p := range pictures {
+		at := image.Pt(i%across*w, i/across*h)
+		draw.Draw(sheet, image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}, p, p.Bounds().Min, draw.Src)
+	}
+	source, err := dataURL(sheet)
+	return web.Thumbnails{Source: source, Width: w, Height: h, Across: across, Count: len(pictures)}, err
+}

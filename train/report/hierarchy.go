@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// The largest tree: what does not fit is summed up in a line. And sizes in points.
+const (
+	maxTreeDepth = 12
+	maxTreeLines = 220
+	maxTreeText  = vg.Length(200)
+	maxInARow    = 6 // continuous dimensions in a row that are listed one by one
+
+	treeLine, treePad, treeGap = 13, 5, 9
+)
+
+// Hierarchy draws groups of dimensions as boxes, from left to right, and lines from categorical
+// dimensions to the groups that their options open.
+func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
+	t := &treeMaker{labels: l}
+	root := t.box(h, 0)
+	bottom := 0.0
+	root.place(&bottom)
+	columns := root.columns(nil)
+	x := 0.0
+	for i := range columns {
+		x += columns[i].edge
+		columns[i].left = x
+		x += columns[i].width
+	}
+	const margin = 16
+	width, height := max(x+2*margin, 260), bottom-treeGap+2*margin
+	if title != "" {
+		height += titleRoom
+	}
+	return figure{title, width / 72, height / 72, vg.Points(margin)}.render(w, func(c draw.Canvas) {
+		root.draw(c, columns, 0)
+	})
+}
+
+// treeBox is a group of dimensions.
+type treeBox struct {
+	lines       []treeText
+	edges       []treeEdge
+	plain       bool // without a border
+	top, height float64
+}
+
+type treeText struct {
+	text   string
+	colour color.RGBA
+}
+
+// treeEdge leads from a line to an option.
+type treeEdge struct {
+	line  int
+	label string
+	to    *treeBox
+}
+
+// treeColumn is where the boxes of a depth are, and the width of edges in front of them.
+type treeColumn struct{ edge, left, width float64 }
+
+// treeMaker numbers the dimensions while it makes boxes.
+type treeMaker struct {
+	labels                         hierarchy.Labels
+	categorical, continuous, lines int
+}
+
+func (t *treeMaker) box(h hierarchy.Hierarchy, depth int) *treeBox {
+	b := &treeBox{}
+	full := t.lines >= maxTreeLines
+	t.lines += 2 // its border and the gap below
+	switch {
+	case len(h) == 0:
+		b.plain = true
+		b.add("nothing more", faint)
+	case depth >= maxTreeDepth || full:
+		b.plain = true
+		t.sumUp(b, h)
+	default:
+		t.group(b, h, depth)
+	}
+	b.height = float64(len(b.lines)*treeLine + 2*treePad)
+	return b
+}
+
+func (t *treeMaker) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
+	for i := 0; i < len(h); i++ {
+		if i > 0 && t.lines >= maxTreeLines {
+			t.sumUp(b, h[i:])
+			return
+		}
+		if h[i].Categorical() {
+			t.options(b, h[i], depth)
+			continue
+		}
+		end := i
+		for end < len(h) && !h[end].Categorical() {
+			end++
+		}
+		if count := end - i; count > maxInARow {
+			b.add(t.labels.Name(false, t.continuous)+" … "+t.labels.Name(false, t.continuous+count-1), palette[0])
+			t.continuous += count
+			t.lines++
+			i = end - 1
+			continue
+		}
+		b.add(t.labels.Name(false, t.continuous), palette[0])
+		t.continuous++
+		t.lines++
+	}
+}
+
+// sumUp counts dimensions in a line.
+func (t *treeMaker) sumUp(b *treeBox, h hierarchy.Hierarchy) {
+	b.add(fmt.Sprintf("… %d dimensions", h.Dimensions()), faint)
+	t.categorical += len(h.Categoricals())
+	t.continuous += h.Continuous()
+}
+
+func (t *treeMaker) options(b *treeBox, n hierarchy.Node, depth int) {
+	at, line := t.categorical, len(b.lines)
+	t.categorical++
+	t.lines++
+	b.add(t.labels.Name(true, at), palette[1])
+	for o, option := range n.Options {
+		if o > 0 && t.lines >= maxTreeLines {
+			rest := &treeBox{plain: true, height: treeLine + 2*treePad}
+			rest.add(fmt.Sprintf("… and %d more", len(n.Options)-o), faint)
+			b.edges = append(b.edges, treeEdge{line, "", rest})
+			for _, option := range n.Options[o:] {
+				t.categorical += len(option.Categoricals())
+				t.continuous += option.Continuous()
+			}
+			return
+		}
+		b.edges = append(b.edges, treeEdge{line, t.labels.Option(at, o), t.box(option, depth+1)})
+	}
+}
+
+func (b *treeBox) add(text string, colour color.RGBA) {
+	b.lines = append(b.lines, treeText{fit(cellText(ink), text, maxTreeText), colour})
+}
+
+// place puts a box beside the middle of its options, below what was placed before.
+func (b *treeBox) place(bottom *float64) {
+	start := *bottom
+	b.top = start
+	for _, e := range b.edges {
+		e.to.place(bottom)
+	}
+	if n := len(b.edges); n > 0 {
+		middle := (b.edges[0].to.middle() + b.edges[n-1].to.middle()) / 2
+		b.top = max(start, middle-b.height/2)
+	}
+	*bottom = max(*bottom, b.top+b.height+treeGap)
+}
+
+func (b *treeBox) middle() float64 { return b.top + b.height/2 }
+
+// columns widens columns, from the one of the box on, so that all fits.
+func (b *treeBox) columns(all []treeColumn) []treeColumn {
+	var add func(b *treeBox, depth int)
+	add = func(b *treeBox, depth int) {
+		if depth == len(all) {
+			all = append(all, treeColumn{})
+		}
+		for _, l := range b.lines {
+			all[depth].width = max(all[depth].width, textWidth(l.text)+2*treePad+4)
+		}
+		for _, e := range b.edges {
+			add(e.to, depth+1)
+			all[depth+1].edge = max(all[depth+1].edge, textWidth(e.label)+34)
+		}
+	}
+	add(b, 0)
+	return all
+}
+
+// textWidth is the width of a line of small text, in points.
+func textWidth(text string) float64 { return cellText(ink).Width(text).Points() }
+
+func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
+	at := func(x, y float64) vg.Point {
+		return vg.Point{X: c.Min.X + vg.Points(x), Y: c.Max.Y - vg.Points(y)}
+	}
+	column := columns[depth]
+	if !b.plain {
+		corners := []vg.Point{at(column.left, b.top), at(column.left+column.width, b.top),
+			at(column.left+column.width, b.top+b.height), at(column.left, b.top+b.height)}
+		c.FillPolygon(colours.Light.Panel, corners)
+		c.StrokeLines(draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, append(corners, corners[0]))
+	}
+	style := cellText(ink)
+	style.XAlign = draw.XLeft
+	for i, l := range b.lines {
+		style.Color = l.colour
+		c.FillText(style, at(column.left+treePad+2, b.top+treePad+(float64(i)+0.5)*treeLine), l.text)
+	}
+	for _, e := range b.edges {
+		next := columns[depth+1]
+		y, flat := e.to.middle(), next.left-textWidth(e.label)-8
+		c.StrokeLines(draw.LineStyle{Color: palette[1], Width: vg.Points(0.9)}, []vg.Point{
+			at(column.left+column.width, b.top+treePad+(float64(e.line)+0.5)*treeLine), at(flat, y), at(next.left, y)})
+		style.Color = faint
+		c.FillText(style, at(flat+3, y-6.5), e.label)
+		e.to.draw(c, columns, depth+1)
+	}
+}

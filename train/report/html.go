@@ -1,0 +1,170 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+
+	_ "embed"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/report/web"
+)
+
+// Page is the content of the page about a run. What is empty is left out.
+type Page struct {
+	Title   string
+	Summary []Fact   // facts in a line: model, data set, time, ...
+	Notes   []string // remarks, such as that training has not converged
+	Command string   // a command line for a POSIX shell that repeats the run
+	Config  string   // the resolved config, YAML
+	Metrics []metrics.Result
+	Figures []Figure // in order
+
+	Explore *web.Explore // the decoder to play with; nil: none
+	Curves  *web.Curves
+	Codes   *web.Codes
+	Heat    *web.Heat
+}
+
+// Fact is a name and its value.
+type Fact struct{ Name, Value string }
+
+// Figure is a picture with its caption.
+type Figure struct {
+	Name    string // such as losses
+	Caption string
+	PNG     []byte
+}
+
+// live names the widget that takes the place of a figure where scripts run.
+var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
+
+// maxListed is the number of values of a part that the page shows.
+const maxListed = 24
+
+//go:embed report.html.tmpl
+var reportText string
+
+var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
+	"number":   Number,
+	"interval": func(r metrics.Result) string { return Interval(&r) },
+	"basis":    func(r metrics.Result) string { return r.Basis.String() },
+	"chance":   func(r metrics.Result) string { return Chance(&r) },
+	"list":     func(p metrics.Part) string { return listed(p, maxListed) },
+	"image": func(png []byte) template.URL {
+		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
+	},
+	"hash": func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	},
+	"js":  func(text string) template.JS { return template.JS(text) },
+	"css": func(text string) template.CSS { return template.CSS(text) },
+}).Parse(reportText))
+
+// section is data of a page that a widget draws.
+type section struct {
+	Name string
+	JSON template.JS
+}
+
+// sections lists what widgets draw, in order.
+func (p *Page) sections() (list []section, err error) {
+	for _, s := range []struct {
+		name  string
+		there bool
+		data  any
+	}{
+		{"explore", p.Explore != nil, p.Explore}, {"curves", p.Curves != nil, p.Curves},
+		{"codes", p.Codes != nil, p.Codes}, {"heat", p.Heat != nil, p.Heat},
+	} {
+		if !s.there {
+			continue
+		}
+		text, err := json.Marshal(s.data) // which writes < > and & as \u003c ...
+		if err != nil {
+			return nil, fmt.Errorf("data of %s: %w", s.name, err)
+		}
+		list = append(list, section{s.name, template.JS(text)})
+	}
+	return list, nil
+}
+
+// WritePage writes one HTML page that needs no other file: figures, data and scripts are inside. Its text and figures are there without
+// scripts, too, and it lets no other script run than its own.
+func WritePage(w io.Writer, p Page) error {
+	data, err := p.sections()
+	if err != nil {
+		return fmt.Errorf("report: write report: %w", err)
+	}
+	var scripts, widgets []string
+	for _, s := range data {
+		widgets = append(widgets, s.Name)
+		if s.Name == "codes" {
+			widgets = append(widgets, "neighbours")
+		}
+	}
+	for _, name := range web.Scripts(widgets...) {
+		scripts = append(scripts, web.Text(name))
+	}
+	shown, used := map[string]bool{}, 0
+	for _, s := range data {
+		shown[s.Name], used = true, used+len(s.JSON)
+	}
+	replaced := func(f Figure) bool { return shown[live[f.Name]] }
+	err = reportPage.Execute(w, struct {
+		Page
+		Style   string
+		Scripts []string
+		Data    []section
+		Shown   map[string]bool // widgets
+		Live    map[string]string
+		Large   map[int]bool // figures that are left out
+	}{p, web.Style(), scripts, data, shown, live, large(p.Figures, replaced, max(pageBytes-used, figureBytes))})
+	if err != nil {
+		return fmt.Errorf("report: write report: %w", err)
+	}
+	return nil
+}
+
+// Bounds of a page in bytes: with all its data, and of figures beside data that take more.
+const (
+	pageBytes   = 5_500_000
+	figureBytes = 2_000_000
+)
+
+// large returns the places of figures that do not fit into a number of bytes: largest first, those that widgets replace before others.
+func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
+	var order []int
+	for i, f := range figures {
+		order = append(order, i)
+		room -= base64.StdEncoding.EncodedLen(len(f.PNG))
+	}
+	rank := func(i int) int {
+		if replaced(figures[i]) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(len(figures[b].PNG), len(figures[a].PNG)))
+	})
+	out := map[int]bool{}
+	for _, i := range order {
+		if room >= 0 {
+			break
+		}
+		out[i] = true
+		room += base64.StdEncoding.EncodedLen(len(figures[i].PNG))
+	}
+	return out
+}
+
+// Style returns the style sheet of pages about runs.
+func Style() string { return web.Style() }

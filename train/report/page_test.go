@@ -1,0 +1,175 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image/png"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// A page shows all rows of few codes and a sample of many, fewer of wide ones; the first are a sample, too.
+func TestPageRows(t *testing.T) {
+	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, mostPoints}, {100000, 1000, 120}, {100000, 4096, leastPoints}, {60, 4096, 60}} {
+		rows := PageRows(c.n, c.width)
+		if len(rows) != c.want {
+			t.Errorf("%d codes of %d columns: %d rows, want %d", c.n, c.width, len(rows), c.want)
+		}
+		sorted := slices.Compact(slices.Sorted(slices.Values(rows)))
+		if len(sorted) != len(rows) || len(rows) > 0 && (sorted[0] < 0 || sorted[len(sorted)-1] >= c.n) {
+			t.Errorf("%d codes: rows twice, or out of range", c.n)
+		}
+	}
+	var sum float64
+	for _, r := range PageRows(100000, 4)[:400] {
+		sum += float64(r) / 400
+	}
+	if math.Abs(sum-50000) > 5000 {
+		t.Errorf("the mean of the first rows is %.0f", sum)
+	}
+}
+
+// What a page knows of codes: unknown levels are NaN, factors of one level are left out, circles are spaces, components are two.
+func TestPageCodes(t *testing.T) {
+	in, d, rows, spaces := coded(t, 6, nil)
+	in.Factors[0].Size = 1
+	c, err := PageCodes(in, d, rows, nil, spaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Factors) != 2 || c.Factors[1].Name != "corner" || c.Factors[1].Kind != "categorical" || len(c.Columns) != 6 || len(c.Spaces) != 2 || c.Spaces[1].Name != "circle 2" || !slices.Equal(c.Spaces[1].Columns, []int{2, 3}) {
+		t.Errorf("%+v", c.Spaces)
+	}
+	if bits := c.Factors[1].Values.Data[:4]; !bytes.Equal(bits, []byte{0, 0, 0xc0, 0x7f}) { // row 0 has an unknown corner
+		t.Errorf("the first level is % x, want NaN", bits)
+	}
+	if c.Components == nil || len(c.Components.Names) != 2 || c.Components.Values.Shape[0] != len(rows) {
+		t.Errorf("components %+v", c.Components)
+	}
+	in.Codes.Data[7] = math.NaN()
+	if c, err = PageCodes(in, d, rows, nil, nil); err != nil || c.Components != nil {
+		t.Errorf("codes with NaN: %v, components %v", err, c.Components)
+	}
+	if c, err = PageCodes(&metrics.Input{}, d, nil, nil, nil); c != nil || err != nil {
+		t.Errorf("no codes: %v, %v", c, err)
+	}
+}
+
+// Thumbnails stay within their bounds, whatever the images are.
+func TestThumbnails(t *testing.T) {
+	long.NotShort(t)
+	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
+		d := noise{size.h, size.w, size.c}
+		images := make([]int, 500)
+		for i := range images {
+			images[i] = i
+		}
+		s, err := thumbnails(d, images)
+		if err != nil {
+			t.Fatal(size, err)
+		}
+		text, ok := strings.CutPrefix(s.Source, "data:image/png;base64,")
+		file, err := base64.StdEncoding.DecodeString(text)
+		if !ok || err != nil || len(file) > thumbnailBytes {
+			t.Errorf("%v: %d bytes, %v", size, len(file), err)
+		}
+		sheet, err := png.Decode(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(size, err)
+		}
+		if b := sheet.Bounds(); b.Dx() != s.Across*s.Width || b.Dy() != (s.Count+s.Across-1)/s.Across*s.Height || s.Count < 20 || s.Count > mostThumbnails || max(s.Width, s.Height) > thumbnailSide {
+			t.Errorf("%v: sheet %v of %d pictures %d x %d, %d in a row", size, b, s.Count, s.Width, s.Height, s.Across)
+		}
+	}
+	if s, err := thumbnails(nil, []int{0}); s != nil || err != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// noise is a set of images that no file format makes smaller.
+type noise struct{ h, w, c int }
+
+func (noise) Name() string                { return "noise" }
+func (n noise) ImageShape() (h, w, c int) { return n.h, n.w, n.c }
+func (noise) Factors() []factor.Factor    { return nil }
+func (noise) Len() int                    { return 1000 }
+func (noise) FactorsAt(int, []int)        {}
+func (n noise) Image(i int, dst []float32) {
+	for k := range dst {
+		v := math.Sin(float64(i*len(dst)+k)) * 43758.5453
+		dst[k] = float32(v - math.Floor(v))
+	}
+}
+
+// Of very large matrices the rows and columns with the largest numbers are shown, in their order.
+func TestGridMap(t *testing.T) {
+	g := metrics.Grid{Name: "mutual_information"}
+	for i := range 600 {
+		g.Rows = append(g.Rows, fmt.Sprint("z", i))
+		g.Values = append(g.Values, []float64{float64(i % 3), math.NaN()})
+	}
+	g.Columns = []string{"a", "b"}
+	m := gridMap("mig", g)
+	if len(m.Rows) != mostSide || m.Rows[0] != "z1" || m.Rows[1] != "z2" || len(m.Columns) != 2 || m.Signed || !m.Sorted || !strings.Contains(m.Unit, "nats") || !strings.Contains(m.Title, "the largest of 600 x 2") {
+		t.Errorf("%d rows, first %s: %s", len(m.Rows), m.Rows[0], m.Title)
+	}
+	if m = gridMap("x", metrics.Grid{Name: "c", Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{-1}}}); !m.Signed || m.Sorted {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Maps are those of results and those that are cheap, each matrix once; what does not apply is left out.
+func TestPageHeat(t *testing.T) {
+	in, _, _, _ := coded(t, 4, nil)
+	results, err := metrics.Evaluate(t.Context(), in, 0, []metrics.Choice{{Name: "mig", Value: metricNamed(t, "mig")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := PageHeat(t.Context(), in, append(results, metrics.Result{Name: "again", Grids: results[0].Grids}))
+	if err != nil || len(h.Maps) != 3 || !strings.HasPrefix(h.Maps[0].Title, "mig: mutual information") {
+		t.Fatalf("%v, %d maps", err, len(h.Maps))
+	}
+	in.Codes.Data[0] = math.NaN()
+	if h, err = PageHeat(t.Context(), in, nil); h != nil || err != nil {
+		t.Errorf("codes that are no numbers: %v, %v", h, err)
+	}
+	if h, err = PageHeat(t.Context(), nil, nil); h != nil || err != nil {
+		t.Errorf("no codes: %v, %v", h, err)
+	}
+}
+
+func metricNamed(t *testing.T, name string) metrics.Metric {
+	t.Helper()
+	e, err := metrics.Registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.New()
+}
+
+func TestRunCurves(t *testing.T) {
+	if c := RunCurves(nil, nil); c != nil {
+		t.Errorf("%+v of an empty log", c)
+	}
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"b": {"loss": 2, "kl": 1, "aux": 3}, "a": {"loss": 1}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 0.1}},
+		{Epoch: 2, Losses: rundir.Losses{"b": {"loss": math.NaN(), "kl": 1}}}}
+	c := RunCurves([]string{"loss", "kl"}, log)
+	if len(c.Panels) != 3 || c.Panels[0].Title != "Losses, a" || c.Panels[0].Lines || !c.Panels[2].Lines { // a metric of one evaluation is no curve
+		t.Fatalf("%+v", c.Panels)
+	}
+	var names []string
+	for _, s := range c.Panels[1].Series {
+		names = append(names, fmt.Sprint(s.Name, s.X.Shape))
+	}
+	if got := strings.Join(names, " "); got != "loss[2] kl[2] aux[1]" {
+		t.Error(got)
+	}
+}

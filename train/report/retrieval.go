@@ -1,0 +1,142 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// The limits of a sheet of neighbours.
+const (
+	maxQueries       = 8
+	maxNeighbours    = 8
+	maxRetrieved     = 6 // factors with a mark
+	retrievedPixels  = 72
+	leastNeighbours  = 1
+	retrievedFactors = "squares below: factors with the level of the query (%s); a frame: all of them"
+)
+
+// Images gives figures pictures of rows of codes.
+type Images struct {
+	Pixels                  func(rows []int) []float32
+	Height, Width, Channels int
+}
+
+// Neighbour is a row of codes and its distance from a query.
+type Neighbour struct {
+	Row      int
+	Distance float64
+}
+
+// Neighbours returns the nearest rows to a row by the cosine distance of the codes, 1 - cos, nearest first, and the first rows of
+// equal ones. Codes of length 0, and such as are not finite, are at a distance of 1 from all.
+func Neighbours(codes metrics.Matrix, query, count int) []Neighbour {
+	return neighbours(codes, lengths(codes), query, count)
+}
+
+// lengths are the Euclidean norms of codes.
+func lengths(codes metrics.Matrix) []float64 {
+	list := make([]float64, codes.Rows)
+	for i := range list {
+		list[i] = floats.Norm(codes.Row(i), 2)
+	}
+	return list
+}
+
+func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []Neighbour {
+	list := make([]Neighbour, 0, codes.Rows)
+	q := slices.Clone(codes.Row(query))
+	for c := range q {
+		q[c] /= lengths[query]
+	}
+	for i := range codes.Rows {
+		if i == query {
+			continue
+		}
+		cosine, l := 0.0, lengths[i]
+		for c, v := range codes.Row(i) { // quotients, as products of large codes overflow
+			cosine += v / l * q[c]
+		}
+		if math.IsNaN(cosine) {
+			cosine = 0
+		}
+		list = append(list, Neighbour{i, max(0, 1-cosine)})
+	}
+	slices.SortStableFunc(list, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
+	return list[:min(count, len(list))]
+}
+
+// Retrieval shows some images and their nearest neighbours among the codes, by cosine distance. Marks below a neighbour tell which
+// factors it shares with the query. It writes nothing for less than two codes.
+func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) error {
+	n := in.Codes.Rows
+	if n < 1+leastNeighbours {
+		return nil
+	}
+	queries := make([]int, min(n, maxQueries))
+	for i := range queries { // multiples of the golden section do not follow the grid of factors
+		queries[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(n))
+	}
+	count := min(maxNeighbours, n-1)
+	var rows []int
+	t := &raster.Tiles{Title: title, Subtitle: fmt.Sprintf("nearest of %d codes by cosine distance, which is below each image", n), ColumnTitle: "query, then neighbours"}
+	marked := markedFactors(in)
+	if len(marked) > 0 {
+		var names []string
+		for _, k := range marked {
+			names = append(names, in.Factors[k].Name)
+		}
+		t.Subtitle += "\n" + fmt.Sprintf(retrievedFactors, strings.Join(names, ", "))
+	}
+	all := lengths(in.Codes)
+	for _, q := range queries {
+		rows = append(rows, q)
+		captions, marks, framed := []string{"query"}, [][]bool{nil}, []bool{false}
+		for _, near := range neighbours(in.Codes, all, q, count) {
+			rows, captions = append(rows, near.Row), append(captions, fmt.Sprintf("%.3g", near.Distance))
+			agree := agreement(in, marked, q, near.Row)
+			marks, framed = append(marks, agree), append(framed, len(agree) > 0 && !slices.Contains(agree, false))
+		}
+		t.Captions, t.Framed = append(t.Captions, captions), append(t.Framed, framed)
+		if len(marked) > 0 {
+			t.Marks = append(t.Marks, marks)
+		}
+	}
+	pixels := images.Pixels(rows)
+	pictures, err := raster.PicturesOf(images.Height, images.Width, images.Channels, pixels).Of(pixels)
+	if err != nil {
+		return fmt.Errorf("report: retrieval: %w", err)
+	}
+	t.Scale, t.Gap = scaleOf(retrievedPixels, pictures), 8
+	t.Rows = slices.Collect(slices.Chunk(pictures, count+1))
+	return raster.WritePNG(w, t.Draw())
+}
+
+// markedFactors lists the factors with marks: the first ones of more than one level.
+func markedFactors(in *metrics.Input) (list []int) {
+	for k, f := range in.Factors {
+		if f.Size > 1 && !in.Classes && len(list) < maxRetrieved {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// agreement tells by factor whether two rows have the same known level.
+func agreement(in *metrics.Input, factors []int, a, b int) (same []bool) {
+	n := len(in.Factors)
+	for _, k := range factors {
+		level := in.Levels[a*n+k]
+		same = append(same, level != factor.Unknown && level == in.Levels[b*n+k])
+	}
+	return same
+}

@@ -1,0 +1,159 @@
+// Package site makes a static site of Markdown pages: plain files with relative links, which can be read without a server.
+//
+// Each page gets the navigation, a table of its contents, the pages before and after it, and a field that searches all pages
+// in an index made with the site. Links, anchors and pictures are checked while it is made. The same source gives the same
+// bytes.
+package site
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/train/report/web"
+)
+
+// Source is what a site is made of.
+type Source struct {
+	Name       string            // of the site, beside the titles of pages
+	Version    string            // of the code, at the foot of pages
+	Pages      map[string][]byte // Markdown by path, such as docs/data.md; every page begins with a heading of the first level
+	Files      fs.FS             // pictures that pages show, by their paths
+	Groups     []Group           // the navigation: every page once
+	Front      string            // the page that becomes index.html, one of Pages
+	Repository string            // address below which links to other files lead, such as https://example.com/project/blob/main/
+}
+
+// Group is a part of the navigation.
+type Group struct {
+	Title string   `yaml:"title" doc:"heading of the group"`
+	Pages []string `yaml:"pages" doc:"pages in their order, such as docs/data.md"`
+}
+
+//go:embed assets/*.css assets/*.js
+var assets embed.FS
+
+// assetsFolder holds styles and scripts, also in a site.
+const assetsFolder = "assets"
+
+// Build returns the files of a site by path. Its errors say which links of which pages lead nowhere.
+func Build(s Source) (map[string][]byte, error) {
+	order, err := s.order()
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]*page{}
+	var mistakes []error
+	for _, name := range order {
+		p, err := parse(name, s.Pages[name])
+		if err != nil {
+			mistakes = append(mistakes, err)
+			continue
+		}
+		pages[name] = p
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	files, err := s.assets()
+	if err != nil {
+		return nil, err
+	}
+	b := builder{source: s, order: order, pages: pages, files: files}
+	for _, name := range order {
+		mistakes = append(mistakes, b.links(pages[name]))
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	for i := range order {
+		if err := b.write(i); err != nil {
+			return nil, err
+		}
+	}
+	index, err := b.index()
+	if err != nil {
+		return nil, err
+	}
+	files[path.Join(assetsFolder, indexFile)] = index
+	return files, nil
+}
+
+// builder is a site under way.
+type builder struct {
+	source Source
+	order  []string
+	pages  map[string]*page
+	files  map[string][]byte
+}
+
+// assets returns styles and scripts by their paths in the site.
+func (s Source) assets() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	names, err := fs.Glob(assets, assetsFolder+"/*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if files[name], err = assets.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	files[path.Join(assetsFolder, "style.css")] = []byte(web.Style()) // those of all pages of Unravel
+	files[path.Join(assetsFolder, web.Base)] = []byte(web.Text(web.Base))
+	return files, nil
+}
+
+// order lists the pages as the navigation does.
+func (s Source) order() (order []string, err error) {
+	var mistakes []error
+	for _, g := range s.Groups {
+		for _, name := range g.Pages {
+			switch _, ok := s.Pages[name]; {
+			case !ok:
+				mistakes = append(mistakes, fmt.Errorf("navigation: %s: there is no page %s; want the path of one", g.Title, name))
+			case slices.Contains(order, name):
+				mistakes = append(mistakes, fmt.Errorf("navigation: %s: %s is there twice; want each page once", g.Title, name))
+			default:
+				order = append(order, name)
+			}
+		}
+	}
+	for name := range s.Pages {
+		if !slices.Contains(order, name) {
+			mistakes = append(mistakes, fmt.Errorf("navigation: %s is missing; want each page in a group", name))
+		}
+	}
+	if !slices.Contains(order, s.Front) {
+		mistakes = append(mistakes, fmt.Errorf("navigation: the front page %s is missing", s.Front))
+	}
+	slices.SortFunc(mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return order, errors.Join(mistakes...)
+}
+
+// address returns the path of a page in the site.
+func (s Source) address(name string) string {
+	if name == s.Front {
+		return "index.html"
+	}
+	return strings.TrimSuffix(name, ".md") + ".html"
+}
+
+// relative returns the link from one file of the site to another.
+func relative(from, to string) string {
+	up := strings.Count(from, "/")
+	for i := 0; i < up; i++ { // folders that they share need no way out
+		folder, _, _ := strings.Cut(from, "/")
+		rest, ok := strings.CutPrefix(to, folder+"/")
+		if !ok {
+			break
+		}
+		from, to, up = strings.TrimPrefix(from, folder+"/"), rest, up-1
+		i--
+	}
+	return strings.Repeat("../", up) + to
+}

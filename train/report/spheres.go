@@ -1,0 +1,197 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Sphere is how three code columns follow a factor of rotations in space, R: nearly by z = Q R v, for an orthogonal Q.
+type Sphere struct {
+	First  int        // of the three columns
+	Factor int        // index of the factor; -1: there is none
+	Q      [9]float64 // 3 x 3, row by row; the identity without a factor
+	Axis   [3]float64 // v, in axes of the object, of length 1
+}
+
+// SphereOf finds the factor of rotations that three code columns follow most closely, and how.
+func SphereOf(in *metrics.Input, first int) Sphere {
+	best := Sphere{First: first, Factor: -1, Q: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}}
+	most := 0.0
+	for k, f := range in.Factors {
+		if f.Rotations == nil {
+			continue
+		}
+		var points []float64
+		var levels []int
+		for r := range in.Codes.Rows {
+			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
+				points, levels = append(points, in.Codes.Row(r)[first:first+3]...), append(levels, l)
+			}
+		}
+		if len(levels) == 0 {
+			continue
+		}
+		q, v := metrics.FollowRotations(points, func(i int) *[9]float64 { return &f.Rotations[levels[i]] })
+		length := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
+		if length > most {
+			most = length
+			best = Sphere{First: first, Factor: k, Q: q, Axis: [3]float64{v[0] / length, v[1] / length, v[2] / length}}
+		}
+	}
+	return best
+}
+
+// LatentSpheres draws the codes on spheres of the latent space, a row for each: its two halves as seen from the front (x right, y
+// up) and from behind. Where there is a factor of rotations R, codes are turned to agree best with the directions R v of an axis
+// v of the object, and each has the colour of its direction R v, to which the last two panels are the key: perfect codes look like
+// the key. Otherwise the first circular factor gives the colours. It writes nothing where there is no sphere, and neither of
+// these factors.
+func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
+	hue := -1
+	for k, f := range in.Factors {
+		if hue < 0 && f.Kind == factor.Circular {
+			hue = k
+		}
+	}
+	var plots [][]*plot.Plot
+	for i, s := range spheres {
+		if s.Factor < 0 && hue < 0 {
+			continue
+		}
+		by := s.Factor
+		if by < 0 {
+			by = hue
+		}
+		var points [][3]float64
+		var tints []color.RGBA
+		for r := range in.Codes.Rows {
+			level := in.Levels[r*len(in.Factors)+by]
+			if level == factor.Unknown {
+				continue
+			}
+			points = append(points, s.aligned(in.Codes.Row(r)))
+			if f := in.Factors[by]; f.Rotations != nil {
+				tints = append(tints, directionColour(rotation.Apply(&f.Rotations[level], s.Axis)))
+			} else {
+				tints = append(tints, colours.Cyclic(f.Angle(level)/(2*math.Pi)))
+			}
+		}
+		name := fmt.Sprintf("sphere %d", i+1)
+		row := halves(name, points, tints)
+		if s.Factor >= 0 {
+			key, tints := key()
+			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+coordinates(s.Axis), key, tints)...)
+		}
+		plots = append(plots, row)
+	}
+	if len(plots) == 0 {
+		return nil
+	}
+	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
+	})
+}
+
+// aligned returns Q^T z of a code.
+func (s *Sphere) aligned(code []float64) [3]float64 {
+	back := rotation.Inverse(&s.Q)
+	return rotation.Apply(&back, [3]float64(code[s.First:]))
+}
+
+func coordinates(v [3]float64) string {
+	return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0)
+}
+
+// directionColour mixes a colour from a direction: red to the right, green up, blue to the front.
+func directionColour(v [3]float64) color.RGBA {
+	c := color.RGBA{A: 255}
+	for i, channel := range []*uint8{&c.R, &c.G, &c.B} {
+		*channel = uint8(math.Round(235 * min(max((1+v[i])/2, 0), 1)))
+	}
+	return c
+}
+
+// key returns directions all over the sphere (a Fibonacci lattice) and their colours.
+func key() (points [][3]float64, tints []color.RGBA) {
+	const n = 7000
+	for i := range n {
+		y := 1 - 2*(float64(i)+0.5)/n
+		sin, cos := math.Sincos(2 * math.Pi * math.Phi * float64(i))
+		r := math.Sqrt(1 - y*y)
+		points = append(points, [3]float64{r * cos, y, r * sin})
+		tints = append(tints, directionColour(points[i]))
+	}
+	return points, tints
+}
+
+// halves draws points of the sphere from the front and from behind.
+func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
+	var plots []*plot.Plot
+	for _, side := range []float64{1, -1} {
+		title := name + ", front"
+		if side < 0 {
+			title = name + ", back"
+		}
+		p := newPlot("", "", "")
+		subtitle(p, title)
+		p.HideAxes()
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.08, 1.08, -1.08, 1.08
+		p.Add(globe{})
+		s := &cloud{radius: vg.Points(1.9)}
+		var shown []color.RGBA
+		for i, q := range points {
+			if q[2]*side >= 0 {
+				s.points = append(s.points, plotter.XY{X: q[0] * side, Y: q[1]})
+				shown = append(shown, tints[i])
+			}
+		}
+		s.colour = func(i int) color.RGBA { return shown[i] }
+		p.Add(s)
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.08, 1.08, -1.08, 1.08
+		plots = append(plots, p)
+	}
+	return plots
+}
+
+// globe draws the outline of the sphere, and circles of latitude and longitude every 30 degrees.
+type globe struct{}
+
+// Plot draws the globe.
+func (globe) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := draw.LineStyle{Color: rule, Width: vg.Points(0.6)}
+	curve := func(style draw.LineStyle, at func(angle float64) (x, y, z float64)) {
+		const steps = 72
+		var line []vg.Point
+		for i := range steps + 1 {
+			if px, py, pz := at(2 * math.Pi * float64(i) / steps); pz > -1e-9 {
+				line = append(line, vg.Point{X: x(px), Y: y(py)})
+			} else if len(line) > 0 {
+				c.StrokeLines(style, line)
+				line = nil
+			}
+		}
+		if len(line) > 0 {
+			c.StrokeLines(style, line)
+		}
+	}
+	for degree := -60.0; degree <= 60; degree += 30 {
+		sin, cos := math.Sincos(degree * math.Pi / 180)
+		curve(style, func(a float64) (float64, float64, float64) { return cos * math.Sin(a), sin, -cos * math.Cos(a) }) // a begins behind
+		curve(style, func(a float64) (float64, float64, float64) { return sin * math.Cos(a), math.Sin(a), cos * math.Cos(a) })
+	}
+	style.Color = faint
+	curve(style, func(a float64) (float64, float64, float64) { return math.Cos(a), math.Sin(a), 0 })
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/report/web"
+)
+
+// Bounds of the codes of a page: points, numbers and, whatever their width, the fewest points.
+const (
+	mostPoints  = 1600
+	mostNumbers = 120_000
+	leastPoints = 100
+)
+
+// PageRows returns the rows of n codes of a width that a page shows: stratified at random, in random order, so that the
+// first of them are a sample, too.
+func PageRows(n, width int) []int {
+	count := min(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))))
+	stream, list := rng.New(0, "report/page"), make([]int, count)
+	for i := range list {
+		list[i] = int((float64(i) + stream.Float64()) / float64(count) * float64(n))
+		if n == count {
+			list[i] = i
+		}
+	}
+	stream.Shuffle(count, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// PageCodes returns what a page shows of codes: in holds the codes and levels of some images of a data set, images their numbers in
+// it, and names those that people know them by; nil: the same numbers. spaces is the layout of the codes; nil: single columns.
+func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, spaces []models.Space) (*web.Codes, error) {
+	if in.Codes.Rows == 0 {
+		return nil, nil
+	}
+	if names == nil {
+		names = images
+	}
+	c := &web.Codes{Codes: web.Floats(in.Codes.Data, in.Codes.Rows, in.Codes.Cols), Factors: []web.Factor{}, Spaces: pageSpaces(spaces), Rows: web.Integers(names, len(names))}
+	for i := range in.Codes.Cols {
+		c.Columns = append(c.Columns, fmt.Sprint("z", i))
+	}
+	for j := range in.Factors {
+		if f := pageFactor(in, j); f.Size != 1 {
+			c.Factors = append(c.Factors, f)
+		}
+	}
+	if in.Codes.Cols > 2 && in.Codes.Rows > 2 && allFinite(in.Codes.Data) {
+		p, err := geometry.PCA(in.Codes.Data, in.Codes.Cols)
+		if err != nil {
+			return nil, err
+		}
+		c.Components = pageComponents(p, in.Codes)
+	}
+	sheet, err := thumbnails(d, images)
+	c.Thumbnails = sheet
+	return c, err
+}
+
+// pageComponents projects codes to their first two principal components.
+func pageComponents(p *geometry.Components, codes metrics.Matrix) *web.Components {
+	const k = 2
+	var sum float64
+	for _, v := range p.Sigma {
+		sum += v * v
+	}
+	if !(sum > 0) || len(p.Sigma) < k {
+		return nil
+	}
+	c := &web.Components{Values: web.Floats(p.Project(codes.Data, k), codes.Rows, k)}
+	for i := range k {
+		c.Names = append(c.Names, fmt.Sprintf("principal component %d (%.0f %%)", i+1, 100*p.Sigma[i]*p.Sigma[i]/sum))
+	}
+	return c
+}
+
+func allFinite(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return !finite(v) })
+}
+
+// pageSpaces lists the latent spaces that are no coordinates of their own.
+func pageSpaces(spaces []models.Space) []web.Space {
+	list, counts := []web.Space{}, map[string]int{}
+	for _, s := range spaces {
+		kind := "plane"
+		switch {
+		case s.Circle:
+			kind = "circle"
+		case s.Sphere:
+			kind = "sphere"
+		case s.Options > 0:
+			kind = "choice"
+		}
+		if kind == "plane" {
+			continue
+		}
+		counts[kind]++
+		w := web.Space{Name: fmt.Sprint(kind, " ", counts[kind]), Kind: kind}
+		for i := range s.Width {
+			w.Columns = append(w.Columns, s.First+i)
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// mostLevelNames is the largest number of levels whose names a page holds.
+const mostLevelNames = 4096
+
+// pageFactor returns what is known of a factor of all rows.
+func pageFactor(in *metrics.Input, j int) web.Factor {
+	n, k := in.Codes.Rows, len(in.Factors)
+	f := in.Factors[j]
+	values := make([]float64, n)
+	if j < len(in.Exact) && in.Exact[j] != nil {
+		copy(values, in.Exact[j])
+		return web.Factor{Name: f.Name, Kind: "continuous", Values: web.Floats(values, n)}
+	}
+	for i := range values {
+		if values[i] = float64(in.Levels[i*k+j]); values[i] < 0 {
+			values[i] = math.NaN()
+		}
+	}
+	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(values, n)}
+	if f.Values != nil && f.Size <= mostLevelNames {
+		for l := range f.Size {
+			w.Levels = append(w.Levels, valueLabel(f, l))
+		}
+	}
+	return w
+}

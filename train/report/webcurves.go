@@ -1,0 +1,75 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// RunCurves returns the curves that a run's log holds: the losses of each objective by epoch, and every metric that was
+// measured during training by epoch; nil for an empty log. Losses of the given names come first, in this order; nil: the sum, loss.
+func RunCurves(first []string, log []rundir.Line) *web.Curves {
+	if first == nil {
+		first = []string{"loss"}
+	}
+	var list []web.Panel
+	for _, o := range keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses }) {
+		p := web.Panel{Title: "Losses, " + o, X: "epoch", Y: "loss (parts without weights)", Log: true}
+		names := keys(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(first, a), place(first, b)) })
+		for _, name := range names {
+			p.Series = appendSeries(p.Series, name, log, func(line rundir.Line) (float64, bool) {
+				v, ok := line.Losses[o][name]
+				return v, ok
+			})
+		}
+		list = append(list, p)
+	}
+	measured := web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true}
+	for _, name := range keys(log, func(line rundir.Line) map[string]float64 { return line.Metrics }) {
+		measured.Series = appendSeries(measured.Series, name, log, func(line rundir.Line) (float64, bool) {
+			v, ok := line.Metrics[name]
+			return v, ok
+		})
+	}
+	if len(measured.Series) > 0 {
+		list = append(list, measured)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &web.Curves{Panels: list}
+}
+
+// place is the place of a name in a list, the end if it is not there.
+func place(list []string, name string) int {
+	if i := slices.Index(list, name); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// keys lists the keys of maps of lines, sorted.
+func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string {
+	all := map[string]bool{}
+	for _, line := range log {
+		for k := range of(line) {
+			all[k] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// appendSeries adds the curve of a value over the epochs of the lines that have it.
+func appendSeries(list []web.Series, name string, log []rundir.Line, value func(rundir.Line) (float64, bool)) []web.Series {
+	var x, y []float64
+	for _, line := range log {
+		if v, ok := value(line); ok {
+			x, y = append(x, float64(line.Epoch)), append(y, v)
+		}
+	}
+	return append(list, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y))})
+}

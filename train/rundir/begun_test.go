@@ -1,0 +1,85 @@
+package rundir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// A folder in which the first files of a run were being written can be begun again; other folders with a checkpoint cannot.
+func TestBeginAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	killed := errors.New("killed")
+	for _, names := range [][]string{nil, {CheckpointFile}, {CheckpointFile, StateFile}} {
+		r, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Begin(func() error {
+			wantNames(t, dir, beginName, ".lock")
+			for _, name := range names {
+				if err := r.Write(name, Bytes([]byte("x"))); err != nil {
+					return err
+				}
+			}
+			return killed
+		})
+		if err := errors.Join(err, r.Close()); !errors.Is(err, killed) || strings.Contains(err.Error(), "\n") {
+			t.Fatal(err)
+		}
+	}
+	r, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Begin(func() error { return r.Write(CheckpointFile, Bytes([]byte("x"))) }), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, ".lock", CheckpointFile)
+	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "it holds "+CheckpointFile) {
+		t.Errorf("a checkpoint without a config was taken for nothing: %v", err)
+	}
+}
+
+// What a stage learned is there as a whole, or not at all.
+func TestLearnedTogether(t *testing.T) {
+	const stage = "stage"
+	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}, Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},
+		Parts: []int32{0, 0, 1}, Timings: []models.Timing{{Name: "a", Seconds: 1}}}
+	for _, name := range []string{ComponentsFile, PartsFile, TimingsFile, AssignmentsFile, HierarchyFile} {
+		r := newRun(t)
+		if err := r.Write(Config, Bytes(nil)); err != nil {
+			t.Fatal(err)
+		}
+		obstacle := filepath.Join(r.Path(stage), name)
+		if err := os.MkdirAll(obstacle, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.WriteLearned(stage, l); err == nil {
+			t.Fatal("no error at", name)
+		}
+		if err := os.Remove(obstacle); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadLearned(r.Dir(), stage); got != nil || err != nil {
+			t.Errorf("stopped at %s: %+v, %v", name, got, err)
+		}
+		if err := r.WriteLearned(stage, l); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadLearned(r.Dir(), stage); err != nil || len(got.Labels) != 3 || len(got.Parts) != 3 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := os.Remove(r.Path(stage + "/" + AssignmentsFile)); err != nil { // as older programs left it
+			t.Fatal(err)
+		}
+		if got, err := ReadLearned(r.Dir(), stage); got != nil || err != nil {
+			t.Errorf("without assignments: %+v, %v", got, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package rundir
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// Files of what a run learned in an earlier stage, in the folder of the stage's name.
+const (
+	HierarchyFile   = "hierarchy.json"
+	AssignmentsFile = "assignments.npy"
+	ComponentsFile  = "components.npy"
+	PartsFile       = "parts.npy"
+	TimingsFile     = "timings.json"
+)
+
+// WriteLearned stores what an earlier stage of training learned, in a folder of the stage's name. The hierarchy is last:
+// [ReadLearned] takes a stage without it for one that has not ended.
+func (r *Run) WriteLearned(stage string, l *models.Learned) error {
+	for _, a := range groups(l) {
+		of := *a.of
+		if of == nil {
+			continue
+		}
+		if err := r.Write(path.Join(stage, a.file), func(w io.Writer) error { return npy.Write(w, []int{len(of)}, of) }); err != nil {
+			return err
+		}
+	}
+	if l.Timings != nil {
+		if err := r.Write(path.Join(stage, TimingsFile), JSON(l.Timings)); err != nil {
+			return err
+		}
+	}
+	if k := len(l.Hierarchy.Categoricals()); k > 0 {
+		err := r.Write(path.Join(stage, AssignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+		if err != nil {
+			return err
+		}
+	}
+	return r.Write(path.Join(stage, HierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
+}
+
+// groupFile is an array with a group for each image, and its file.
+type groupFile struct {
+	file string
+	of   *[]int32
+}
+
+// groups lists the groups of images that a stage may have learned.
+func groups(l *models.Learned) []groupFile {
+	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
+}
+
+// ReadLearned reads what an earlier stage of training learned from a run's folder; nil if there is no run, or nothing.
+func ReadLearned(dir, stage string) (*models.Learned, error) {
+	run, err := View(dir)
+	if err != nil {
+		return nil, nil // there is no run yet
+	}
+	if !run.Has(path.Join(stage, HierarchyFile)) {
+		return nil, nil
+	}
+	l := &models.Learned{}
+	text, err := run.Read(path.Join(stage, HierarchyFile))
+	if err != nil {
+		return nil, err
+	}
+	if l.Hierarchy, err = hierarchy.Parse(text); err != nil {
+		return nil, fmt.Errorf("%s:%w", filepath.Join(dir, stage, HierarchyFile), err)
+	}
+	for _, a := range groups(l) {
+		if !run.Has(path.Join(stage, a.file)) {
+			continue
+		}
+		if *a.of, err = readLabels(filepath.Join(dir, stage, a.file), 1); err != nil {
+			return nil, err
+		}
+	}
+	if run.Has(path.Join(stage, TimingsFile)) {
+		text, err := run.Read(path.Join(stage, TimingsFile))
+		if err == nil {
+			err = json.Unmarshal(text, &l.Timings)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, stage, TimingsFile), err)
+		}
+	}
+	if k := len(l.Hierarchy.Categoricals()); k > 0 {
+		if !run.Has(path.Join(stage, AssignmentsFile)) && !run.Has(CheckpointFile) {
+			return nil, nil // an older program, which wrote the hierarchy first, was killed
+		}
+		l.Labels, err = readLabels(filepath.Join(dir, stage, AssignmentsFile), k)
+	}
+	return l, err
+}
+
+// readLabels reads a file of whole numbers, a row of the given length for each image.
+func readLabels(path string, columns int) ([]int32, error) {
+	r, err := npy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if r.RowLen() != columns {
+		return nil, fmt.Errorf("%s has shape %v; want %d numbers for each image", path, r.Shape, columns)
+	}
+	labels := make([]int32, r.Rows()*columns)
+	return labels, npy.Read(r, labels)
+}

@@ -1,0 +1,239 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Options say how runs are made on a cluster.
+type Options struct {
+	Retry   bool          // repeat failed runs
+	Every   time.Duration // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
+	Say     func(format string, args ...any)
+	Observe func(sweep.Status) // if set, receives progress
+}
+
+const (
+	usualEvery = 5 * time.Second
+	// firstWait is the time to the second look at a job; from then on it doubles.
+	firstWait = 250 * time.Millisecond
+	// maxIdle bounds the jobs in a row that end without a run, or a checkpoint of one, that is new.
+	maxIdle = 3
+)
+
+// Execute makes the missing runs of a folder, job.Dir, as the tasks of jobs, and returns the outcomes of all in their order, as
+// [sweep.Execute] does. A job that was submitted before, and has not ended, is followed. When the context ends, the error is train.ErrStopped, and the job goes
+// on. job.Tasks is the largest number of tasks that is wanted; 0: as many as there are missing runs.
+func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
+	if o.Say == nil {
+		o.Say = func(string, ...any) {}
+	}
+	if o.Every == 0 {
+		o.Every = usualEvery
+	}
+	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Say)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{Options: o, scheduler: s, job: job, progress: progress, wait: min(firstWait, o.Every)}
+	err = f.follow(ctx)
+	if ctx.Err() != nil {
+		err = train.ErrStopped
+	}
+	return progress.Outcomes(), err
+}
+
+// follower follows the jobs of a sweep.
+type follower struct {
+	Options
+	scheduler Scheduler
+	job       Job
+	progress  *sweep.Progress
+
+	id   string
+	wait time.Duration // to the next look
+	idle int           // jobs in a row without anything new
+	seen string        // what runs had when the job was submitted
+	said string        // problem that was told last
+}
+
+// known is what a file in [OutputDir] says of the job of a sweep.
+type known struct {
+	Scheduler string    `json:"scheduler"`
+	ID        string    `json:"id"`
+	Tasks     int       `json:"tasks"`
+	Submitted time.Time `json:"submitted"` // for people
+}
+
+// path returns the path of the file about the job.
+func (f *follower) path() string {
+	return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json")
+}
+
+// follow submits jobs until all runs have ended.
+func (f *follower) follow(ctx context.Context) error {
+	for {
+		done, err := f.progress.Look()
+		if f.Observe != nil {
+			f.Observe(f.progress.Status())
+		}
+		if err != nil || done {
+			return errors.Join(err, f.end(ctx))
+		}
+		if err := f.step(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			if f.id != "" {
+				end, _ := f.scheduler.Commands(f.id)
+				f.Say("job %s goes on; the same command follows it again, and `%s` ends it", f.id, end)
+			}
+			return ctx.Err()
+		case <-time.After(f.wait):
+			f.wait = min(2*f.wait, f.Every)
+		}
+	}
+}
+
+// step looks at the job, and submits one if there is none.
+func (f *follower) step(ctx context.Context) error {
+	if f.id == "" {
+		return f.submit(ctx)
+	}
+	t, err := f.scheduler.Look(ctx, f.id)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		f.problem(err)
+		return nil
+	}
+	f.said = ""
+	if t.Active() {
+		return nil
+	}
+	return f.ended(t)
+}
+
+// problem tells a problem that may pass, once.
+func (f *follower) problem(err error) {
+	if text := err.Error(); text != f.said {
+		f.said = text
+		f.Say("%v; asking again", err)
+	}
+}
+
+// ended decides what follows a job that has no more tasks.
+func (f *follower) ended(t Tasks) error {
+	done, err := f.progress.Look() // it may have ended meanwhile
+	if err != nil || done {
+		return err
+	}
+	_, show := f.scheduler.Commands(f.id)
+	if t.Cancelled > 0 {
+		return fmt.Errorf("job %s was cancelled; the same command submits the runs that are missing", f.id)
+	}
+	why := ""
+	if t.Why != "" {
+		why = " (" + t.Why + ")"
+	}
+	if now := f.progress.Mark(); now != f.seen {
+		f.idle = 0
+	} else if f.idle++; f.idle == maxIdle {
+		return fmt.Errorf("job %s ended%s without a step of a run, as those before; see %s, and what its tasks said in %s", f.id, why, show,
+			filepath.Join(f.job.Dir, OutputDir))
+	}
+	f.Say("job %s ended%s with runs to make; submitting them", f.id, why)
+	f.id = ""
+	return os.Remove(f.path())
+}
+
+// submit follows the job that is there, or submits one. A lock keeps others from doing so at the same time.
+func (f *follower) submit(ctx context.Context) (err error) {
+	unlock, err := rundir.Lock(ctx, filepath.Join(f.job.Dir, OutputDir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	f.seen = f.progress.Mark()
+	if f.id, err = f.find(ctx); err != nil || f.id != "" {
+		return err
+	}
+	most, err := f.scheduler.Most(ctx)
+	if err != nil {
+		return err
+	}
+	j := f.job
+	j.Tasks = Size(f.job.Tasks, most, f.progress.Missing())
+	if f.id, err = f.scheduler.Submit(ctx, &j); err != nil {
+		return err
+	}
+	_, show := f.scheduler.Commands(f.id)
+	f.wait = min(firstWait, f.Every)
+	f.Say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
+	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
+}
+
+// Size returns the number of tasks for so many missing runs: at most those wanted, and those a scheduler allows (0: any number).
+func Size(wanted, most, missing int) int {
+	n := missing
+	for _, limit := range []int{wanted, most} {
+		if limit > 0 {
+			n = min(n, limit)
+		}
+	}
+	return max(n, 1)
+}
+
+// find returns the job that was submitted before and has not ended: that of the file, or, if its submission was interrupted, that of the
+// name.
+func (f *follower) find(ctx context.Context) (string, error) {
+	var k known
+	text, err := os.ReadFile(f.path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err == nil && json.Unmarshal(text, &k) == nil && k.Scheduler == f.scheduler.Name() && k.ID != "" {
+		t, err := f.scheduler.Look(ctx, k.ID)
+		if err != nil && !errors.Is(err, ErrUnknown) {
+			return "", err
+		}
+		if t.Active() {
+			f.Say("job %s was submitted before; following it", k.ID)
+			return k.ID, nil
+		}
+	}
+	id, err := f.scheduler.Find(ctx, f.job.Name)
+	if id != "" {
+		f.Say("job %s was submitted before; following it", id)
+	}
+	return id, err
+}
+
+// end takes tasks that have nothing left to do out of the queue.
+func (f *follower) end(ctx context.Context) error {
+	if f.id == "" {
+		return nil
+	}
+	if t, err := f.scheduler.Look(ctx, f.id); err == nil && t.Waiting > 0 {
+		if err := f.scheduler.Cancel(ctx, f.id); err != nil {
+			f.problem(err)
+		}
+	}
+	if err := os.Remove(f.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package sweep_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/train/sweep"
+)
+
+// The sweep that the page about sweeps shows has the runs that it says.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sweeps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindSubmatch(page)
+	if found == nil {
+		t.Fatal("there is no example")
+	}
+	p, err := Load("pairs.yaml", found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := p.Runs()
+	if err != nil || len(runs) != 36 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	name := "paths_batch50_lr0.0005_warmup0_seed1"
+	for _, r := range runs {
+		if r.Name == name && strings.Contains(string(page), name) {
+			return
+		}
+	}
+	t.Errorf("there is no run %s, or it is not on the page", name)
+}

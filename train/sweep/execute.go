@@ -1,0 +1,299 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Starter makes or resumes the run in a folder, and calls report with the steps done and the steps of all epochs.
+// The error is runs.ErrLocked if another process holds the run, and train.ErrStopped if the context ended.
+type Starter func(ctx context.Context, dir string, threads int, report func(done, all int)) error
+
+// Options say how runs are made.
+type Options struct {
+	Jobs    int     // concurrent runs, which share the processors; less than 1: one
+	Retry   bool    // repeat failed runs
+	NoWait  bool    // leave the runs that other processes make to them
+	Index   int     // of a task, from 0; it begins with the runs Index, Index + Of, Index + 2 Of ...
+	Of      int     // number of tasks; 0: this is none
+	Start   Starter // makes a run; nil: [InProcess]
+	Say     func(format string, args ...any)
+	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
+}
+
+// Outcome is the state of a run after Execute.
+type Outcome struct {
+	Run
+	Entry
+	Before bool // it had finished or failed before
+}
+
+// waitLocked is the time between two looks at a run that another process holds.
+const waitLocked = 500 * time.Millisecond
+
+// Execute makes the runs that are missing in a folder, and returns the outcomes of all in their order. A run that fails is
+// recorded with its error, and the others continue; configs that cannot be trained are an error before the first
+// run. When the context ends, the error is train.ErrStopped, and the outcomes are those so far.
+func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome, error) {
+	if o.Start == nil {
+		o.Start = InProcess
+	}
+	if o.Say == nil {
+		o.Say = func(string, ...any) {}
+	}
+	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Say); err != nil {
+		return nil, err
+	}
+	dirs, err := place(ctx, dir, runs, o.Say)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = train.ErrStopped
+		}
+		return nil, err
+	}
+	jobs := max(1, min(o.Jobs, len(runs)))
+	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch()}
+	e.meter = newMeter(runs)
+	for missing := e.missing(ctx); len(missing) > 0 && ctx.Err() == nil; {
+		missing = e.pass(ctx, jobs, missing)
+	}
+	for i := range e.outcomes {
+		if e.outcomes[i].Dir == "" { // not reached
+			e.outcomes[i] = Outcome{Run: runs[i], Entry: Read(dirs[i])}
+		}
+	}
+	if ctx.Err() != nil {
+		return e.outcomes, train.ErrStopped
+	}
+	return e.outcomes, nil
+}
+
+// execution is a call of Execute.
+type execution struct {
+	Options
+	runs     []Run
+	dirs     []string
+	outcomes []Outcome
+	threads  int // of one run
+	queue    chan int
+	watch    *rundir.Watch
+
+	lock    sync.Mutex
+	left    int   // runs of the pass that are not settled
+	made    bool  // the pass has settled one
+	skipped []int // runs of the pass that other processes hold
+	meter   *meter
+}
+
+// missing lists the runs that are to be made: those of the task first, then the others, from there on.
+func (e *execution) missing(ctx context.Context) (list []int) {
+	hasher := new(datasets.Hasher)
+	for i, run := range e.runs {
+		entry := Read(e.dirs[i])
+		if entry.State == Finished || entry.State == Failed && !e.Retry {
+			e.outcomes[i] = Outcome{Run: run, Entry: entry, Before: true}
+			for _, change := range changedInputs(ctx, entry, hasher) {
+				e.Say("warning: %s: %s", run.Name, change)
+			}
+			e.meter.end(i, e.outcomes[i])
+			continue
+		}
+		list = append(list, i)
+	}
+	if e.Of < 1 {
+		return list
+	}
+	var own, before, behind []int
+	for _, i := range list {
+		switch {
+		case i%e.Of == e.Index:
+			own = append(own, i)
+		case i < e.Index:
+			before = append(before, i)
+		default:
+			behind = append(behind, i)
+		}
+	}
+	return slices.Concat(own, behind, before)
+}
+
+// changedInputs says which of the user's files that a run has read are other ones now. Files that are gone are no change.
+func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
+	if e.Record == nil || e.Record.Data == nil || len(e.Record.Data.Inputs) == 0 {
+		return nil
+	}
+	now, err := e.Config.Inputs(ctx, h)
+	if err != nil {
+		return nil
+	}
+	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
+}
+
+// pass settles runs, several at a time. Those that others hold are waited for, or returned if there are others to look at again.
+func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
+	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
+	for _, i := range missing {
+		e.queue <- i
+	}
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() { e.work(ctx) })
+	}
+	workers.Wait()
+	if !e.made {
+		return nil
+	}
+	return e.skipped
+}
+
+// work settles runs until there are none, or the context ends.
+func (e *execution) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case i, ok := <-e.queue:
+			if !ok {
+				return
+			}
+			settled := e.one(ctx, i)
+			switch {
+			case settled || e.NoWait:
+				e.leave(i, settled)
+			case ctx.Err() == nil:
+				time.AfterFunc(waitLocked, func() { e.queue <- i })
+			}
+		}
+	}
+}
+
+// leave ends the pass for a run.
+func (e *execution) leave(i int, settled bool) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if settled {
+		e.made = true
+	} else {
+		e.skipped = append(e.skipped, i)
+	}
+	if e.left--; e.left == 0 {
+		close(e.queue)
+	}
+}
+
+// one makes a run if it is missing. It returns false if another process holds it, or if it was stopped.
+func (e *execution) one(ctx context.Context, i int) (settled bool) {
+	run, dir := e.runs[i], e.dirs[i]
+	entry := Read(dir)
+	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.elsewhere(i)) {
+		e.settle(i, Outcome{Run: run, Entry: entry}) // another process made it
+		return true
+	}
+	if entry.State == Unfinished && entry.Problem != nil {
+		e.Say("%s is finished once more: %v", run.Name, entry.Problem)
+	}
+	if entry.State != Damaged && e.held(dir) {
+		e.tell(func(m *meter) { m.elsewhere[i] = true })
+		return false
+	}
+	begun := time.Now()
+	e.tell(func(m *meter) { m.begin(i, begun) })
+	err := e.Start(ctx, dir, e.threads, func(done, all int) { e.tell(func(m *meter) { m.step(i, done, all) }) })
+	switch {
+	case errors.Is(err, rundir.ErrLocked):
+		e.tell(func(m *meter) { m.elsewhere[i] = true })
+		return false
+	case errors.Is(err, train.ErrStopped), err != nil && ctx.Err() != nil:
+		return false
+	}
+	entry = Read(dir)
+	if err == nil && entry.State != Finished {
+		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
+	}
+	if err != nil {
+		if entry.State != Failed || entry.Problem.Error() != err.Error() { // else the run has recorded it, with its history
+			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
+				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
+			}
+		}
+		e.Say("%s failed: %v", run.Name, err)
+		entry = Read(dir)
+		entry.State, entry.Problem = Failed, err // also where it could not be recorded
+	} else if entry.Hash != run.Hash { // its record stays as it is
+		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
+			dir, cmp.Or(entry.Other, "its config has changed"))
+		e.Say("%s failed: %v", run.Name, entry.Problem)
+	}
+	e.settle(i, Outcome{Run: run, Entry: entry})
+	return true
+}
+
+// elsewhere reports whether another process held a run when this one last asked.
+func (e *execution) elsewhere(i int) bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return e.meter.elsewhere[i]
+}
+
+// held reports whether a process holds a run.
+func (e *execution) held(dir string) bool {
+	store, err := e.watch.Open(dir)
+	if err != nil {
+		return errors.Is(err, rundir.ErrLocked)
+	}
+	return store.Close() != nil
+}
+
+// settle records the outcome of a run.
+func (e *execution) settle(i int, o Outcome) {
+	e.outcomes[i] = o
+	e.tell(func(m *meter) { m.end(i, o) })
+}
+
+// tell updates the meter and calls the observer.
+func (e *execution) tell(change func(*meter)) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	change(e.meter)
+	if e.Observe != nil {
+		e.Observe(e.meter.status(time.Now()))
+	}
+}
+
+// InProcess makes a run in this process. It ignores the number of threads, which all runs of a process share.
+func InProcess(ctx context.Context, dir string, _ int, report func(done, all int)) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %w", parallel.Recovered(p))
+		}
+	}()
+	return resume(ctx, dir, 0, train.Options{Progress: report})
+}
+
+// resume continues the run of a folder with its own config.
+func resume(ctx context.Context, dir string, threads int, o train.Options) error {
+	e := Read(dir)
+	switch e.State {
+	case Damaged:
+		return e.Problem
+	case Finished: // by another process, a moment ago
+		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
+	}
+	if e.Config.Train.Threads = threads; threads == 0 {
+		e.Config.Train.Threads = runtime.GOMAXPROCS(0)
+	}
+	o.Dir, o.Resume, o.Once = dir, true, e.Record == nil
+	_, err := train.Run(ctx, e.Config, o)
+	return err
+}

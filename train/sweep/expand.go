@@ -1,0 +1,369 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Setting is a key path of a config and a value, as YAML on one line.
+type Setting struct{ Key, Value string }
+
+// String returns the setting as an override of the command line.
+func (s Setting) String() string { return s.Key + "=" + s.Value }
+
+// Settings are written as a mapping from key paths to values, {train.epochs: 3}.
+type Settings []Setting
+
+// Axis is a key path with its values.
+type Axis struct {
+	Key    string
+	Values []string
+}
+
+// Axes are written as a mapping from key paths to lists, {model.vae.latent: [2, 4]}.
+type Axes []Axis
+
+// Group is a named group of settings, {name: beta, losses.1.kl.weight: 4}.
+type Group struct {
+	Name     string
+	Settings Settings
+}
+
+// DecodeConfig reads a mapping.
+func (s *Settings) DecodeConfig(n *config.Node) error {
+	*s = nil
+	if !n.IsMap() {
+		return n.Errorf("want a mapping, {key.path: value}")
+	}
+	for i, item := range n.Items() {
+		text, err := inline(item)
+		if err != nil {
+			return err
+		}
+		*s = append(*s, Setting{n.Keys()[i], text})
+	}
+	return nil
+}
+
+// EncodeConfig writes the mapping.
+func (s Settings) EncodeConfig() (any, error) {
+	m := yaml.MapSlice{}
+	for _, one := range s {
+		n, err := config.Parse("", []byte(one.Value))
+		if err != nil {
+			return nil, err
+		}
+		m = append(m, yaml.MapItem{Key: one.Key, Value: n})
+	}
+	return m, nil
+}
+
+// ConfigType implements config.Typer.
+func (s Settings) ConfigType() string { return "mapping of key paths to values" }
+
+// DecodeConfig reads a mapping of lists.
+func (a *Axes) DecodeConfig(n *config.Node) error {
+	*a = nil
+	if !n.IsMap() {
+		return n.Errorf("want a mapping, {key.path: [values]}")
+	}
+	for i, item := range n.Items() {
+		axis := Axis{Key: n.Keys()[i]}
+		if item.IsList() && len(item.Items()) == 0 {
+			return item.Errorf("the list is empty; want a list of values for %s", axis.Key)
+		}
+		if !item.IsList() {
+			return item.NotList("a list of values for "+axis.Key, new([]any))
+		}
+		for _, v := range item.Items() {
+			text, err := inline(v)
+			if err != nil {
+				return err
+			}
+			axis.Values = append(axis.Values, text)
+		}
+		*a = append(*a, axis)
+	}
+	return nil
+}
+
+// EncodeConfig writes the mapping.
+func (a Axes) EncodeConfig() (any, error) {
+	m := yaml.MapSlice{}
+	for _, axis := range a {
+		n, err := config.Parse("", []byte("["+strings.Join(axis.Values, ", ")+"]"))
+		if err != nil {
+			return nil, err
+		}
+		m = append(m, yaml.MapItem{Key: axis.Key, Value: n})
+	}
+	return m, nil
+}
+
+// ConfigType implements config.Typer.
+func (a Axes) ConfigType() string { return "mapping of key paths to lists of values" }
+
+// DecodeConfig reads a mapping with a name.
+func (g *Group) DecodeConfig(n *config.Node) error {
+	if !n.IsMap() || n.Get("name") == nil {
+		return n.Errorf("want a mapping with a name, {name: ..., key.path: value}")
+	}
+	if err := n.Get("name").Decode(&g.Name); err != nil {
+		return err
+	}
+	if g.Name == "" {
+		return n.Get("name").Errorf("the group has no name")
+	}
+	if err := g.Settings.DecodeConfig(n); err != nil {
+		return err
+	}
+	kept := g.Settings[:0]
+	for _, s := range g.Settings {
+		if s.Key != "name" {
+			kept = append(kept, s)
+		}
+	}
+	g.Settings = kept
+	return nil
+}
+
+// inline returns a value as YAML on one line; unsupported YAML is an error.
+func inline(n *config.Node) (string, error) {
+	var whole *config.Node
+	if err := n.Decode(&whole); err != nil {
+		return "", err
+	}
+	return whole.Inline(), nil
+}
+
+// maxRuns bounds a sweep; more are taken for a mistake.
+const maxRuns = 100000
+
+// choice holds the settings that a run does not share with all others, and their part of its name.
+type choice struct {
+	names    []string
+	settings Settings
+}
+
+// Runs lists the runs: by group, place of the zip and combination of the product, the last key changing
+// first, and by seed last of all. An override that fits no config is a *config.Error.
+func (p *Plan) Runs() ([]Run, error) {
+	file, source, err := ReadConfig(p.Base, filepath.Dir(p.file))
+	if err != nil {
+		return nil, p.root.Invalid("base", "%w", err)
+	}
+	choices, err := p.choices()
+	if err != nil {
+		return nil, err
+	}
+	base, err := train.Load(file, source)
+	if err != nil {
+		return nil, err
+	}
+	var runs []Run
+	names, hashes := map[string]bool{}, map[string]string{}
+	for _, c := range choices {
+		config, err := train.Load(file, source, c.settings.overrides()...)
+		if err != nil {
+			return nil, p.located(err)
+		}
+		r, err := NewRun(unique(nameOf(c.names, base.Name), names), config)
+		if err != nil {
+			return nil, err
+		}
+		if same := hashes[r.Hash]; same != "" {
+			return nil, p.root.Errorf("the runs %s and %s have the same settings", same, r.Name)
+		}
+		hashes[r.Hash] = r.Name
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// located adds to mistakes in settings where the plan has the settings.
+func (p *Plan) located(err error) error {
+	var one *config.Error
+	var several config.Errors
+	switch {
+	case p.root == nil:
+	case errors.As(err, &several):
+		var all []error
+		for _, e := range several {
+			all = append(all, p.located(e))
+		}
+		return errors.Join(all...)
+	case errors.As(err, &one):
+		if n := p.node(one.File); n != nil {
+			return n.Errorf("%w", one)
+		}
+	}
+	return err
+}
+
+// node finds the setting of the plan that an argument in an error's place is of; nil: it is of none.
+func (p *Plan) node(argument string) *config.Node {
+	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product")}
+	if list := p.root.Get("list"); list != nil {
+		parts = append(parts, list.Items()...)
+	}
+	for _, part := range parts {
+		if part == nil {
+			continue
+		}
+		for _, key := range part.Keys() {
+			if strings.HasPrefix(argument, "argument "+strings.TrimSuffix(strconv.Quote(key+"="), `"`)) {
+				return part.Get(key)
+			}
+		}
+	}
+	return nil
+}
+
+// choices lists the combinations.
+func (p *Plan) choices() ([]choice, error) {
+	list := []choice{{settings: p.Set}}
+	cross := func(options []choice) error {
+		if len(options) == 0 {
+			return nil
+		}
+		if len(list)*len(options) > maxRuns {
+			return p.root.Errorf("the sweep has more than %d runs", maxRuns)
+		}
+		var all []choice
+		for _, before := range list {
+			for _, o := range options {
+				all = append(all, choice{append(before.names[:len(before.names):len(before.names)], o.names...),
+					append(before.settings[:len(before.settings):len(before.settings)], o.settings...)})
+			}
+		}
+		list = all
+		return nil
+	}
+	var groups, places, seeds []choice
+	for _, g := range p.List {
+		groups = append(groups, choice{[]string{g.Name}, g.Settings})
+	}
+	if len(p.Zip) > 0 {
+		for i := range p.Zip[0].Values {
+			var c choice
+			for _, a := range p.Zip {
+				c.names, c.settings = append(c.names, a.label(i)), append(c.settings, Setting{a.Key, a.Values[i]})
+			}
+			places = append(places, c)
+		}
+	}
+	for _, s := range p.Seeds {
+		c := choice{settings: Settings{{"seed", fmt.Sprint(s)}}}
+		if len(p.Seeds) > 1 {
+			c.names = []string{fmt.Sprint("seed", s)}
+		}
+		seeds = append(seeds, c)
+	}
+	all := [][]choice{groups, places}
+	for _, a := range p.Product {
+		var values []choice
+		for i, v := range a.Values {
+			values = append(values, choice{[]string{a.label(i)}, Settings{{a.Key, v}}})
+		}
+		all = append(all, values)
+	}
+	for _, options := range append(all, seeds) {
+		if err := cross(options); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// label returns the label of the i-th value of an axis.
+func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
+
+// label returns a setting's part of a run's name: the last key of its path and the value, reduced to letters and digits if
+// it is not short and plain.
+func (s Setting) label() string {
+	key := strings.TrimSuffix(s.Key, ".+")
+	last := key[strings.LastIndex(key, ".")+1:]
+	if place := strings.TrimSuffix(key, "."+last); place != key && numeral.MatchString(last) { // losses.2
+		last = place[strings.LastIndex(place, ".")+1:] + "." + last
+	}
+	if plainValue.MatchString(s.Value) {
+		return last + s.Value
+	}
+	text := strings.Trim(notInNames.ReplaceAllString(s.Value, "-"), "-")
+	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
+}
+
+// maxLabel bounds the letters of one value in a name.
+const maxLabel = 24
+
+var (
+	plainValue = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,24}$`)
+	numeral    = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// unnamed lists settings that do not change results, and the name itself.
+var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
+
+// FolderName returns the folder name of a run with overrides: the name of its config and the overrides, as in the names of
+// a sweep's runs.
+func FolderName(base string, overrides []Setting) string {
+	parts := []string{base}
+	for _, s := range overrides {
+		if !slices.Contains(unnamed, s.Key) {
+			parts = append(parts, s.label())
+		}
+	}
+	return nameOf(parts, base)
+}
+
+// overrides returns settings as overrides of the command line.
+func (s Settings) overrides() []string {
+	var list []string
+	for _, one := range s {
+		list = append(list, one.String())
+	}
+	return list
+}
+
+// Overrides returns the settings as overrides for [train.Load].
+func (s Settings) Overrides() []string { return s.overrides() }
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// maxName bounds the names of folders.
+const maxName = 100
+
+// nameOf joins the parts of a run's name to a valid folder name.
+func nameOf(parts []string, base string) string {
+	name := notInNames.ReplaceAllString(strings.Join(parts, "_"), "-")
+	if name = strings.TrimLeft(name, "._-"); name == "" {
+		name = base
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// unique adds a number to a name that is taken, and takes it.
+func unique(name string, taken map[string]bool) string {
+	free := Free(name, func(name string) bool { return taken[name] })
+	taken[free] = true
+	return free
+}
+
+// Free adds a number to a name that is taken.
+func Free(name string, taken func(string) bool) string {
+	free := name
+	for n := 2; taken(free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
+}

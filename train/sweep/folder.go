@@ -1,0 +1,209 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// State is the state of a run's folder.
+type State string
+
+// The states of a run.
+const (
+	Unfinished State = "unfinished" // not begun, running, or interrupted
+	Finished   State = "finished"
+	Failed     State = "failed"
+	Damaged    State = "damaged" // its config cannot be read; of package index also: its results cannot
+
+	// What an unfinished run is doing, see index.Live.
+	Running State = "running" // a process holds it
+	Waiting State = "waiting" // it has not begun: a sweep has yet to come to it
+	Stopped State = "stopped" // it was interrupted, and can be resumed
+)
+
+// Unfinished reports whether a run has not ended.
+func (s State) Unfinished() bool {
+	return s == Unfinished || s == Running || s == Waiting || s == Stopped
+}
+
+// Entry is a run's folder.
+type Entry struct {
+	Dir    string
+	Name   string // path of the folder, relative to the folder that was scanned
+	State  State
+	Hash   string // by which the run is known: ConfigHash, or another one if Other says why
+	Config train.Config
+
+	ConfigHash string // of the config alone, see [train.Config.Hash]
+	Other      string // why the run is not what its config makes; empty: it is
+
+	Record  *rundir.Record   // nil: it has not ended
+	Metrics []metrics.Result // of a finished run
+	Fit     *train.Fit       // of a finished run with a decoder
+	Problem error            // why it is damaged, failed or not regarded as finished
+
+	// Stored holds, of a run without a folder, what a table's sources have stored in it, by file.
+	Stored map[string]json.RawMessage
+
+	known *knownConfig // nil: damaged
+}
+
+// Damaged reports whether a file of the run is damaged that says what the run is or what it found.
+func (e *Entry) Damaged() bool {
+	return e.State == Damaged || e.State == Unfinished && errors.As(e.Problem, new(*rundir.DamagedError))
+}
+
+// Read reads a run's folder.
+func Read(dir string) Entry { return new(Reader).read(dir) }
+
+// readResults reads the results of a finished run.
+func (e *Entry) readResults() error {
+	if err := e.readJSON(rundir.MetricsFile, &e.Metrics); err != nil {
+		return err
+	}
+	if len(e.Metrics) < len(e.Config.Metrics.Final) {
+		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, rundir.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
+	}
+	err := e.readJSON(rundir.FitFile, &e.Fit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (e *Entry) readJSON(name string, into any) error {
+	path := filepath.Join(e.Dir, name)
+	text, err := rundir.ReadFile(e.Dir, name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err != nil {
+		return &rundir.DamagedError{Path: path, Err: err}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(into); err != nil {
+		return &rundir.DamagedError{Path: path, Err: err}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
+	}
+	if !e.Record.Wrote(name, text) {
+		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
+	}
+	return nil
+}
+
+// Find returns the folders of runs by hash, preferring finished ones.
+func Find(entries []Entry) map[string]Entry {
+	found := map[string]Entry{}
+	for _, e := range entries {
+		if old, ok := found[e.Hash]; e.State != Damaged && (!ok || old.State != Finished && e.State == Finished) {
+			found[e.Hash] = e
+		}
+	}
+	return found
+}
+
+// Others says of planned runs which folders have their configs and are not these runs, by what was done to them.
+func Others(entries []Entry, runs []Run) (list []string) {
+	found, others := Find(entries), map[string]Entry{}
+	for _, e := range entries {
+		if e.Other != "" {
+			others[e.ConfigHash] = e
+		}
+	}
+	for _, r := range runs {
+		if e, ok := others[r.Hash]; ok && found[r.Hash].Dir == "" {
+			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; that run is to be trained in another folder", e.Dir, e.Other, r.Name))
+		}
+	}
+	return list
+}
+
+// maxNames bounds the names tried for the folder of a run.
+const maxNames = 1000
+
+// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
+// same time.
+func place(ctx context.Context, dir string, all []Run, say func(format string, args ...any)) (dirs []string, err error) {
+	held, err := rundir.Hold(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	entries, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range Others(entries, all) {
+		say("note: %s", other)
+	}
+	found := Find(entries)
+	for _, r := range all {
+		if e, ok := found[r.Hash]; ok {
+			dirs = append(dirs, e.Dir)
+			continue
+		}
+		path, err := create(ctx, dir, r, held)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, path)
+	}
+	return dirs, nil
+}
+
+// create makes a run's folder, under another name if that of the run is not empty.
+func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string, error) {
+	text, err := r.Config.Encode()
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name := r.Name
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", r.Name, n)
+		}
+		path := filepath.Join(dir, name)
+		if n < maxNames && !empty(path) {
+			continue
+		}
+		if err := held.Held(); err != nil { // after the name was chosen, so that nobody makes the run under another one meanwhile
+			return "", err
+		}
+		store, err := rundir.CreatePatiently(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		err = store.Write(rundir.Config, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+		return path, errors.Join(err, store.Close())
+	}
+}
+
+// empty reports whether a folder is missing, or holds only hidden files, which a killed process leaves.
+func empty(path string) bool {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.Name()[0] != '.' {
+			return false
+		}
+	}
+	return true
+}

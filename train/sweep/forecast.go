@@ -1,0 +1,251 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Forecast is the state of a run and the time that it would take.
+type Forecast struct {
+	Run
+	State   State         // in the folder
+	Dir     string        // empty: it has no folder yet
+	Takes   time.Duration // 0: it is finished, or its time is unknown
+	Unknown bool          // no run of equal cost has ended, and none was rehearsed
+	Like    string        // the run whose rehearsal stands for its own, for which no time was left; empty: its time is from runs of equal cost
+}
+
+// Rehearser estimates the time of a run on a number of threads; alone: of its training only. See [train.Rehearse].
+type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
+
+// Forecasting is how [Forecasts] estimates times.
+type Forecasting struct {
+	Jobs     int                               // concurrent runs
+	Times    func(r Run) (time.Duration, bool) // the time of a run that is known elsewhere, such as in a ledger; nil: none is
+	Rehearse Rehearser                         // nil: nothing is rehearsed, and times stay unknown
+	Limit    time.Duration                     // no rehearsal but the first begins later; 0: none is too late
+	Observe  func(run string, nth, most int)   // is called when a rehearsal begins, of so many at most; nil: nobody looks
+}
+
+// Forecasts lists what Execute would do, and estimates the time of each missing run from finished runs of equal cost ([CostOf]), or by Times.
+// With a Rehearser it rehearses a run of each remaining cost, as many at once as there will be; without one, the times of these runs are unknown.
+//
+// What follows training is rehearsed once for runs of the same data, model and metrics. Each rehearsal is of the run least like the rehearsed ones.
+// When the limit has passed, the other runs take as long as the rehearsed run most like them. Forecasts writes nothing to the folder.
+func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
+	entries, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*average{}
+	for _, e := range entries {
+		if e.State != Finished {
+			continue
+		}
+		cost := CostOf(Run{Config: e.Config, Hash: e.Hash})
+		if known[cost] == nil {
+			known[cost] = &average{}
+		}
+		known[cost].add(secondsOf(e.Record))
+	}
+	found := Find(entries)
+	var list []Forecast
+	unknown := &kinds{}
+	costs := make([]string, len(runs))
+	missing := 0
+	for i, r := range runs {
+		f := Forecast{Run: r, State: Unfinished}
+		if e, ok := found[r.Hash]; ok {
+			f.State, f.Dir = e.State, e.Dir
+		}
+		if f.State != Finished {
+			missing++
+			if costs[i] = CostOf(r); known[costs[i]] == nil && how.Times != nil {
+				if takes, ok := how.Times(r); ok {
+					known[costs[i]] = &average{}
+					known[costs[i]].add(takes.Seconds())
+				}
+			}
+			if known[costs[i]] == nil {
+				unknown.add(costs[i], r)
+			}
+		}
+		list = append(list, f)
+	}
+	how.Jobs = max(1, min(how.Jobs, missing))
+	if how.Rehearse != nil {
+		if err := unknown.rehearse(ctx, &rehearsals{Forecasting: how, ends: map[string]*train.Estimate{}}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		f := &list[i]
+		if f.State == Finished {
+			continue
+		}
+		seconds := 0.0
+		switch k := unknown.find(costs[i]); {
+		case k == nil:
+			seconds = known[costs[i]].mean()
+		case how.Rehearse == nil:
+			f.Unknown = true
+		default:
+			seconds = k.seconds()
+			if k.estimate == nil {
+				f.Like = k.nearest.run.Name
+			}
+		}
+		f.Takes = time.Duration(seconds * float64(time.Second))
+	}
+	return list, nil
+}
+
+// secondsOf returns how long a finished run took: in several sessions, or from begin to end.
+func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.Begun).Seconds()) }
+
+// rehearsals estimate runs that have no finished ones of their kind.
+type rehearsals struct {
+	Forecasting
+	ends map[string]*train.Estimate // by what follows training
+}
+
+// of estimates a run.
+func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
+	c := run.Config
+	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer
+	end := CostOf(Run{Config: c, Hash: run.Hash})
+	known := r.ends[end]
+	e, err := r.together(ctx, run, known != nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return e.With(known), nil
+	}
+	r.ends[end] = e
+	return e, nil
+}
+
+// together makes as many rehearsals of a run at once as there are jobs, and returns the slowest.
+func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
+	threads := max(1, runtime.GOMAXPROCS(0)/r.Jobs)
+	var lock sync.Mutex
+	var failed error
+	var all sync.WaitGroup
+	for range r.Jobs {
+		all.Go(func() {
+			e, err := r.Rehearse(ctx, run.Config, threads, alone)
+			lock.Lock()
+			defer lock.Unlock()
+			switch {
+			case err != nil:
+				failed = err
+			case slowest == nil || e.Seconds() > slowest.Seconds():
+				slowest = e
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, train.ErrStopped
+	}
+	if failed != nil {
+		return nil, fmt.Errorf("run %s: %w", run.Name, failed)
+	}
+	return slowest, nil
+}
+
+// RehearseProcesses returns a Rehearser that works in a process of its own, as [Processes] does: it starts the program with args, a folder with the
+// config, the number of threads and true or false: training alone. The program must call [WorkRehearsal]. What the process takes to start counts too.
+func RehearseProcesses(program string, args ...string) Rehearser {
+	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+		dir, err := os.MkdirTemp("", "unravel-rehearsal-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		text, err := c.Encode()
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, rundir.Config), text, 0o600); err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads), strconv.FormatBool(alone))...)
+		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
+		last := &tail{}
+		cmd.Stderr = last
+		begin := time.Now()
+		out, err := cmd.Output()
+		if ctx.Err() != nil {
+			return nil, train.ErrStopped
+		}
+		var found rehearsed
+		if decoding := json.Unmarshal(out, &found); decoding != nil {
+			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
+		}
+		if found.Error != "" {
+			if err := train.Check(c); err != nil { // which names the user's file, not the one above
+				return nil, err
+			}
+			return nil, errors.New(found.Error)
+		}
+		found.Begin += max(0, time.Since(begin).Seconds()-found.Inside)
+		return &found.Estimate, nil
+	}
+}
+
+// rehearsed is what a process says of a rehearsal.
+type rehearsed struct {
+	train.Estimate
+	Inside float64 `json:"inside_seconds"` // the whole rehearsal
+	Error  string  `json:"error,omitempty"`
+}
+
+// WorkRehearsal rehearses the run of the config in a folder, in a process started by [RehearseProcesses], and returns what the process has to print.
+func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]byte, error) {
+	begin := time.Now()
+	var r rehearsed
+	c, err := train.ReadConfig(dir)
+	if err == nil {
+		c.Train.Threads = threads
+		var e *train.Estimate
+		if e, err = train.Rehearse(ctx, c, alone); err == nil {
+			r.Estimate = *e
+		}
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	r.Inside = time.Since(begin).Seconds()
+	return json.Marshal(r)
+}
+
+// Span returns how long runs of these durations take, so many at a time, each begun in their order when another one ends.
+func Span(takes []time.Duration, jobs int) (longest time.Duration) {
+	ends := make([]time.Duration, max(1, jobs))
+	for _, d := range takes {
+		next := 0
+		for i, end := range ends {
+			if end < ends[next] {
+				next = i
+			}
+		}
+		ends[next] += d
+		longest = max(longest, ends[next])
+	}
+	return longest
+}

@@ -1,0 +1,138 @@
+package index_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep/sweeptest"
+)
+
+// many writes the folders of n runs, one in ten of which has not begun.
+func many(b *testing.B, n int) (dir string) {
+	b.Helper()
+	dir = b.TempDir()
+	if kept := os.Getenv("UNRAVEL_MANY"); kept != "" { // to measure several programs on the same folders
+		dir = filepath.Join(kept, fmt.Sprint(n))
+	}
+	if list, err := os.ReadDir(dir); err == nil && len(list) >= n {
+		return dir
+	}
+	plan, err := sweeptest.Plan(n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	runs, err := plan.Runs()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := sweeptest.Write(dir, runs, 10); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// touch replaces the records of some runs, as a run does when it ends.
+func touch(b *testing.B, dir string, n int) {
+	b.Helper()
+	records, err := filepath.Glob(filepath.Join(dir, "*_seed7", "run.json"))
+	if err != nil || len(records) == 0 {
+		b.Fatal(len(records), err)
+	}
+	for _, name := range records[:min(n, len(records))] {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := disk.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err }, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func open(b *testing.B, dir string, want int) []*index.Run {
+	b.Helper()
+	x, err := index.Open(b.Context(), dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	runs, err := x.Runs(b.Context())
+	if err != nil || len(runs) != want {
+		b.Fatalf("%d runs, want %d, %v", len(runs), want, err)
+	}
+	return runs
+}
+
+// What `unravel runs` takes: without an index, with one, and with one and 300 runs that have changed. UNRAVEL_MANY=DIR keeps the folders
+// there, as 100,000 runs take 3 GB; without it 2,000 are measured.
+func BenchmarkIndex(b *testing.B) {
+	sizes := []int{2000}
+	if os.Getenv("UNRAVEL_MANY") != "" {
+		sizes = []int{10000, 100000}
+	}
+	for _, n := range sizes {
+		dir := many(b, n)
+		b.Run(fmt.Sprintf("cold-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if err := os.RemoveAll(filepath.Join(dir, index.File)); err != nil {
+					b.Fatal(err)
+				}
+				open(b, dir, n)
+			}
+		})
+		b.Run(fmt.Sprintf("warm-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				open(b, dir, n)
+			}
+		})
+		b.Run(fmt.Sprintf("changed-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				touch(b, dir, 300)
+				b.StartTimer()
+				open(b, dir, n)
+			}
+		})
+		runs := open(b, dir, n)
+		index.Live(dir, runs)
+		b.Run(fmt.Sprintf("live-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				for _, r := range runs {
+					if r.State == sweep.Waiting {
+						r.State = sweep.Unfinished
+					}
+				}
+				index.Live(dir, runs)
+			}
+		})
+		b.Run(fmt.Sprintf("filter-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				kept, err := index.Filter(runs, "mig>0.5", "losses.1.kl.weight<20", "state=finished")
+				if err != nil || len(kept) == 0 {
+					b.Fatal(len(kept), err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("by-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				groups, err := index.GroupBy(runs, "losses.1.kl.weight", "train.optimizer.adam.lr")
+				if err != nil || len(groups) != n/10 {
+					b.Fatal(len(groups), err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("differing-%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if len(index.Differing(runs)) != 3 {
+					b.Fatal("settings that differ")
+				}
+			}
+		})
+	}
+}

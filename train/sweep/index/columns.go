@@ -1,0 +1,234 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Column is something known of every run: its folder and state, a setting, or a result.
+type Column struct {
+	Name string
+	Of   func(*Run) (value string, ok bool) // false: the run has none
+}
+
+// fixedColumns are those of every run.
+var fixedColumns = []Column{
+	{"run", func(r *Run) (string, bool) { return r.Dir, true }},
+	{"state", func(r *Run) (string, bool) { return string(r.State), true }},
+	{"problem", func(r *Run) (string, bool) { return r.Problem, r.Problem != "" }},
+	{"seconds", func(r *Run) (string, bool) { return exactly(r.Seconds), r.Ended != "" }},
+	{"epochs_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Epochs), r.Ended != "" }},
+	{"steps_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Steps), r.Ended != "" }},
+	{"begun", func(r *Run) (string, bool) { return r.Begun, r.Begun != "" }},
+	{"ended", func(r *Run) (string, bool) { return r.Ended, r.Ended != "" }},
+	{"version", func(r *Run) (string, bool) { return r.Version, r.Version != "" }},
+	{"os", func(r *Run) (string, bool) { return r.Machine.OS, r.Machine.OS != "" }},
+	{"arch", func(r *Run) (string, bool) { return r.Machine.Arch, r.Machine.Arch != "" }},
+	{"kernels", func(r *Run) (string, bool) { return r.Machine.Kernels, r.Machine.Kernels != "" }},
+	{"cores", func(r *Run) (string, bool) { return strconv.Itoa(r.Machine.Cores), r.Machine.Cores > 0 }},
+	{"threads", func(r *Run) (string, bool) { return strconv.Itoa(r.Machine.Threads), r.Machine.Threads > 0 }},
+	{"go", func(r *Run) (string, bool) { return r.Machine.Go, r.Machine.Go != "" }},
+	{"hash", func(r *Run) (string, bool) { return r.Hash, r.Hash != "" }},
+}
+
+func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func setting(key string) Column {
+	return Column{key, func(r *Run) (string, bool) { return r.Settings.Get(key) }}
+}
+
+// Result returns the column of a result.
+func Result(name string) Column {
+	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results.Get(name); return exactly(v), ok }}
+}
+
+// ResultNames lists the results of runs in alphabetical order.
+func ResultNames(runs []*Run) []string {
+	return namesOf(runs, func(r *Run) *names { return r.Results.names })
+}
+
+// namesOf lists the names that some of the lists have in alphabetical order.
+func namesOf(runs []*Run, of func(*Run) *names) []string {
+	known, seen := map[string]bool{}, map[*names]bool{nil: true}
+	for _, r := range runs {
+		if n := of(r); !seen[n] {
+			seen[n] = true
+			for _, name := range n.list {
+				known[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
+// SettingKeys lists the settings of runs in alphabetical order.
+func SettingKeys(runs []*Run) []string {
+	return namesOf(runs, func(r *Run) *names {
+		if r.Settings.kind == nil {
+			return nil
+		}
+		return r.Settings.kind.names
+	})
+}
+
+// Columns lists all columns of runs: those of every run, names of choices, settings, and results.
+func Columns(runs []*Run) (list []Column) {
+	list = append(list, fixedColumns...)
+	for _, key := range choiceKeys {
+		list = append(list, choiceColumn(key))
+	}
+	for _, key := range SettingKeys(runs) {
+		list = append(list, setting(key))
+	}
+	for _, name := range ResultNames(runs) {
+		list = append(list, Result(name))
+	}
+	return list
+}
+
+// UnknownColumnError says that no run has a column, and which one is near; empty: none.
+type UnknownColumnError struct{ Name, Nearest string }
+
+func (e *UnknownColumnError) Error() string {
+	if e.Nearest == "" {
+		return fmt.Sprintf("no run has %q", e.Name)
+	}
+	return fmt.Sprintf("no run has %q; did you mean %q?", e.Name, e.Nearest)
+}
+
+// FindColumn returns the column of a name, or an [UnknownColumnError].
+func FindColumn(runs []*Run, name string) (Column, error) {
+	var names []string
+	for _, c := range Columns(runs) {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	if len(runs) == 0 {
+		return setting(name), nil
+	}
+	return Column{}, &UnknownColumnError{name, nearestColumn(name, names)}
+}
+
+// choiceKeys are settings of which a run names one or more by name: their columns show the names.
+var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
+
+// choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
+func choiceColumn(key string) Column {
+	return Column{key, func(r *Run) (string, bool) {
+		if r.Settings.kind == nil {
+			return "", false
+		}
+		names, ok := r.Settings.kind.names.chosen[key]
+		return names, ok
+	}}
+}
+
+// choicesOf returns the names of all choices of runs with some settings, by key, joined by +.
+func choicesOf(settings []string) map[string]string {
+	at := map[string]map[int][]string{}
+	for _, path := range settings {
+		key, rest, ok := strings.Cut(path, ".")
+		if !ok || !slices.Contains(choiceKeys, key) {
+			continue
+		}
+		place := 0
+		first, more, _ := strings.Cut(rest, ".")
+		if n, err := strconv.Atoi(first); err == nil { // in a list
+			place = n
+			first, _, _ = strings.Cut(more, ".")
+		}
+		if at[key] == nil {
+			at[key] = map[int][]string{}
+		}
+		if !slices.Contains(at[key][place], first) {
+			at[key][place] = append(at[key][place], first)
+		}
+	}
+	chosen := map[string]string{}
+	for key, places := range at {
+		var names []string
+		for _, place := range slices.Sorted(maps.Keys(places)) {
+			slices.Sort(places[place])
+			names = append(names, places[place]...)
+		}
+		chosen[key] = strings.Join(names, "+")
+	}
+	return chosen
+}
+
+// Differing lists the columns of what was asked for in which runs differ: names of choices, and settings. A run that lacks a
+// setting of what it has not chosen does not differ in it.
+func Differing(runs []*Run) (list []Column) {
+	for _, key := range choiceKeys {
+		if c := choiceColumn(key); differs(runs, c, true) {
+			list = append(list, c)
+		}
+	}
+	for _, key := range varying(runs) {
+		top, _, _ := strings.Cut(key, ".")
+		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
+			continue
+		}
+		if c := setting(key); differs(runs, c, !slices.Contains(choiceKeys, top)) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// differs reports whether a column has several values; none may be one.
+func differs(runs []*Run, c Column, none bool) bool {
+	type value struct {
+		text string
+		ok   bool
+	}
+	var first *value
+	for _, r := range runs {
+		text, ok := c.Of(r)
+		if !ok && (!none || r.Settings.Len() == 0) { // a damaged run has no settings
+			continue
+		}
+		switch v := (value{text, ok}); {
+		case first == nil:
+			first = &v
+		case v != *first:
+			return true
+		}
+	}
+	return false
+}
+
+// nearestColumn is the column whose end a name is or is near to; empty if there is none or more than one.
+func nearestColumn(name string, columns []string) string {
+	parts := strings.Count(name, ".") + 1
+	var ends, whole []string
+	for _, c := range columns {
+		segments := strings.Split(c, ".")
+		ends = append(ends, strings.Join(segments[max(0, len(segments)-parts):], "."))
+	}
+	near := name
+	if !slices.Contains(ends, name) {
+		if whole := registry.Near(name, columns); whole != "" {
+			return whole
+		}
+		near = registry.Near(name, ends)
+	}
+	for i, end := range ends {
+		if end == near {
+			whole = append(whole, columns[i])
+		}
+	}
+	depth := func(a, b string) int { return strings.Count(a, ".") - strings.Count(b, ".") }
+	slices.SortStableFunc(whole, depth)
+	if len(whole) == 0 || len(whole) > 1 && depth(whole[0], whole[1]) == 0 {
+		return ""
+	}
+	return whole[0]
+}

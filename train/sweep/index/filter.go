@@ -1,0 +1,163 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// stateNames are what the state of a run can be asked for.
+var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running), string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
+
+// Filter returns the runs for which all filters hold. A filter is KEY=VALUE, KEY!=VALUE, or one with <, <=, > or >=, where KEY is
+// the name of a column; the latter four compare numbers, and a run without the column fails all but KEY!=VALUE. The state unfinished
+// stands for running, waiting and stopped ones as well.
+func Filter(runs []*Run, filters ...string) ([]*Run, error) {
+	runs = slices.Clone(runs)
+	for _, f := range filters {
+		at := strings.IndexAny(f, "=<>")
+		if at < 1 {
+			return nil, fmt.Errorf("filter %s: want KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or KEY>=VALUE", f)
+		}
+		key, sign, value := f[:at], f[at:at+1], f[at+1:]
+		switch {
+		case strings.HasSuffix(key, "!") && sign == "=":
+			key, sign = strings.TrimSuffix(key, "!"), "!="
+		case strings.HasPrefix(value, "=") && sign != "=":
+			sign, value = sign+"=", value[1:]
+		}
+		c, err := FindColumn(runs, key)
+		if err != nil {
+			return nil, err
+		}
+		holds, err := criterion(f, sign, value)
+		if err != nil {
+			return nil, err
+		}
+		if key == "state" && !slices.Contains(stateNames, value) {
+			return nil, fmt.Errorf("filter %s: no state is %q%s", f, value, registry.Suggest(value, stateNames))
+		}
+		if key == "state" && value == string(sweep.Unfinished) {
+			holds = func(text string, _ bool) bool { return sweep.State(text).Unfinished() == (sign == "=") }
+		}
+		runs = slices.DeleteFunc(runs, func(r *Run) bool { return !holds(c.Of(r)) })
+	}
+	return runs, nil
+}
+
+// criterion is what a filter asks of a value.
+func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
+	want, err := strconv.ParseFloat(value, 64)
+	equal := func(text string, ok bool) bool {
+		v, wrong := strconv.ParseFloat(text, 64)
+		return ok && (text == value || err == nil && wrong == nil && v == want)
+	}
+	switch {
+	case sign == "=":
+		return equal, nil
+	case sign == "!=":
+		return func(text string, ok bool) bool { return !equal(text, ok) }, nil
+	case err != nil:
+		return nil, fmt.Errorf("filter %s: %q is not a number", filter, value)
+	}
+	return func(text string, ok bool) bool {
+		v, wrong := strconv.ParseFloat(text, 64)
+		return ok && wrong == nil && (sign[0] == '<' && v < want || sign[0] == '>' && v > want || len(sign) == 2 && v == want)
+	}, nil
+}
+
+// Group is runs with the same values of some columns.
+type Group struct {
+	Values  []string           `json:"values"`
+	Runs    int                `json:"runs"`
+	Mean    map[string]float64 `json:"mean"` // of each result
+	Std     map[string]float64 `json:"std"`  // its standard deviation, by n-1
+	members []*Run
+}
+
+// GroupBy puts runs with the same values of columns together: in the order of these where all are numbers, else in that of the first run of
+// each group.
+func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
+	var columns []Column
+	for _, name := range by {
+		c, err := FindColumn(runs, name)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	var groups []*Group
+	known := map[string]*Group{}
+	for _, r := range runs {
+		var values []string
+		for _, c := range columns {
+			text, _ := c.Of(r)
+			values = append(values, text)
+		}
+		key := strings.Join(values, "\x00")
+		g := known[key]
+		if g == nil {
+			g = &Group{Values: values}
+			known[key], groups = g, append(groups, g)
+		}
+		g.members = append(g.members, r)
+	}
+	for _, g := range groups {
+		g.Runs = len(g.members)
+		g.Mean, g.Std = moments(g.members)
+	}
+	sortNumbers(groups)
+	return groups, nil
+}
+
+// sortNumbers sorts groups by their values if all are numbers.
+func sortNumbers(groups []*Group) {
+	numbers := map[*Group][]float64{}
+	for _, g := range groups {
+		for _, text := range g.Values {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil || math.IsNaN(v) {
+				return
+			}
+			numbers[g] = append(numbers[g], v)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
+}
+
+// moments are the means and the standard deviations (n-1) of the results.
+func moments(runs []*Run) (mean, std map[string]float64) {
+	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
+	for _, r := range runs {
+		n := r.Results.names
+		if n != nil && lists[n] == nil {
+			for _, name := range n.list {
+				if values[name] == nil {
+					values[name] = new([]float64)
+				}
+				lists[n] = append(lists[n], values[name])
+			}
+		}
+		for i, v := range r.Results.numbers() {
+			*lists[n][i] = append(*lists[n][i], v)
+		}
+	}
+	mean, std = map[string]float64{}, map[string]float64{}
+	for name, list := range values {
+		sum, squares := 0.0, 0.0
+		for _, v := range *list {
+			sum += v
+		}
+		sum /= float64(len(*list))
+		for _, v := range *list {
+			squares += (v - sum) * (v - sum)
+		}
+		mean[name], std[name] = sum, math.Sqrt(squares/float64(max(1, len(*list)-1)))
+	}
+	return mean, std
+}

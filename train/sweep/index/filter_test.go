@@ -1,0 +1,103 @@
+package index_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// some are three runs, the last of which has no results.
+func some() []*index.Run {
+	run := func(dir, seed, weight string, mig float64) *index.Run {
+		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2, Results: index.NewResults(map[string]float64{"mig": mig, "mig.x": 1}),
+			Settings: index.NewSettings(map[string]string{
+				"seed": seed, "model.vae.latent": "10", "losses.0.reconstruction.likelihood": "bernoulli", "losses.1.kl.weight": weight})}
+		if math.IsNaN(mig) {
+			r.State, r.Ended, r.Results = sweep.Failed, "", index.Results{}
+		}
+		return r
+	}
+	return []*index.Run{run("a", "0", "1", 0.25), run("b", "1", "1.0", 0.75), run("c", "0", "4", math.NaN())}
+}
+
+func TestFilter(t *testing.T) {
+	for filters, want := range map[string]string{
+		"": "a b c", "seed=0": "a c", "seed!=0": "b", "losses.1.kl.weight=1": "a b", "losses.1.kl.weight>1": "c", "mig<0.5": "a", "mig!=0.25": "b c",
+		"mig>=0.75": "b", "mig>=0.25": "a b", "mig<=0.25": "a", "seed<=0": "a c", "state!=finished": "c", "state=unfinished": "",
+		"state=failed": "c", "losses=reconstruction+kl": "a b c", "model=vae seed=0 mig>0": "a", "run=b": "b", "seconds=2.0": "a b",
+	} {
+		runs := some()
+		kept, err := index.Filter(runs, strings.Fields(filters)...)
+		if err != nil {
+			t.Errorf("%s: %v", filters, err)
+		}
+		var names []string
+		for _, r := range kept {
+			names = append(names, r.Dir)
+		}
+		if got := strings.Join(names, " "); got != want || runs[2].Dir != "c" {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+	}
+	for filter, want := range map[string]string{
+		"seed": "filter seed: want KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or KEY>=VALUE", "=3": "filter =3: want", "mig<x": `filter mig<x: "x" is not a number`,
+		"state=finsihed": `filter state=finsihed: no state is "finsihed"; did you mean "finished"?`, "state!=done": `filter state!=done: no state is "done"; known: finished, failed,`,
+		"kl.weigt=1": `no run has "kl.weigt"; did you mean "losses.1.kl.weight"?`,
+	} {
+		if _, err := index.Filter(some(), filter); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %s", filter, err, want)
+		}
+	}
+	var unknown *index.UnknownColumnError
+	if _, err := index.FindColumn(some(), "nothing"); !errors.As(err, &unknown) || unknown.Name != "nothing" || unknown.Nearest != "" {
+		t.Errorf("an unknown column: %v", err)
+	}
+	if none, err := index.Filter(nil, "seed=1"); err != nil || len(none) != 0 {
+		t.Errorf("no runs: %v, %v", none, err)
+	}
+}
+
+func TestGroupBy(t *testing.T) {
+	groups, err := index.GroupBy(some(), "seed", "losses")
+	if err != nil || len(groups) != 2 {
+		t.Fatal(groups, err)
+	}
+	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 || g.Std["mig"] != 0 {
+		t.Errorf("first group %+v", g)
+	}
+	all, err := index.GroupBy(some(), "model")
+	if err != nil || len(all) != 1 || all[0].Mean["mig"] != 0.5 || math.Abs(all[0].Std["mig"]-math.Sqrt(0.125)) > 1e-15 {
+		t.Errorf("all: %+v, %v", all, err)
+	}
+	runs := some()
+	slices.Reverse(runs)
+	if sorted, err := index.GroupBy(runs, "losses.1.kl.weight"); err != nil || sorted[len(sorted)-1].Values[0] != "4" {
+		t.Errorf("numbers are not in their order: %+v, %v", sorted, err)
+	}
+	if _, err := index.GroupBy(some(), "sead"); err == nil {
+		t.Error("no error for an unknown column")
+	}
+}
+
+// Columns are those of every run, choices, settings and results; what differs is told without them.
+func TestColumns(t *testing.T) {
+	names := func(list []index.Column) (names []string) {
+		for _, c := range list {
+			names = append(names, c.Name)
+		}
+		return names
+	}
+	all := names(index.Columns(some()))
+	if all[0] != "run" || !slices.Contains(all, "losses") || !slices.Contains(all, "model.vae.latent") || all[len(all)-1] != "mig.x" {
+		t.Errorf("columns %q", all)
+	}
+	if got := names(index.Differing(some())); !slices.Equal(got, []string{"losses.1.kl.weight", "seed"}) {
+		t.Errorf("differing columns %q", got)
+	}
+}

@@ -1,0 +1,143 @@
+// Package index keeps an SQLite database of run folders: their settings, results, durations and program versions. The
+// folders are authoritative; the database can be removed at any time and is built again from them.
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite" // the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// File is the name of the database in a folder of runs.
+const File = "runs.sqlite"
+
+// version is the version of the schema; a database of another version is built again.
+const version = 3
+
+// application is SQLite's application_id of an index of runs. The first versions lack it.
+const application = 0x756e7276 // "unrv"
+
+// ErrForeign is returned for a file in place of the database that Unravel did not make.
+var ErrForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
+
+// Index is an open database.
+type Index struct {
+	db   *sql.DB
+	dir  string
+	book *book    // what is in the database
+	runs []stored // sorted by folder
+}
+
+// Open opens the database of a folder, updated to the runs in it. A damaged database is built again; if the folder is not
+// writable, it is built in memory. Another file in its place gives [ErrForeign].
+func Open(ctx context.Context, dir string) (*Index, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	path := filepath.Join(dir, File)
+	x, err := open(ctx, dir, path)
+	if err != nil && ctx.Err() == nil && !unwritable(err) { // ErrForeign too: a flipped bit may be in our mark
+		if err = discard(ctx, dir, path); err == nil {
+			x, err = open(ctx, dir, path)
+		}
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrForeign) {
+		x, err = open(ctx, dir, ":memory:")
+	}
+	switch {
+	case err == nil:
+		return x, nil
+	case ctx.Err() != nil:
+		return nil, train.ErrStopped
+	case errors.Is(err, ErrForeign):
+		return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+	}
+	return nil, fmt.Errorf("index of %s: %w", dir, err)
+}
+
+// unwritable reports whether a database cannot be written, as on a full disk, and may be sound.
+func unwritable(err error) bool {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
+}
+
+// discard removes a database that cannot be used.
+func discard(ctx context.Context, dir, path string) error {
+	unlock, err := rundir.Lock(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err = damaged(path); err == nil {
+		err = os.Remove(path)
+		_ = os.Remove(path + "-journal") // it need not be there
+	}
+	return errors.Join(err, unlock())
+}
+
+// damaged returns nil if a file begins as a database of ours, with SQLite's header and our mark, of which a byte may be wrong, and ErrForeign if not.
+func damaged(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	f, err := disk.Open(path)
+	if err != nil {
+		return errors.Join(ErrForeign, err)
+	}
+	defer f.Close() // it was only read
+	const magic, mark = "SQLite format 3\x00", 68
+	header := make([]byte, mark+4)
+	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
+		return ErrForeign
+	}
+	wrong, want := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
+	for i, b := range slices.Concat(header[:len(magic)], header[mark:]) {
+		if b != want[i] {
+			wrong++
+		}
+	}
+	if wrong > 1 {
+		return ErrForeign
+	}
+	return nil
+}
+
+// escapes quotes paths in the name of a database.
+var escapes = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
+
+func open(ctx context.Context, dir, path string) (x *Index, err error) {
+	db, err := sql.Open("sqlite", "file:"+escapes.Replace(path)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(NORMAL)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // a database in memory belongs to its connection
+	x = &Index{db: db, dir: dir}
+	if err = x.prepare(ctx); err == nil {
+		err = x.update(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return x, nil
+}
+
+// Close closes the database.
+func (x *Index) Close() error { return x.db.Close() }

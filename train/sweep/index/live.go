@@ -1,0 +1,56 @@
+package index
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Live gives the runs of a folder that have not ended the state in which they are now: running, waiting or stopped.
+func Live(dir string, runs []*Run) {
+	holders := rundir.NewHolders()
+	for _, r := range runs {
+		if r.State != sweep.Unfinished {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(r.Dir))
+		r.State = sweep.Stopped
+		if r.held(holders, path) {
+			r.State = sweep.Running
+		} else if _, err := os.Lstat(filepath.Join(path, rundir.LogFile)); err != nil {
+			r.State = sweep.Waiting
+		}
+	}
+}
+
+// held reports whether a process holds the run. Its log is read only where the system does not tell.
+func (r *Run) held(holders *rundir.Holders, path string) bool {
+	if !holders.Held(path, math.MaxInt64) {
+		return false
+	}
+	if holders.Held(path, 0) {
+		return true
+	}
+	seconds := 0.0
+	if run, err := rundir.View(path); err == nil {
+		_ = run.ReadLog(func(line rundir.Line) { // what comes before a line that is being written counts
+			if line.Losses != nil {
+				seconds = line.Seconds
+			}
+		})
+	}
+	return holders.Held(path, r.Patience(seconds))
+}
+
+// Patience is the time within which the run writes something while it trains, with epochs of so many seconds.
+func (r *Run) Patience(epoch float64) time.Duration {
+	const day = 86400
+	every, _ := r.Settings.Get("train.checkpoint")
+	checkpoint, _ := strconv.ParseFloat(every, 64)
+	return max(2*time.Minute, time.Duration(2*min(checkpoint, day)*float64(time.Second)), time.Duration(3*min(epoch, day)*float64(time.Second)))
+}

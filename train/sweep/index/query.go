@@ -1,0 +1,159 @@
+package index
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Run is a run in the database.
+type Run struct {
+	Dir      string         `json:"dir"` // relative to the folder of runs
+	State    sweep.State    `json:"state"`
+	Problem  string         `json:"problem,omitempty"`
+	Hash     string         `json:"hash,omitempty"`
+	Begun    string         `json:"begun,omitempty"`
+	Ended    string         `json:"ended,omitempty"`
+	Seconds  float64        `json:"seconds,omitempty"`
+	Epochs   int            `json:"epochs,omitempty"`
+	Steps    int            `json:"steps,omitempty"`
+	Version  string         `json:"version,omitempty"`
+	Machine  rundir.Machine `json:"machine"`
+	Settings Settings       `json:"settings,omitzero"` // by key path
+	Results  Results        `json:"results,omitzero"`
+
+	Stamp string `json:"-"` // see [Stamp]
+}
+
+// Read reads the run of a folder without a database. Its name is the path of the folder in the folder of runs, with slashes.
+func Read(path, name string) *Run {
+	stamp := Stamp(path) // before what it stands for: a change meanwhile is seen the next time
+	e := sweep.Read(path)
+	r := runOf(name, stamp, e)
+	if e.State == sweep.Damaged {
+		return r
+	}
+	list, err := e.Settings()
+	if err != nil {
+		r.State, r.Problem = sweep.Damaged, err.Error()
+		return r
+	}
+	all := map[string]string{nameKey: e.Config.Name, seedKey: strconv.FormatUint(e.Config.Seed, 10)}
+	for _, s := range list {
+		all[s.Key] = s.Value
+	}
+	r.Settings, r.Results = NewSettings(all), resultsOf(e)
+	return r
+}
+
+// runOf returns the run of an entry without settings and results.
+func runOf(name, stamp string, e sweep.Entry) *Run {
+	r := &Run{Dir: name, State: stateOf(e), Hash: e.Hash, Stamp: stamp}
+	r.Problem = e.Other
+	if e.Problem != nil {
+		r.Problem = e.Problem.Error()
+	}
+	if e.Record != nil {
+		r.Seconds, r.Epochs, r.Steps, r.Version, r.Machine = e.Record.Seconds, e.Record.Epochs, e.Record.Steps, e.Record.Version, e.Record.Machine
+		r.Begun, r.Ended = times(e.Record)
+	}
+	return r
+}
+
+// stateOf returns the state of a run: one whose results cannot be read is damaged, though a sweep finishes it once more.
+func stateOf(e sweep.Entry) sweep.State {
+	if e.Damaged() {
+		return sweep.Damaged
+	}
+	return e.State
+}
+
+// times writes when a run that has ended began and ended.
+func times(r *rundir.Record) (begun, ended string) {
+	if r.Ended.IsZero() {
+		return "", ""
+	}
+	return r.Begun.Format(timeLayout), r.Ended.Format(timeLayout)
+}
+
+// Runs lists all runs, sorted by folder, as they were when the database was opened.
+func (x *Index) Runs(context.Context) ([]*Run, error) {
+	all := make([]Run, len(x.runs)) // callers may change theirs
+	list := make([]*Run, len(all))
+	for i := range all {
+		all[i] = *x.runs[i].Run
+		list[i] = &all[i]
+	}
+	return list, nil
+}
+
+// resultsOf returns the results of a finished run.
+func resultsOf(e sweep.Entry) Results {
+	all := map[string]float64{}
+	for _, m := range e.Metrics {
+		all[m.Name] = m.Value
+		for _, p := range m.Parts {
+			if len(p.Values) == 1 {
+				all[m.Name+"."+p.Name] = p.Values[0]
+			}
+		}
+	}
+	if f := e.Fit; f != nil {
+		all["fit.reconstruction"], all["fit.variance"] = f.Reconstruction, f.Variance
+		for name, v := range map[string]*float64{"fit.held_out": f.HeldOut, "fit.assignment": f.Assignment} {
+			if v != nil {
+				all[name] = *v
+			}
+		}
+		all["fit.converged"] = 0
+		if f.Converged {
+			all["fit.converged"] = 1
+		}
+	}
+	return NewResults(all)
+}
+
+// varying lists the settings in which runs differ, alphabetically.
+func varying(runs []*Run) []string {
+	differ, seen := map[string]bool{}, map[*kind]bool{}
+	for _, r := range runs {
+		first := runs[0].Settings
+		if r.Settings.name != first.name && r.Settings.kind != nil && first.kind != nil {
+			differ[nameKey] = true
+		}
+		if r.Settings.seed != first.seed && r.Settings.kind != nil && first.kind != nil {
+			differ[seedKey] = true
+		}
+		if !seen[r.Settings.kind] {
+			seen[r.Settings.kind] = true
+			differences(first, r.Settings, differ)
+		}
+	}
+	return slices.Sorted(maps.Keys(differ))
+}
+
+// differences adds the settings in which the kinds of two runs differ. A damaged run has none.
+func differences(a, b Settings, differ map[string]bool) {
+	if a.Len() > 0 && b.Len() > 0 && a.kind.names == b.kind.names {
+		for i, value := range b.kind.values {
+			if a.kind.values[i] != value {
+				differ[a.kind.names.list[i]] = true
+			}
+		}
+		return
+	}
+	for key, value := range b.All() {
+		if other, ok := a.Get(key); !ok || other != value {
+			differ[key] = true
+		}
+	}
+	for key := range a.All() {
+		if _, ok := b.Get(key); !ok && b.Len() > 0 {
+			differ[key] = true
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package sweep
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Status is the progress of a sweep.
+type Status struct {
+	Runs, Finished, Failed int
+	Running                int           // by this process
+	Elsewhere              int           // by other processes
+	Part                   float64       // fraction of all work that is done, 0 to 1
+	Left                   time.Duration // estimated; negative: not known yet
+}
+
+// String returns the status in a line.
+func (s Status) String() string {
+	text := fmt.Sprintf("%d of %d runs  %.0f %%", s.Finished+s.Failed, s.Runs, 100*s.Part)
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{s.Running, "running"}, {s.Elsewhere, "in other processes"}, {s.Failed, "failed"}} {
+		if n.count > 0 {
+			text += fmt.Sprintf("  %d %s", n.count, n.what)
+		}
+	}
+	if s.Left >= 0 && s.Finished+s.Failed < s.Runs {
+		text += "  " + s.Left.Round(time.Second).String() + " left"
+	}
+	return text
+}
+
+// measuring is the fraction of a run assumed to remain after training, until one has finished.
+const measuring = 0.05
+
+// meter estimates the progress of a sweep. It assumes that runs that differ only in seed take equally long, and the mean of
+// the others for kinds not seen yet.
+type meter struct {
+	runs      []Run
+	kinds     []string          // by run: equal for runs that differ only in seed
+	done      []float64         // by run: fraction of training done, 0 to 1
+	already   []float64         // by run: fraction of training done before this process took it on
+	since     map[int]time.Time // start of the runs that this process makes
+	elsewhere map[int]bool
+	ended     map[int]bool
+	known     map[string]*average // seconds of runs, by kind
+	finishing average             // fraction of finished runs that followed training
+	failed    int
+}
+
+type average struct{ sum, n float64 }
+
+func (a *average) add(v float64) { a.sum, a.n = a.sum+v, a.n+1 }
+func (a *average) mean() float64 { return a.sum / a.n }
+
+func newMeter(runs []Run) *meter {
+	m := &meter{runs: runs, done: make([]float64, len(runs)), already: make([]float64, len(runs)), since: map[int]time.Time{},
+		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: map[string]*average{}}
+	for _, r := range runs {
+		m.kinds = append(m.kinds, kindOf(r))
+	}
+	return m
+}
+
+// kindOf is the hash of a run's config without its seed and its start, which often is that of a seed.
+func kindOf(r Run) string {
+	c := r.Config
+	c.Seed, c.Init = 0, nil
+	hash, err := c.Hash()
+	if err != nil { // it was hashed before
+		return r.Hash
+	}
+	return hash
+}
+
+func (m *meter) begin(i int, now time.Time) {
+	m.since[i], m.already[i] = now, -1
+	delete(m.elsewhere, i)
+}
+
+func (m *meter) step(i, done, all int) {
+	m.done[i] = float64(done) / float64(max(all, 1))
+	if m.already[i] < 0 {
+		m.already[i] = m.done[i]
+	}
+}
+
+func (m *meter) end(i int, o Outcome) {
+	delete(m.since, i)
+	delete(m.elsewhere, i)
+	m.ended[i] = true
+	if o.State == Failed {
+		m.failed++
+		return
+	}
+	a := m.known[m.kinds[i]]
+	if a == nil {
+		a = &average{}
+		m.known[m.kinds[i]] = a
+	}
+	a.add(secondsOf(o.Record))
+	for _, t := range o.Record.Timings {
+		if t.Name == rundir.FinishingTiming && o.Record.Seconds > 0 {
+			m.finishing.add(t.Seconds / o.Record.Seconds)
+		}
+	}
+}
+
+// part returns the fraction of a run that is done when a fraction of its training is.
+func (m *meter) part(i int, done float64) float64 {
+	switch {
+	case m.ended[i]:
+		return 1
+	case m.finishing.n > 0:
+		return done * (1 - m.finishing.mean())
+	}
+	return done * (1 - measuring)
+}
+
+// typical returns the assumed seconds of a run of an unknown kind; 0: no kind is known.
+func (m *meter) typical(now time.Time) float64 {
+	var all average
+	for _, a := range m.known {
+		all.sum += a.sum / a.n
+		all.n++
+	}
+	for i, since := range m.since {
+		if part := m.part(i, m.done[i]) - m.part(i, max(m.already[i], 0)); part > 0.01 {
+			all.sum += now.Sub(since).Seconds() / part
+			all.n++
+		}
+	}
+	if all.n == 0 {
+		return 0
+	}
+	return all.sum / all.n
+}
+
+func (m *meter) status(now time.Time) Status {
+	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.since), Elsewhere: len(m.elsewhere), Left: -1}
+	typical := m.typical(now)
+	var all, done float64
+	var lanes, queue []time.Duration // what is left of runs under way, and of the others
+	for i := range m.done {
+		w := max(typical, 1)
+		if a := m.known[m.kinds[i]]; a != nil {
+			w = max(a.mean(), 1e-3)
+		}
+		part := m.part(i, m.done[i])
+		all += w
+		done += w * part
+		left := time.Duration(w * (1 - part) * float64(time.Second))
+		if _, running := m.since[i]; running || m.elsewhere[i] {
+			lanes = append(lanes, left)
+		} else {
+			queue = append(queue, left)
+		}
+	}
+	if s.Part = 1; all > 0 {
+		s.Part = done / all
+	}
+	if typical > 0 {
+		s.Left = Span(append(lanes, queue...), max(1, len(lanes)))
+	}
+	return s
+}

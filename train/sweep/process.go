@@ -1,0 +1,163 @@
+package sweep
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// OutputFile holds the messages of a run's process, in the run's folder.
+const OutputFile = "output.txt"
+
+// message is a line from a process that makes a run to the one that started it.
+type message struct {
+	Done  int    `json:"done,omitempty"`
+	All   int    `json:"all,omitempty"`
+	End   string `json:"end,omitempty"` // how it ended
+	Error string `json:"error,omitempty"`
+}
+
+// The ends of a run.
+const (
+	endFinished = "finished"
+	endStopped  = "stopped"
+	endLocked   = "locked"
+	endFailed   = "failed"
+)
+
+// saveWait bounds the time that a process may take to save after it was asked to stop.
+const saveWait = time.Minute
+
+// Processes returns a Starter that makes each run in a process of its own, so that a crash affects one run only: it starts the
+// program with args, the run's folder and the number of threads. The program must call [Work]. A program with parts of its
+// own starts itself (os.Executable), so that the process knows them.
+func Processes(program string, args ...string) Starter {
+	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
+		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+		if err != nil {
+			return err
+		}
+		defer output.Close()
+		last := &tail{}
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
+		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
+		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
+		// Its end of this pipe closes when this process ends, however that happens.
+		if _, err := cmd.StdinPipe(); err != nil {
+			return err
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		end, listening := listen(out, report)
+		return conclude(end, errors.Join(listening, cmd.Wait()), last)
+	}
+}
+
+// listen reads the messages of a process to the end.
+func listen(out io.Reader, report func(done, all int)) (end message, err error) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var m message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return end, fmt.Errorf("a line that is no message: %q", lines.Text())
+		}
+		if m.End != "" {
+			end = m
+		} else {
+			report(m.Done, m.All)
+		}
+	}
+	return end, lines.Err()
+}
+
+// conclude returns the error of a process that ended.
+func conclude(end message, err error, last *tail) error {
+	switch end.End {
+	case endFinished:
+		return nil
+	case endStopped:
+		return train.ErrStopped
+	case endLocked:
+		return rundir.ErrLocked
+	case endFailed:
+		return errors.New(end.Error)
+	}
+	if err == nil {
+		err = errors.New("it ended without saying how")
+	}
+	return fmt.Errorf("the process of the run: %w%s", err, last)
+}
+
+// tail keeps the end of a text.
+type tail struct{ text []byte }
+
+const tailSize = 2000
+
+func (t *tail) Write(p []byte) (int, error) {
+	if t.text = append(t.text, p...); len(t.text) > tailSize {
+		t.text = bytes.Clone(t.text[len(t.text)-tailSize:])
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	if text := strings.TrimSpace(string(t.text)); text != "" {
+		return "; it said last: " + text
+	}
+	return ""
+}
+
+// reportEvery is the time between two messages about steps.
+const reportEvery = 500 * time.Millisecond
+
+// Work makes the run of a folder in a process started by [Processes]: in and out are the standard input and output, log
+// receives readable messages. When in ends, because the starter died, the run is saved and Work returns.
+func Work(ctx context.Context, dir string, threads int, in io.Reader, out, log io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // whatever ends it
+		cancel()
+	}()
+	lines := json.NewEncoder(out)
+	var said time.Time
+	err := resume(ctx, dir, threads, train.Options{Log: log, Progress: func(done, all int) {
+		if now := time.Now(); now.Sub(said) >= reportEvery {
+			said = now
+			_ = lines.Encode(message{Done: done, All: all}) // a starter that died is noticed above
+		}
+	}})
+	end := message{End: endFinished}
+	switch {
+	case errors.Is(err, train.ErrStopped):
+		end.End = endStopped
+	case errors.Is(err, rundir.ErrLocked):
+		end.End = endLocked
+	case err != nil:
+		end = message{End: endFailed, Error: err.Error()}
+	}
+	if saying := lines.Encode(end); saying != nil {
+		return errors.Join(err, saying)
+	}
+	return nil
+}

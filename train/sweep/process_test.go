@@ -1,0 +1,295 @@
+//go:build unix
+
+package sweep_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	. "github.com/unravel-ml/unravel/train/sweep"
+)
+
+// helperEnv makes the test binary a process of a sweep ("worker") or a sweep of a plan into a folder ("sweep").
+const helperEnv = "UNRAVEL_TEST_SWEEP"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(helperEnv) {
+	case "worker":
+		threads, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, os.Stderr)
+		}
+		exit(err)
+	case "rehearse":
+		threads, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			var text []byte
+			text, err = WorkRehearsal(context.Background(), os.Args[1], threads, os.Args[3] == "true")
+			os.Stdout.Write(text)
+		}
+		exit(err)
+	case "crash":
+		os.Stderr.WriteString("panic: something terrible\n")
+		os.Exit(2)
+	case "sweep":
+		exit(sweepInto(os.Args[1], os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+func exit(err error) {
+	if err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// sweepInto makes the runs of a plan in processes of their own, two at once.
+func sweepInto(file, dir string) error {
+	p, err := Open(file)
+	if err != nil {
+		return err
+	}
+	planned, err := p.Runs()
+	if err != nil {
+		return err
+	}
+	os.Setenv(helperEnv, "worker")
+	outcomes, err := Execute(context.Background(), dir, planned, Options{Jobs: 2, Start: Processes(os.Args[0])})
+	for _, o := range outcomes {
+		err = errors.Join(err, o.Problem)
+	}
+	return err
+}
+
+// plan writes a plan of runs that take a moment.
+func plan(t testing.TB) string {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\nseeds: [0, 1, 2, 3, 4]\nset: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "plan.yaml")
+}
+
+// program starts a sweep as a process.
+func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd, log := exec.Command(os.Args[0], file, dir), &bytes.Buffer{}
+	cmd.Env, cmd.Stderr = append(os.Environ(), helperEnv+"=sweep"), log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, log
+}
+
+// Sweeps that are killed at random moments, and their processes with them or not, end with what one has found that was left
+// alone; runs that were finished are not made again.
+func TestKilled(t *testing.T) { testKilled(t, 0) }
+
+// So it is where there are no locks.
+func TestKilledWithoutLocks(t *testing.T) {
+	t.Setenv("UNRAVEL_CLAIMS", "only")
+	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
+	testKilled(t, 300*time.Millisecond) // claims of dead processes are waited for
+}
+
+func testKilled(t *testing.T, patience time.Duration) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills sweeps again and again")
+	}
+	file, calm := plan(t), t.TempDir()
+	cmd, log := program(t, file, calm)
+	begun := time.Now()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, log)
+	}
+	takes := time.Since(begun)
+	want := metricsOf(t, calm)
+	if len(want) != 5 {
+		t.Fatal(want)
+	}
+	random := rand.New(rand.NewPCG(7, 7))
+	dir, ended := t.TempDir(), map[string]time.Time{}
+	kills := 0
+	for ; ; kills++ {
+		cmd, log := program(t, file, dir)
+		if kills > 30 {
+			t.Fatal("it makes no progress")
+		}
+		time.AfterFunc(time.Duration(kills)*patience/4+time.Duration((0.05+0.4*random.Float64())*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		err := cmd.Wait()
+		entries, scanning := Scan(dir)
+		if scanning != nil {
+			t.Fatal(scanning)
+		}
+		for _, e := range entries {
+			if e.State == Failed || e.State == Damaged {
+				t.Fatalf("%s is %s: %v", e.Name, e.State, e.Problem)
+			}
+			if before, ok := ended[e.Name]; ok && (e.State != Finished || !e.Record.Ended.Equal(before)) {
+				t.Errorf("%s was finished, and was made again", e.Name)
+			}
+			if e.State == Finished {
+				ended[e.Name] = e.Record.Ended
+			}
+		}
+		if err == nil {
+			break
+		}
+		if log.Len() > 0 {
+			t.Fatalf("%v: %s", err, log)
+		}
+	}
+	t.Logf("%d kills", kills)
+	if got := metricsOf(t, dir); !maps.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	for name := range want { // every epoch is in the log once
+		text, err := os.ReadFile(filepath.Join(dir, name, "log.jsonl"))
+		if n := strings.Count(string(text), `"losses"`); err != nil || n != 150 {
+			t.Errorf("%s: %d epochs in the log, %v", name, n, err)
+		}
+	}
+}
+
+// A run whose process dies is a failure that says what the process said last.
+func TestCrash(t *testing.T) {
+	planned, dir := runsOf(t, "seeds: [0, 1]"), t.TempDir()
+	t.Setenv(helperEnv, "crash")
+	outcomes, err := Execute(context.Background(), dir, planned, Options{Start: Processes(os.Args[0])})
+	if err != nil || outcomes[0].State != Failed || outcomes[1].State != Failed {
+		t.Fatalf("%v, %+v", err, outcomes)
+	}
+	if got := outcomes[0].Problem.Error(); got != "the process of the run: exit status 2; it said last: panic: something terrible" {
+		t.Error(got)
+	}
+	t.Setenv(helperEnv, "worker")
+	if outcomes, err = Execute(context.Background(), dir, planned, Options{Start: Processes(os.Args[0]), Retry: true, Jobs: 2}); err != nil || outcomes[0].State != Finished || outcomes[1].State != Finished {
+		t.Errorf("again: %v, %v", err, outcomes[0].Problem)
+	}
+	if threads := outcomes[0].Record.Machine.Threads; threads < 1 {
+		t.Errorf("%d threads", threads)
+	}
+}
+
+// A sweep that is stopped lets its runs save, and says so.
+func TestStopped(t *testing.T) {
+	p, err := Open(plan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := p.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(helperEnv, "worker")
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	outcomes, err := Execute(ctx, dir, planned, Options{Start: Processes(os.Args[0]), Observe: func(s Status) {
+		if s.Part > 0.05 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, train.ErrStopped) || len(outcomes) != 5 {
+		t.Fatalf("%v, %d outcomes", err, len(outcomes))
+	}
+	for _, o := range outcomes {
+		if o.State == Failed {
+			t.Errorf("%s: %v", o.Run.Name, o.Problem)
+		}
+	}
+}
+
+// A process whose starter has died saves its run and ends; one that finds the run held says so.
+func TestWork(t *testing.T) {
+	p, err := Open(plan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := p.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Execute(ctx, dir, planned[:1], Options{}); err == nil { // it may stop before there is a folder
+		t.Fatal("not stopped")
+	}
+	path := filepath.Join(dir, planned[0].Name)
+	nothing := func(context.Context, string, int, func(int, int)) error {
+		return errors.New("only the folder is wanted")
+	}
+	if _, err := Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, io.Discard); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
+		t.Errorf("the starter has died: %v, %s", err, out.String())
+	}
+	held, err := rundir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	t.Setenv(helperEnv, "worker")
+	if err := Processes(os.Args[0])(context.Background(), path, 1, func(int, int) {}); !errors.Is(err, rundir.ErrLocked) {
+		t.Errorf("a run that is held: %v", err)
+	}
+	if err := Processes(filepath.Join(dir, "none"))(context.Background(), path, 1, func(int, int) {}); err == nil {
+		t.Error("a program that is not there")
+	}
+	if err := Processes(os.Args[0])(context.Background(), filepath.Join(dir, "none"), 1, func(int, int) {}); err == nil {
+		t.Error("a folder that is not there")
+	}
+}
+
+// A process rehearses a run; what it says is wrong, and its crash, are errors.
+func TestRehearseProcesses(t *testing.T) {
+	p, err := Open(plan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := p.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(helperEnv, "rehearse")
+	rehearse := RehearseProcesses(os.Args[0])
+	for _, alone := range []bool{false, true} {
+		r, err := rehearse(t.Context(), planned[0].Config, 1, alone)
+		if err != nil || r.Training <= 0 || r.Begin <= 0 || (r.Measure > 0) == alone {
+			t.Errorf("alone %v: %+v, %v", alone, r, err)
+		}
+	}
+	bad := planned[0].Config
+	bad.Train.Batch = -1
+	var mistake *config.Error
+	if _, err := rehearse(t.Context(), bad, 1, false); !errors.As(err, &mistake) || mistake.Key != "train.batch" || strings.Contains(err.Error(), "unravel-rehearsal") {
+		t.Errorf("a bad config: %v", err)
+	}
+	t.Setenv(helperEnv, "crash")
+	if _, err := rehearse(t.Context(), planned[0].Config, 1, false); err == nil || !strings.Contains(err.Error(), "something terrible") {
+		t.Errorf("a crash: %v", err)
+	}
+}

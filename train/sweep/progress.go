@@ -1,0 +1,112 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Progress is what the folders of runs say of runs that other processes make.
+type Progress struct {
+	dirs     []string
+	outcomes []Outcome
+	left     []int // runs that have not ended
+	meter    *meter
+}
+
+// Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does, and returns what the folders say. With
+// retry, failed runs are missing again.
+func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) (*Progress, error) {
+	if err := check(ctx, dir, runs, retry, true, say); err != nil {
+		return nil, err
+	}
+	dirs, err := place(ctx, dir, runs, say)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = train.ErrStopped
+		}
+		return nil, err
+	}
+	p := &Progress{dirs: dirs, outcomes: make([]Outcome, len(runs)), meter: newMeter(runs)}
+	for i, run := range runs {
+		entry := Read(dirs[i])
+		if entry.State == Failed && retry {
+			if err := forget(dirs[i]); err != nil {
+				return nil, fmt.Errorf("run %s: %w", run.Name, err)
+			}
+			entry = Read(dirs[i])
+		}
+		p.outcomes[i] = Outcome{Run: run, Entry: entry}
+		if ended(entry) {
+			p.outcomes[i].Before = true
+			p.meter.end(i, p.outcomes[i])
+			continue
+		}
+		p.left = append(p.left, i)
+	}
+	return p, nil
+}
+
+// ended reports whether a run is not to be made again.
+func ended(e Entry) bool { return e.State == Finished || e.State == Failed }
+
+// forget removes the record of a failed run, which is to be made again.
+func forget(dir string) error {
+	store, err := rundir.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Remove(rundir.RecordFile), store.Close())
+}
+
+// Look reads the folders of the runs that had not ended, and reports whether all have.
+func (p *Progress) Look() (done bool, err error) {
+	var left []int
+	for _, i := range p.left {
+		_, err := os.Lstat(filepath.Join(p.dirs[i], rundir.RecordFile)) // much quicker than reading the folder
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if err == nil {
+			entry := Read(p.dirs[i])
+			if p.outcomes[i].Entry = entry; ended(entry) {
+				p.meter.end(i, p.outcomes[i])
+				continue
+			}
+		}
+		left = append(left, i)
+	}
+	p.left = left
+	return len(left) == 0, nil
+}
+
+// Missing counts the runs that had not ended at the last look.
+func (p *Progress) Missing() int { return len(p.left) }
+
+// Outcomes returns the runs as they were at the last look.
+func (p *Progress) Outcomes() []Outcome { return p.outcomes }
+
+// Status returns the progress at the last look.
+func (p *Progress) Status() Status {
+	s := p.meter.status(time.Now())
+	return s
+}
+
+// Mark returns a text that is another one as soon as a run has ended or stored a checkpoint.
+func (p *Progress) Mark() string {
+	h := fnv.New64a()
+	for _, i := range p.left {
+		if info, err := os.Lstat(filepath.Join(p.dirs[i], rundir.CheckpointFile)); err == nil {
+			fmt.Fprintln(h, i, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return fmt.Sprint(len(p.left), h.Sum64())
+}

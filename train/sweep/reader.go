@@ -1,0 +1,214 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Reader reads folders of runs. Of configs that differ only in name and seed it decodes the first one, so that the folders of a large
+// sweep are read many times as fast as one by one. Configs of its entries share what their parts point to: they are to be read only. Several goroutines may use it
+// at once.
+type Reader struct {
+	known sync.Map // [sha256.Size]byte, of a config's text without name and seed, to *knownConfig
+}
+
+// knownConfig is what configs that differ only in name and seed have in common.
+type knownConfig struct {
+	config        train.Config
+	before, after []byte // Identity of the config, around its seed
+	kind          string // see kindOf
+
+	settings    func() ([]Setting, error)
+	hasIdentity bool
+}
+
+// Read reads the folder of a run.
+func (r *Reader) Read(dir string) Entry {
+	e := r.read(dir)
+	e.Config = e.Config.WithoutSource()
+	return e
+}
+
+// read is Read with the source of the config, where it was decoded.
+func (r *Reader) read(dir string) Entry {
+	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
+	text, err := train.ConfigText(dir)
+	if err == nil {
+		err = r.decode(&e, text)
+	}
+	if err != nil {
+		e.Problem = err
+		return e
+	}
+	e.State = Unfinished
+	e.Record, e.Problem = rundir.RecordOf(dir, text)
+	e.identify(text)
+	if e.Record == nil {
+		return e
+	}
+	if e.Record.Error != "" {
+		e.State, e.Problem = Failed, errors.New(e.Record.Error)
+		return e
+	}
+	if e.Problem = e.readResults(); e.Problem == nil {
+		e.State = Finished
+	}
+	return e
+}
+
+// identify sets by which hash the run is known, by the history in its record, or in its state if it has not finished.
+func (e *Entry) identify(text []byte) {
+	e.ConfigHash = e.Hash
+	var h rundir.History
+	if r := e.Record; r == nil || r.Error != "" {
+		h, e.Other = train.Unlike(e.Dir, e.Config, text)
+	} else {
+		h, e.Other = r.History, r.History.Other()
+		if most := e.Config.Train.Epochs; r.Epochs > most { // a code without a history let a run be shortened
+			e.Other = fmt.Sprintf("train.epochs is %d in its config, and it was trained for %d", most, r.Epochs)
+		} else if err := h.Check(r.Steps); err != nil {
+			e.Other = err.Error()
+		}
+	}
+	if e.Hash = h.Identity(e.ConfigHash); e.Other != "" && e.Hash == e.ConfigHash {
+		e.Hash = rundir.FileHash([]byte(e.ConfigHash + e.Other))
+	}
+}
+
+// decode sets config and hash.
+func (r *Reader) decode(e *Entry, text []byte) error {
+	key, own, ok := splitConfig(text)
+	if ok {
+		if found, there := r.known.Load(key); there {
+			e.known = found.(*knownConfig)
+			if e.known.hasIdentity {
+				e.Config = e.known.config
+				e.Config.Name, e.Config.Seed = own.Name, own.Seed
+				e.Hash = e.known.hash(own.Seed)
+				return nil
+			}
+		}
+	}
+	c, err := train.LoadRun(e.Dir, text)
+	if err != nil {
+		e.Config = c
+		return err
+	}
+	identity, err := c.Identity()
+	if err != nil {
+		return err
+	}
+	e.Config, e.Hash = c, rundir.FileHash(identity)
+	e.known = newKnownConfig(c, identity)
+	if ok && e.known.hasIdentity {
+		r.known.Store(key, e.known)
+	}
+	return nil
+}
+
+// ownLines are the values of the lines of a config in which runs that differ only in seed differ.
+type ownLines struct {
+	Name string `yaml:"name"`
+	Seed uint64 `yaml:"seed"`
+}
+
+// splitConfig returns a hash of a config's text without the values of its name and its seed, and these. It is false for a text in which
+// they are not one plain line each.
+func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
+	var kept, lines bytes.Buffer
+	names, seeds := 0, 0
+	for line := range bytes.Lines(text) {
+		name, seed := bytes.HasPrefix(line, []byte("name: ")), bytes.HasPrefix(line, []byte("seed: "))
+		if !name && !seed {
+			kept.Write(line)
+			continue
+		}
+		if name {
+			names++
+		} else {
+			seeds++
+		}
+		kept.Write(line[:len("name:")])
+		lines.Write(line)
+	}
+	if names != 1 || seeds != 1 {
+		return key, own, false
+	}
+	if n, err := config.Parse("", lines.Bytes()); err != nil || n.Decode(&own) != nil || rundir.CheckName(own.Name) != nil {
+		return key, own, false
+	}
+	return sha256.Sum256(kept.Bytes()), own, true
+}
+
+// newKnownConfig returns what a config shares with those of other names and seeds.
+func newKnownConfig(c train.Config, identity []byte) *knownConfig {
+	k := &knownConfig{config: c.WithoutSource()}
+	k.before, k.after, k.hasIdentity = cutSeed(c, identity)
+	if k.hasIdentity {
+		k.kind = k.hash(0)
+	}
+	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
+	return k
+}
+
+// cutSeed cuts the seed out of the identity of a config. It is false for one with a start, which often belongs to the seed.
+func cutSeed(c train.Config, identity []byte) (before, after []byte, ok bool) {
+	if c.Init != nil {
+		return nil, nil, false
+	}
+	return bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
+}
+
+// hash is that of the config with a seed.
+func (k *knownConfig) hash(seed uint64) string {
+	text := make([]byte, 0, len(k.before)+len(k.after)+32)
+	text = append(append(text, k.before...), "\nseed: "...)
+	text = append(strconv.AppendUint(text, seed, 10), '\n')
+	return rundir.FileHash(append(text, k.after...))
+}
+
+// Settings lists the settings of an entry by key path, but for its name and its seed, in the order of the config. Entries of a [Reader] that
+// differ in nothing else share the list.
+func (e Entry) Settings() ([]Setting, error) {
+	if e.known == nil {
+		return nil, e.Problem
+	}
+	list, err := e.known.settings()
+	if e.Other != "" { // such runs are not those of their settings alone
+		list = append(slices.Clone(list), Setting{Key: "history", Value: e.Other})
+	}
+	return list, err
+}
+
+// settingsOf lists the settings of a config but for its name and its seed.
+func settingsOf(c train.Config) ([]Setting, error) {
+	text, err := c.Encode()
+	if err != nil {
+		return nil, err
+	}
+	root, err := config.Parse("", text)
+	if err != nil {
+		return nil, err
+	}
+	var list []Setting
+	for _, n := range root.Leaves() {
+		value := n.Inline()
+		if n.IsScalar() {
+			value = n.Text()
+		}
+		if path := n.Path(); path != "name" && path != "seed" {
+			list = append(list, Setting{Key: path, Value: value})
+		}
+	}
+	return list, nil
+}

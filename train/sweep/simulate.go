@@ -1,0 +1,306 @@
+package sweep
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Machines are the nodes of a cluster that runs are simulated on, with what they share.
+type Machines struct {
+	Nodes   float64 // number
+	Cores   float64 // of a node
+	Threads float64 // cores of a run
+	Start   float64 // seconds until a free place begins its next run
+	Spread  float64 // standard deviation of the logarithms of durations, for stragglers
+	Array   float64 // largest number of tasks of a job
+
+	Ops        float64 // operations on files that the shared file system does in a second
+	Latency    float64 // of one of them, in milliseconds
+	Bandwidth  float64 // of the file system, in MB/s
+	Checkpoint float64 // size of a checkpoint, in MB
+	Interval   float64 // seconds between checkpoints
+	Run        float64 // operations of a run beside its checkpoints
+	Folder     float64 // operations of a task on the folder of each run when it begins; tasks of a node share them
+
+	Assumed []string // keys that were not given, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
+}
+
+// machineKeys are the keys of Machines in a text.
+var machineKeys = []struct {
+	key   string
+	value func(*Machines) *float64
+	usual float64 // NaN: it must be given
+	least float64
+	whole bool
+}{
+	{"nodes", func(m *Machines) *float64 { return &m.Nodes }, math.NaN(), 1, true},
+	{"cores", func(m *Machines) *float64 { return &m.Cores }, math.NaN(), 1, true},
+	{"threads", func(m *Machines) *float64 { return &m.Threads }, 1, 1, true},
+	{"start", func(m *Machines) *float64 { return &m.Start }, 1, 0, false},
+	{"spread", func(m *Machines) *float64 { return &m.Spread }, 0.1, 0, false},
+	{"array", func(m *Machines) *float64 { return &m.Array }, 1001, 1, true},
+	{"ops", func(m *Machines) *float64 { return &m.Ops }, 10000, 1, false},
+	{"latency", func(m *Machines) *float64 { return &m.Latency }, 0.3, 0, false},
+	{"bandwidth", func(m *Machines) *float64 { return &m.Bandwidth }, 1000, 0.001, false},
+	{"checkpoint", func(m *Machines) *float64 { return &m.Checkpoint }, 5, 0, false},
+	{"interval", func(m *Machines) *float64 { return &m.Interval }, 30, 0.001, false},
+	{"run", func(m *Machines) *float64 { return &m.Run }, 1000, 0, false},
+	{"folder", func(m *Machines) *float64 { return &m.Folder }, 15, 0, false},
+}
+
+// ParseMachines parses a list such as nodes=64,cores=64,threads=1. Nodes and cores must be given; the others are assumed to be as of a usual network's file
+// system and of Slurm.
+func ParseMachines(text string) (*Machines, error) {
+	m, given := &Machines{}, map[string]bool{}
+	var names []string
+	for _, k := range machineKeys {
+		names = append(names, k.key)
+		*k.value(m) = k.usual
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		i := slices.Index(names, name)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q: want KEY=NUMBER, such as nodes=64,cores=64", item)
+		case i < 0:
+			return nil, fmt.Errorf("unknown key %q%s; want %s", name, registry.Suggest(name, names), strings.Join(names, ", "))
+		case given[name]:
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		given[name] = true
+		k := machineKeys[i]
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil || math.IsNaN(v) || v < k.least || v > 1e9 || k.whole && v != math.Trunc(v) {
+			kind := "a number"
+			if k.whole {
+				kind = "a whole number"
+			}
+			return nil, fmt.Errorf("%s=%s: want %s of %v or more", name, value, kind, k.least)
+		}
+		*k.value(m) = v
+	}
+	for i, k := range machineKeys {
+		if math.IsNaN(*k.value(m)) {
+			return nil, fmt.Errorf("%s is missing; want nodes=N,cores=N", names[i])
+		}
+		if !given[k.key] {
+			m.Assumed = append(m.Assumed, fmt.Sprintf("%s=%v", k.key, k.usual))
+		}
+	}
+	if m.Threads > m.Cores {
+		return nil, fmt.Errorf("threads=%v: a node has %v cores", m.Threads, m.Cores)
+	}
+	return m, nil
+}
+
+// Places returns the number of runs at a time.
+func (m *Machines) Places() int { return int(m.Nodes * math.Floor(m.Cores/m.Threads)) }
+
+// Piece is a run of a simulation.
+type Piece struct {
+	Seconds float64
+	After   []int // runs that must end before, by their places in the list
+}
+
+// What else runs take.
+const (
+	checkpointOps = 30   // on files, of a checkpoint with the state and the logs beside it
+	planTime      = 3e-4 // seconds of a task to expand the plan, by run
+	resultSize    = 0.25 // MB that a run leaves beside its checkpoints
+	lookedAt      = 32   // folders at a time, of a task that begins
+)
+
+// Simulation is what the runs of a sweep would take on machines.
+type Simulation struct {
+	Runs      int     `json:"runs"`
+	Places    int     `json:"places"`       // runs that the machines can make at a time
+	Tasks     int     `json:"tasks"`        // runs at a time: as many as places, runs and the scheduler's array allow
+	CoreHours float64 `json:"core_hours"`   // of runs
+	Wall      float64 `json:"wall_seconds"` // until the last run has ended
+	Longest   float64 `json:"longest_seconds"`
+	Use       float64 `json:"use"` // fraction of the cores' time in which they make runs
+
+	Begin    float64 `json:"begin_seconds"`  // until a task knows what there is to do
+	Ops      float64 `json:"ops_per_second"` // on files, while all tasks work
+	Written  float64 `json:"mb_per_second"`
+	Follow   float64 `json:"follow_seconds"` // of the first look of who follows
+	OpsNodes float64 `json:"ops_nodes"`      // nodes from which the file system's operations are the limit
+	MBNodes  float64 `json:"mb_nodes"`       // from which its bandwidth is
+	RunNodes float64 `json:"run_nodes"`      // from which more nodes end no sooner: each run has a place, or the longest takes as long as all
+}
+
+// Simulate gives runs to the places of machines in their order, each when a place is free and what it starts from has ended. An error says that runs wait
+// for each other.
+func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
+	s := &Simulation{Runs: len(runs), Places: m.Places()}
+	if len(runs) == 0 {
+		return s, nil
+	}
+	s.Tasks = min(len(runs), s.Places, int(m.Array))
+	takes := make([]float64, len(runs))
+	n, sum, each := float64(len(runs)), 0.0, math.Floor(m.Cores/m.Threads)
+	for i, r := range runs {
+		seconds := r.Seconds * m.straggle(i)
+		takes[i] = m.Start + seconds
+		s.Longest = max(s.Longest, takes[i])
+		s.CoreHours += seconds * m.Threads / 3600
+		sum += takes[i]
+	}
+	nodes := math.Ceil(float64(s.Tasks) / each)
+	s.Begin = n*planTime + n*m.Folder*max(m.Latency/1000/lookedAt, nodes/m.Ops)
+	span, err := schedule(runs, takes, s.Tasks)
+	if err != nil {
+		return nil, err
+	}
+	s.Wall = s.Begin + span
+	s.Use = s.CoreHours * 3600 / (s.Wall * m.Nodes * m.Cores)
+	mean := max(sum/n, 1e-9)
+	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // of a task, by second
+	s.Ops, s.Written = ops*float64(s.Tasks), written*float64(s.Tasks)
+	s.OpsNodes, s.MBNodes = m.Ops/max(ops*each, 1e-9), m.Bandwidth/max(written*each, 1e-9)
+	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / each)
+	s.Follow = n * m.Latency / 1000
+	return s, nil
+}
+
+// Limit says what keeps more machines from ending sooner.
+func (s *Simulation) Limit(m *Machines) string {
+	switch span := s.Wall - s.Begin; {
+	case s.Runs == 0:
+		return "there is no run"
+	case s.Ops > m.Ops:
+		return "operations of the file system"
+	case s.Written > m.Bandwidth:
+		return "bandwidth of the file system"
+	case s.Begin > span:
+		return "tasks that look at all folders when they begin"
+	case s.Tasks == s.Runs || s.Longest > 0.9*span:
+		return "the longest run"
+	case s.Tasks < s.Places:
+		return "the scheduler's largest array"
+	}
+	return "the number of cores"
+}
+
+// straggle is the factor of the i-th run's duration: spread as a normal distribution of logarithms with mean 1, in a fixed order.
+func (m *Machines) straggle(i int) float64 {
+	if m.Spread == 0 {
+		return 1
+	}
+	_, u := math.Modf((float64(i) + 0.5) * math.Phi)
+	return math.Exp(m.Spread*math.Sqrt2*math.Erfinv(2*u-1) - m.Spread*m.Spread/2)
+}
+
+// schedule returns how long runs take at so many places.
+func schedule(runs []Piece, takes []float64, places int) (now float64, err error) {
+	waits, next := make([]int, len(runs)), make([][]int, len(runs))
+	ready := &numbers[int]{less: cmp.Compare[int]}
+	for i, r := range runs {
+		waits[i] = len(r.After)
+		for _, before := range r.After {
+			if before < 0 || before >= len(runs) {
+				return 0, fmt.Errorf("run %d starts from run %d of %d", i, before, len(runs))
+			}
+			next[before] = append(next[before], i)
+		}
+		if waits[i] == 0 {
+			ready.list = append(ready.list, i)
+		}
+	}
+	type end struct {
+		at  float64
+		run int
+	}
+	working := &numbers[end]{less: func(a, b end) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.run, b.run)) }}
+	done := 0
+	for ready.Len()+working.Len() > 0 {
+		for ready.Len() > 0 && working.Len() < places {
+			i := heap.Pop(ready).(int)
+			heap.Push(working, end{now + takes[i], i})
+		}
+		e := heap.Pop(working).(end)
+		now = e.at
+		done++
+		for _, i := range next[e.run] {
+			if waits[i]--; waits[i] == 0 {
+				heap.Push(ready, i)
+			}
+		}
+	}
+	if done < len(runs) {
+		return 0, fmt.Errorf("%d runs start from each other", len(runs)-done)
+	}
+	return now, nil
+}
+
+// numbers are a heap.
+type numbers[T any] struct {
+	list []T
+	less func(a, b T) int
+}
+
+func (n *numbers[T]) Len() int           { return len(n.list) }
+func (n *numbers[T]) Less(i, j int) bool { return n.less(n.list[i], n.list[j]) < 0 }
+func (n *numbers[T]) Swap(i, j int)      { n.list[i], n.list[j] = n.list[j], n.list[i] }
+func (n *numbers[T]) Push(x any)         { n.list = append(n.list, x.(T)) }
+func (n *numbers[T]) Pop() any {
+	last := n.list[len(n.list)-1]
+	n.list = n.list[:len(n.list)-1]
+	return last
+}
+
+// Pieces lists runs for a simulation, with their seconds; a run that starts from another one of the same folder waits for it.
+func Pieces(dir string, runs []Run, seconds []float64) []Piece {
+	at := map[string]int{}
+	for i, r := range runs {
+		at[filepath.Join(dir, r.Name)] = i
+	}
+	list := make([]Piece, len(runs))
+	for i, r := range runs {
+		list[i].Seconds = seconds[i]
+		if r.Config.Init == nil {
+			continue
+		}
+		from := strings.ReplaceAll(r.Config.Init.Run, "{seed}", strconv.FormatUint(r.Config.Seed, 10))
+		if before, ok := at[filepath.Clean(from)]; ok && before != i {
+			list[i].After = []int{before}
+		}
+	}
+	return list
+}
+
+var weightLine = regexp.MustCompile(`: -?([0-9]*\.[0-9]+(e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+)$`)
+
+// CostOf returns a text that is the same for runs that take equally long: of their configs without names, seeds, starts, and weights and rates, which are the numbers with
+// a point or an exponent in losses and optimisers.
+func CostOf(r Run) string {
+	c := r.Config
+	c.Seed, c.Init = 0, nil
+	text, err := c.Identity()
+	if err != nil { // it was hashed before
+		return r.Hash
+	}
+	var b strings.Builder
+	top := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line != "" && line[0] != ' ' {
+			top, _, _ = strings.Cut(line, ":")
+		}
+		if top == "losses" || top == "train" && strings.HasPrefix(line, "      ") {
+			line = weightLine.ReplaceAllString(line, ": #")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

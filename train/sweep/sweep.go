@@ -1,0 +1,178 @@
+// Package sweep makes many runs of one experiment: a [Plan], a YAML file, lists the settings in which they
+// differ, and [Execute] makes the missing ones.
+//
+// Every run is an ordinary run folder. A sweep keeps no state of its own: it makes the runs that the folders do
+// not show as finished, so that an interrupted sweep continues on any machine that sees the folder, and several
+// processes can work on one folder at once. A run is recognised by the hash of its resolved config
+// ([train.Config.Hash]), whatever its folder is called.
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Plan is a sweep: a base config, the settings of all runs, and those in which they differ. Its runs are
+// all combinations of a seed, a group of the list, an index into the zip's lists, and a value for every key of
+// the product.
+type Plan struct {
+	Name    string   `yaml:"name" doc:"name of the sweep and of its folder under runs/"`
+	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set     Settings `yaml:"set" doc:"key.path: value, settings of all runs"`
+	Seeds   []uint64 `yaml:"seeds" doc:"seeds; if absent, that of the base"`
+	List    []Group  `yaml:"list" doc:"groups of settings, {name: ..., key.path: value}; a run takes one group"`
+	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; a run takes the values at one index"`
+	Product Axes     `yaml:"product" doc:"key.path: [values]; runs take every combination of values"`
+
+	file string // for messages, and where base is looked for
+	root *config.Node
+}
+
+// Run is a run of a sweep: its name, its config, and the hash by which it is recognised.
+type Run struct {
+	Name   string
+	Config train.Config
+	Hash   string
+}
+
+// NewRun names a config and hashes it, with what its start takes.
+func NewRun(name string, c train.Config) (Run, error) {
+	c.Name = name
+	if err := c.Validate(); err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	}
+	c, err := c.Resolve()
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	}
+	hash, err := c.Hash()
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	}
+	return Run{name, c, hash}, nil
+}
+
+// Open reads a plan from a file.
+func Open(file string) (*Plan, error) {
+	source, err := config.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Load(file, source)
+}
+
+// Load reads a plan: YAML source, named for messages. Files that it names are looked for beside
+// that file first.
+func Load(file string, source []byte) (*Plan, error) {
+	root, err := config.Parse(file, source)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{file: file, root: root, Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+	return p, root.Decode(p)
+}
+
+// Validate checks the settings.
+func (p *Plan) Validate() error {
+	if p.Base == "" {
+		return config.Invalid("base", "the sweep has no base config; want a .yaml file, or a name of %s", "unravel list configs")
+	}
+	if p.Name == "" || p.Name == "." || !filepath.IsLocal(p.Name) || strings.ContainsAny(p.Name, `/\`) {
+		return config.Invalid("name", "%q is not a folder's name", p.Name)
+	}
+	seen := map[uint64]bool{}
+	for i, s := range p.Seeds {
+		if seen[s] {
+			return config.Invalid(fmt.Sprintf("seeds.%d", i), "seed %d is in the list twice", s)
+		}
+		seen[s] = true
+	}
+	for _, a := range p.Zip {
+		if len(a.Values) != len(p.Zip[0].Values) {
+			return config.Invalid("zip", "%s has %d values, %s %d; want lists of equal length", p.Zip[0].Key, len(p.Zip[0].Values), a.Key, len(a.Values))
+		}
+	}
+	return p.once()
+}
+
+// HintValue explains one number in place of seeds: it may be the seed, or how many there are.
+func (p *Plan) HintValue(n *config.Node, _ string) string {
+	if n.Path() == "seeds" && n.IsScalar() {
+		return "seeds are listed: [0, 1, 2] makes three runs, and [3] one of the seed 3"
+	}
+	return ""
+}
+
+// Hint says where settings of the runs stand.
+func (p *Plan) Hint(key string) string {
+	switch key {
+	case "seed":
+		return "a sweep has a list of seeds, such as seeds: [0, 1, 2]"
+	case "grid", "params", "parameters", "sweep":
+		return "did you mean \"product\"?"
+	}
+	for _, o := range config.Options(train.Defaults()) {
+		if first, _, _ := strings.Cut(o.Key, "."); first == key {
+			return fmt.Sprintf("settings of all runs stand under set, with their whole paths: set: {%s: ...}", o.Key)
+		}
+	}
+	if first, _, dotted := strings.Cut(key, "."); dotted && p.Hint(first) != "" {
+		return fmt.Sprintf("settings of all runs stand under set: {%s: ...}, and lists of values under product: {%s: [...]}", key, key)
+	}
+	return ""
+}
+
+// once reports keys that two parts of the plan set.
+func (p *Plan) once() error {
+	by := map[string]string{"seed": "seeds"}
+	add := func(part, key string) error {
+		if other := by[key]; other != "" && other != part {
+			return config.Invalid(part, "%s is set by %s, too; want it in one of them", key, other)
+		}
+		by[key] = part
+		return nil
+	}
+	var errs []error
+	for _, s := range p.Set {
+		errs = append(errs, add("set", s.Key))
+	}
+	for _, g := range p.List {
+		for _, s := range g.Settings {
+			errs = append(errs, add("list", s.Key))
+		}
+	}
+	for part, axes := range map[string]Axes{"zip": p.Zip, "product": p.Product} {
+		for _, a := range axes {
+			errs = append(errs, add(part, a.Key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ReadConfig returns the source of a config: a file, in a folder or from the current one, or an
+// experiment that comes with unravel.
+func ReadConfig(name, folder string) (file string, source []byte, err error) {
+	for _, path := range []string{filepath.Join(folder, name), name} {
+		source, err = config.ReadFile(path)
+		if err == nil {
+			return path, source, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(name, ".yaml") {
+			return "", nil, err
+		}
+	}
+	if embedded, err := configs.Read(name); err == nil {
+		return name + ".yaml", embedded, nil
+	}
+	if strings.HasSuffix(name, ".yaml") {
+		return "", nil, fmt.Errorf("there is no file %s%s", name, configs.Suggest(name))
+	}
+	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
+}

@@ -1,0 +1,248 @@
+package weights_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// torch is a file of layout pytorch with the layers of torch.nn, by plain loops in double precision.
+type torch struct {
+	*testing.T
+	file *safetensors.File
+}
+
+func (p torch) tensor(name string) ([]float32, []int) {
+	p.Helper()
+	x, ok := p.file.Get(name)
+	if !ok {
+		p.Fatalf("the file has no %q", name)
+	}
+	return x.Data.([]float32), x.Shape
+}
+
+// linear is torch.nn.Linear on one row.
+func (p torch) linear(name string, x []float64) []float64 {
+	w, shape := p.tensor(name + ".weight")
+	b, _ := p.tensor(name + ".bias")
+	if len(x) != shape[1] {
+		p.Fatalf("%s takes %d columns, got %d", name, shape[1], len(x))
+	}
+	y := make([]float64, shape[0])
+	for o := range y {
+		y[o] = float64(b[o])
+		for i, v := range x {
+			y[o] += float64(w[o*len(x)+i]) * v
+		}
+	}
+	return y
+}
+
+// conv is torch.nn.Conv2d with stride 2 and padding 1 on one image [C, side, side].
+func (p torch) conv(name string, x []float64, side int) []float64 {
+	w, shape := p.tensor(name + ".weight")
+	b, _ := p.tensor(name + ".bias")
+	out, in, k, half := shape[0], shape[1], shape[2], side/2
+	y := make([]float64, out*half*half)
+	for o := range out {
+		for at := range half * half {
+			sum := float64(b[o])
+			for i := range in * k * k {
+				r, c := at/half*2+i/k%k-1, at%half*2+i%k-1
+				if r >= 0 && r < side && c >= 0 && c < side {
+					sum += float64(w[o*in*k*k+i]) * x[(i/(k*k)*side+r)*side+c]
+				}
+			}
+			y[o*half*half+at] = sum
+		}
+	}
+	return y
+}
+
+// convTranspose is torch.nn.ConvTranspose2d with stride 2 and padding 1.
+func (p torch) convTranspose(name string, x []float64, side int) []float64 {
+	w, shape := p.tensor(name + ".weight")
+	b, _ := p.tensor(name + ".bias")
+	in, out, k, wide := shape[0], shape[1], shape[2], 2*side
+	y := make([]float64, out*wide*wide)
+	for o := range out {
+		for at := range wide * wide {
+			y[o*wide*wide+at] = float64(b[o])
+		}
+		for i := range in {
+			for at := range side * side {
+				for tap := range k * k {
+					r, c := at/side*2+tap/k-1, at%side*2+tap%k-1
+					if r >= 0 && r < wide && c >= 0 && c < wide {
+						y[(o*wide+r)*wide+c] += float64(w[(i*out+o)*k*k+tap]) * x[i*side*side+at]
+					}
+				}
+			}
+		}
+	}
+	return y
+}
+
+// batchNorm is torch.nn.BatchNorm2d or BatchNorm1d after training.
+func (p torch) batchNorm(name string, x []float64) {
+	w, _ := p.tensor(name + ".weight")
+	b, _ := p.tensor(name + ".bias")
+	mean, _ := p.tensor(name + ".running_mean")
+	variance, _ := p.tensor(name + ".running_var")
+	pixels := len(x) / len(w)
+	for i := range x {
+		c := i / pixels
+		x[i] = (x[i]-float64(mean[c]))/math.Sqrt(float64(variance[c])+1e-5)*float64(w[c]) + float64(b[c])
+	}
+}
+
+func relu(x []float64) []float64 {
+	for i := range x {
+		x[i] = max(x[i], 0)
+	}
+	return x
+}
+
+// A file in the layout of PyTorch computes our codes and pixels with PyTorch's layers: convolutions, dense layers
+// behind and in front of images, transposed convolutions, batch norm.
+func TestPyTorchLayout(t *testing.T) {
+	for _, more := range []string{"encoder: {conv64: {features: 24}}, decoder: conv64", "encoder: {conv64-norm: {features: 24, norm: batch}}, decoder: mlp"} {
+		c := newCase(t, "ae", more, 32, 32, 3)
+		p := torch{t, c.file(t, "", weights.PyTorch)}
+		const n = 2
+		images, _ := channelsFirst(c.images(n), []int{n, 32, 32, 3})
+		codes := c.encode(t, n)
+		pixels, _ := channelsFirst(c.decode(t, codes, n), []int{n, 32, 32, 3})
+		var gotCodes, gotPixels []float32
+		for i := range n {
+			z := p.encode(doubles(images[i*len(images)/n:(i+1)*len(images)/n]), strings.Contains(more, "norm"))
+			gotCodes = append(gotCodes, singles(z)...)
+			y := p.decode(doubles(codes[i*len(codes)/n:(i+1)*len(codes)/n]), strings.Contains(more, "decoder: mlp"))
+			for k, v := range y {
+				y[k] = 1 / (1 + math.Exp(-v))
+			}
+			gotPixels = append(gotPixels, singles(y)...)
+		}
+		for what, d := range map[string]float64{"codes": difference(gotCodes, codes), "pixels": difference(gotPixels, pixels)} {
+			if !(d <= 1e-5) {
+				t.Errorf("%s: %s differ by %.2g", more, what, d)
+			}
+		}
+	}
+}
+
+func (p torch) encode(x []float64, norm bool) []float64 {
+	for i, side := range []int{32, 16, 8, 4} {
+		x = relu(p.conv(fmt.Sprintf("encoder.conv%d", i+1), x, side))
+		if norm {
+			p.batchNorm(fmt.Sprintf("encoder.norm%d", i+1), x)
+		}
+	}
+	if !norm {
+		return p.linear("latent.code", relu(p.linear("encoder.dense", x)))
+	}
+	x = relu(p.linear("encoder.conv5", x))
+	p.batchNorm("encoder.norm5", x)
+	return p.linear("latent.code", p.linear("encoder.conv6", x))
+}
+
+func (p torch) decode(z []float64, mlp bool) []float64 {
+	x := relu(p.linear("decoder.dense2", relu(p.linear("decoder.dense1", z))))
+	if mlp {
+		return p.linear("decoder.out", x)
+	}
+	for i, side := range []int{2, 4, 8} {
+		x = relu(p.convTranspose(fmt.Sprintf("decoder.conv%d", i+1), x, side))
+	}
+	return p.convTranspose("decoder.conv4", x, 16)
+}
+
+func doubles(x []float32) (y []float64) {
+	for _, v := range x {
+		y = append(y, float64(v))
+	}
+	return y
+}
+
+func singles(x []float64) (y []float32) {
+	for _, v := range x {
+		y = append(y, float32(v))
+	}
+	return y
+}
+
+// file exports a case as safetensors.
+func (c *testCase) file(t *testing.T, p weights.Part, l weights.Layout) *safetensors.File {
+	t.Helper()
+	f, err := safetensors.Decode(c.safetensors(t, p, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (c *testCase) safetensors(t *testing.T, p weights.Part, l weights.Layout) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := c.source.WriteSafetensors(&b, p, l); err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+	return b.Bytes()
+}
+
+// Every model has its parameters and states again after an export and a load, in both layouts, bit for bit.
+func TestRoundTrip(t *testing.T) {
+	long.NotShort(t)
+	path := filepath.Join(t.TempDir(), "w")
+	for _, s := range cases() {
+		c := s.build(t)
+		params := c.source.Model.Params()
+		for _, l := range []weights.Layout{weights.Native, weights.PyTorch} {
+			write(t, path, c.safetensors(t, "", l))
+			want := map[string][]float32{}
+			for _, name := range params.Names() {
+				want[name] = slices.Clone(params.Get(name).Float32s())
+				clear(params.Get(name).Float32s())
+			}
+			f, err := weights.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := c.source.Load(f, weights.LoadOptions{})
+			if err != nil {
+				t.Errorf("%s: layout %s: %v", c.name, l, err)
+				continue
+			}
+			if loaded.Elements != params.Count() || len(loaded.Missing)+len(loaded.Unknown) > 0 {
+				t.Errorf("%s: layout %s: %+v of %d", c.name, l, loaded, params.Count())
+			}
+			for name, v := range want {
+				if !slices.Equal(params.Get(name).Float32s(), v) {
+					t.Errorf("%s: layout %s: %q has changed", c.name, l, name)
+				}
+			}
+		}
+	}
+}
+
+// An exported network cannot be read; the message says what can.
+func TestOpenONNX(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "encoder.onnx")
+	c := cases()[0].build(t)
+	var b bytes.Buffer
+	if _, err := c.source.WriteONNX(&b, weights.Encoder, weights.Native); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, b.Bytes())
+	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
+		t.Errorf("error %v", err)
+	}
+}

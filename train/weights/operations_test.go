@@ -1,0 +1,36 @@
+package weights_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// The multiplications of an image are those of its layers.
+func TestProducts(t *testing.T) {
+	for _, x := range []struct {
+		more    string
+		part    weights.Part
+		h, w, c int
+		want    int
+	}{
+		{"encoder: {mlp: {hidden: [24]}}", weights.Decoder, 5, 7, 2, 5*24 + 24*70},
+		{"encoder: {layers: [{conv: {channels: 4, kernel: 3, stride: 2}}, flatten, {dense: 6}]}", weights.Encoder, 8, 8, 3, 9*3*4*16 + 64*6 + 6*5},
+		{"encoder: {mlp: {hidden: [24]}}, decoder: {layers: [{dense: 8}, {image: 16}, {deconv: {channels: 5, kernel: 4, stride: 2}}, {conv: {channels: image, kernel: 1}}]}", weights.Decoder, 8, 8, 3,
+			5*8 + 8*16*16 + 16*5*16*16 + 5*3*64},
+	} {
+		c := newCase(t, "ae", x.more, x.h, x.w, x.c)
+		o, err := c.source.Operations(x.part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Products != x.want {
+			t.Errorf("%s: %d products, want %d", x.more, o.Products, x.want)
+		}
+	}
+	c := newCase(t, "encoder", "encoder: {mlp: {hidden: [4]}}", 4, 4, 1)
+	if _, err := c.source.Operations(weights.Decoder); err == nil || !strings.Contains(err.Error(), "the model has no decoder") {
+		t.Errorf("error %v", err)
+	}
+}

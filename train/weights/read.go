@@ -1,0 +1,351 @@
+package weights
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// File is a file of tensors that any program wrote.
+type File struct {
+	path string
+	file *safetensors.File
+}
+
+// Open reads a safetensors file. It needs no checksum; one that is there must be right.
+func Open(path string) (*File, error) {
+	f, err := safetensors.ReadForeign(path)
+	if err != nil && strings.HasSuffix(path, ".onnx") {
+		return nil, fmt.Errorf("%w; an ONNX network cannot be read, want its weights as safetensors", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &File{path, f}, nil
+}
+
+// Tensor is a named array.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// NewFile returns tensors as a file of a name for messages, in the layout [Native].
+func NewFile(name string, tensors []Tensor) *File {
+	f := &safetensors.File{}
+	for _, t := range tensors {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
+	}
+	return &File{name, f}
+}
+
+// Config returns the experiment that the file's model is of, in YAML; empty if it does not say.
+func (f *File) Config() string { return f.file.Metadata[configKey] }
+
+// Layout returns the layout that the file says it has; [Native] if it does not say.
+func (f *File) Layout() Layout {
+	if l := f.file.Metadata["unravel.layout"]; l != "" {
+		return Layout(l)
+	}
+	return Native
+}
+
+// LoadOptions say how the tensors of a file become parameters.
+type LoadOptions struct {
+	Layout  Layout      // of the tensors; empty: as the file says
+	Renames [][2]string // beginnings of names, and what stands for them in the model
+	Only    []string    // patterns of the model's names (nn.Match): nothing else is set or looked at; empty: all
+	Partial bool        // parameters that are not in the file stay as they are, and tensors that the model lacks are left out
+	Fitting bool        // tensors of other shapes than the model's are left out too
+}
+
+// Loaded says what became of the tensors of a file.
+type Loaded struct {
+	Tensors  int      `json:"tensors"`            // of the file that the model has
+	Elements int      `json:"elements"`           // of parameters that were set
+	Missing  []string `json:"missing"`            // tensors that the model has and the file has not
+	Unknown  []string `json:"unknown"`            // tensors that the file has and the model has not
+	Misfits  []string `json:"misfits,omitempty"`  // with Fitting: tensors of other shapes, and both shapes
+	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network needs
+	Names    []string `json:"-"`                  // parameters that were set
+	Derived  []string `json:"-"`                  // states that the model derived from them, see [models.Starter]
+}
+
+// Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32 or 64
+// bits and are rounded to float32. EMA targets that are not in the file become copies of the parameters that were set. Nothing is set if
+// there is an error.
+func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
+	l := o.layout(f)
+	err := l.check()
+	var forms map[string]form
+	if err == nil && l == PyTorch {
+		forms, err = s.forms()
+	}
+	if err == nil {
+		err = o.patternsFit(s.Model.Params())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	given, err := f.renamed(o.Renames, l)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	report, values, err := s.match(given, forms, l, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	params := s.Model.Params()
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q", f.path, len(given), params.Names()[0])
+	}
+	for _, name := range params.Names() {
+		if v, ok := values[name]; ok {
+			copy(params.Get(name).Float32s(), v)
+			report.Elements += len(v)
+			report.Names = append(report.Names, name)
+		}
+	}
+	if m, ok := s.Model.(models.Starter); ok {
+		report.Derived = m.Started(func(name string) bool { return values[name] != nil })
+	}
+	return report, nil
+}
+
+// match finds the values of the parameters that the options ask for among tensors.
+func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
+	report := &Loaded{Missing: []string{}, Unknown: []string{}}
+	params := s.Model.Params()
+	values := map[string][]float32{}
+	known := map[string]bool{}
+	for _, name := range params.Names() {
+		t := params.Get(name)
+		wanted := arrays(name, t.Shape(), t.Float32s(), l, forms)
+		var data []float32
+		for _, a := range wanted {
+			known[a.name] = true
+			if !o.asks(name) {
+				continue
+			}
+			x, ok := given[a.name]
+			if !ok {
+				report.Missing = append(report.Missing, a.name)
+				continue
+			}
+			if o.Fitting && !slices.Equal(x.Shape, a.shape) {
+				report.Misfits = append(report.Misfits, fmt.Sprintf("%s (%v, want %v)", a.name, x.Shape, a.shape))
+				continue
+			}
+			v, err := read(x, a.shape)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%w%s", err, hint(x.Shape, t.Shape(), l))
+			}
+			report.Tensors++
+			data = append(data, v...)
+		}
+		if len(data) < t.DataSize() {
+			continue
+		}
+		if err := checkVariances(name, t.Shape(), data, wanted); err != nil {
+			return nil, nil, err
+		}
+		if fm, ok := forms[name]; ok {
+			data = fm.restore(data)
+		}
+		values[name] = data
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch {
+		case known[name] || !o.asks(native(name, l)):
+		case l == PyTorch && isCounter(given[name], name, known):
+			report.Counters = append(report.Counters, name)
+		default:
+			report.Unknown = append(report.Unknown, name)
+		}
+	}
+	if o.Partial {
+		return report, values, nil
+	}
+	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
+}
+
+// isCounter reports the batch counter beside the running moments of a batch norm of the model.
+func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
+	norm, ok := strings.CutSuffix(name, counter)
+	_, whole := t.Data.([]int64)
+	return ok && whole && known[norm+runningVariance]
+}
+
+// checkVariances refuses running variances below 0: their square roots are not numbers. The variances are in the last of the arrays.
+func checkVariances(name string, shape []int, data []float32, arrays []array) error {
+	if !isRunning(name, shape) {
+		return nil
+	}
+	for i, v := range data[shape[2]:] {
+		if v < 0 {
+			return fmt.Errorf("tensor %q: the running variance of channel %d is %v; want 0 or more", arrays[len(arrays)-1].name, i, v)
+		}
+	}
+	return nil
+}
+
+// native is the name that a tensor of a layout would have in the model, as far as patterns care.
+func native(name string, l Layout) string {
+	if l == PyTorch {
+		return strings.ReplaceAll(name, ".", "/")
+	}
+	return name
+}
+
+// layout is that of a file.
+func (o *LoadOptions) layout(f *File) Layout {
+	if o.Layout != "" {
+		return o.Layout
+	}
+	return f.Layout()
+}
+
+// asks reports whether a parameter is to be set.
+func (o *LoadOptions) asks(name string) bool {
+	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
+}
+
+// patternsFit reports a pattern that fits no parameter, unless part is enough.
+func (o *LoadOptions) patternsFit(params *nn.Params) error {
+	for _, p := range o.Only {
+		if _, err := params.Matching(p); err != nil && !o.Partial {
+			return err
+		}
+	}
+	return nil
+}
+
+// Digest is a hash of what the options take: the names that tensors have in the model, their shapes and elements. It does not depend on
+// the model, nor on the file's other tensors.
+func (f *File) Digest(o LoadOptions) (string, error) {
+	l := o.layout(f)
+	given, err := f.renamed(o.Renames, l)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", f.path, err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", l)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !o.asks(native(name, l)) {
+			continue
+		}
+		t := given[name]
+		fmt.Fprintf(h, "%q %v %T\n", name, t.Shape, t.Data)
+		if err := binary.Write(h, binary.LittleEndian, t.Data); err != nil {
+			return "", fmt.Errorf("%s: tensor %q: %w", f.path, name, err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// renamed returns the tensors by the names that they have in the model. In the layout of PyTorch names of the model, with slashes, are
+// taken too.
+func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Tensor, error) {
+	tensors := map[string]safetensors.Tensor{}
+	used := make([]bool, len(renames))
+	for _, t := range f.file.Tensors {
+		name := t.Name
+		for i, r := range renames {
+			if rest, ok := strings.CutPrefix(name, r[0]); ok {
+				name, used[i] = r[1]+rest, true
+				break
+			}
+		}
+		if l == PyTorch {
+			name = strings.ReplaceAll(name, "/", ".")
+		}
+		if other, ok := tensors[name]; ok {
+			return nil, fmt.Errorf("the tensors %q and %q are both called %q in the model; want other names", other.Name, t.Name, name)
+		}
+		tensors[name] = t
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return nil, fmt.Errorf("no tensor begins with %q, which is to be renamed", renames[i][0])
+	}
+	return tensors, nil
+}
+
+// read returns the elements of a tensor as float32.
+func read(t safetensors.Tensor, shape []int) ([]float32, error) {
+	var data []float32
+	switch v := t.Data.(type) {
+	case []float32:
+		data = v
+	case []float64:
+		for _, x := range v {
+			data = append(data, float32(x))
+		}
+	default:
+		return nil, fmt.Errorf("tensor %q holds %T; want numbers of 16, 32 or 64 bits with a fraction", t.Name, t.Data)
+	}
+	if !slices.Equal(t.Shape, shape) {
+		return nil, fmt.Errorf("tensor %q has shape %v, want %v", t.Name, t.Shape, shape)
+	}
+	if i := slices.IndexFunc(data, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }); i >= 0 {
+		return nil, fmt.Errorf("tensor %q: element %d is %v as float32; want a finite number", t.Name, i, data[i])
+	}
+	return data, nil
+}
+
+// hint says what a shape looks like that would fit in the other layout.
+func hint(got, native []int, l Layout) string {
+	n := len(got)
+	switch {
+	case l != Native || n != len(native):
+		return ""
+	case n == 2 && got[0] == native[1] && got[1] == native[0],
+		n == 4 && got[0] == native[3] && got[1] == native[2] && got[2] == native[0] && got[3] == native[1]:
+		return fmt.Sprintf("; it looks like the layout %s", PyTorch)
+	}
+	return ""
+}
+
+// mostNames bounds the names in an error.
+const mostNames = 8
+
+// mismatch reports tensors that are missing or unknown; nil if there are none.
+func (l *Loaded) mismatch(given, known []string) error {
+	var parts []string
+	if len(l.Missing) > 0 {
+		parts = append(parts, "tensors of the model are missing: "+listed(l.Missing, given))
+	}
+	if len(l.Unknown) > 0 {
+		parts = append(parts, "tensors that the model does not have: "+listed(l.Unknown, known))
+	}
+	if parts == nil {
+		return nil
+	}
+	return errors.New(strings.Join(parts, "; "))
+}
+
+// listed joins the first names with those of others that are near to them.
+func listed(names, others []string) string {
+	list := make([]string, 0, mostNames+1)
+	for _, name := range names[:min(len(names), mostNames)] {
+		if near := registry.Suggest(name, others); strings.Contains(near, "did you mean") { // else it lists all of them
+			name += " (" + strings.TrimPrefix(near, "; ") + ")"
+		}
+		list = append(list, name)
+	}
+	if more := len(names) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}
