@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/train"
@@ -23,7 +25,8 @@ type checkCommand struct {
 type comparedFiles struct {
 	Run         string              `json:"run"`
 	Differences []rundir.Difference `json:"differences"`
-	Note        string              `json:"note,omitempty"` // why nothing was compared
+	Note        string              `json:"note,omitempty"`   // why nothing was compared
+	Others      []string            `json:"others,omitempty"` // files that neither the run nor a later command on it wrote
 }
 
 // Run compares the files of the runs with their hashes.
@@ -77,8 +80,18 @@ func (c *checkCommand) show(s *streams, r *comparedFiles) error {
 	for _, d := range r.Differences {
 		fmt.Fprintf(s.out, "%s: %s: %s\n", r.Run, d.File, d.What)
 	}
+	if n := len(r.Others); n > 0 {
+		list, more := r.Others[:min(n, shownOthers)], ""
+		if n > shownOthers {
+			more = fmt.Sprintf(" and %d more", n-shownOthers)
+		}
+		fmt.Fprintf(s.out, "%s: not written by the run: %s%s\n", r.Run, strings.Join(list, ", "), more)
+	}
 	return nil
 }
+
+// shownOthers bounds the files that are named.
+const shownOthers = 10
 
 // checkRun compares a run's files and data with its record.
 func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*comparedFiles, error) {
@@ -90,6 +103,16 @@ func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*comparedFil
 		return nil, err
 	}
 	r.Differences = append(r.Differences, list...)
+	others, err := rundir.Others(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range others {
+		extra := slices.ContainsFunc(list, func(d rundir.Difference) bool { return d.File == name })
+		if !extra && name != sweep.OutputFile {
+			r.Others = append(r.Others, name)
+		}
+	}
 	began, err := rundir.ReadData(dir)
 	if err != nil { // data.json is damaged, which its hash says
 		return r, nil

@@ -35,7 +35,7 @@ func (c *reportCommand) Run(ctx context.Context, s *streams) error {
 	if out == "" {
 		out = filepath.Join(c.Dir, rundir.ReportFile)
 	}
-	if err := writeOut(out, func(w io.Writer) error { return report.WritePage(w, page) }); err != nil {
+	if err := writeInRun(out, func(w io.Writer) error { return report.WritePage(w, page) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.log, "the page about %s is %s\n", c.Dir, out)

@@ -114,11 +114,16 @@ func failures(outcomes []sweep.Outcome, dir string) error {
 	if failed == nil {
 		return nil
 	}
+	return fmt.Errorf("runs failed in %s, and are made again with --retry:\n%s", dir, someLines(failed))
+}
+
+// someLines writes the first three lines, and how many more there are.
+func someLines(list []string) string {
 	more := ""
-	if n := len(failed); n > 3 {
-		failed, more = failed[:3], fmt.Sprintf("\nand %d more", n-3)
+	if n := len(list); n > 3 {
+		list, more = list[:3], fmt.Sprintf("\nand %d more", n-3)
 	}
-	return fmt.Errorf("runs failed in %s, and are made again with --retry:\n%s%s", dir, strings.Join(failed, "\n"), more)
+	return strings.Join(list, "\n") + more
 }
 
 // sweepRun is a run in the JSON output.

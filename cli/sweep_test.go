@@ -251,6 +251,16 @@ func TestTableTrains(t *testing.T) {
 	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
 	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
+	for _, name := range []string{"metrics.json", "config.yaml"} { // of a run of the table
+		path := filepath.Join(dir, "r_quick_seed0", name)
+		whole := readFile(t, path)
+		writeFile(t, path, []byte("{"))
+		if o := call(t, "table", own, "--runs", dir, "--no-run"); o.code != 1 || !strings.Contains(o.log, "1 run in "+dir+" cannot be read and does not count") || !strings.Contains(o.log, path) || o.out == "" {
+			t.Error(o)
+		}
+		writeFile(t, path, whole)
+	}
+	succeed(t, "table", own, "--runs", dir, "--no-run")
 }
 
 // A table shows its ledger without training; runs of it are made again and compared, and a changed digit is found.

@@ -147,6 +147,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		}
 		fmt.Fprintf(s.log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
 	}
+	if n := len(result.Damaged); n > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", counted(n, "run"), c.Runs, someLines(result.Damaged)))
+	}
 	if c.JSON {
 		return errors.Join(result.WriteJSON(s.out), failed)
 	}

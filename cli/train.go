@@ -207,9 +207,6 @@ func withFlags(err error, dir string) error {
 
 // failureOf returns why the run in a folder failed; empty: it has not.
 func failureOf(dir string) string {
-	if rundir.CheckFile(dir, rundir.RecordFile) != nil {
-		return ""
-	}
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
 		return ""

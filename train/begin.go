@@ -54,6 +54,9 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
 			return err
 		}
+		if err := rundir.WriteBeginning(store, text); err != nil {
+			return err
+		}
 		return store.Write(rundir.Config, rundir.Bytes(text)) // last: it makes the folder a run
 	})
 }

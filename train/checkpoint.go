@@ -179,6 +179,32 @@ func readCheckpoint(dir string) (c checkpoint, err error) {
 	}
 }
 
+// readState reads the state in the newest checkpoint of a run's folder whose header can be read, and no tensor; nil: there is none.
+func readState(dir string) *state {
+	for newer := 0; newer <= 2; newer++ { // one may be missing while a newer one is written
+		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))
+		if err != nil {
+			continue
+		}
+		if s, err := stateIn(metadata); err == nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// stateIn returns the state in a checkpoint's metadata.
+func stateIn(metadata map[string]string) (*state, error) {
+	var s state
+	if err := json.Unmarshal([]byte(metadata[stateKey]), &s); err != nil {
+		return nil, fmt.Errorf("its state cannot be read: %w", err)
+	}
+	if s.Version != engine.StateVersion {
+		return nil, fmt.Errorf("it has version %d, want %d", s.Version, engine.StateVersion)
+	}
+	return &s, nil
+}
+
 func readOne(path string) (*safetensors.File, *state, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil, err
@@ -187,12 +213,9 @@ func readOne(path string) (*safetensors.File, *state, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	var s state
-	if err := json.Unmarshal([]byte(f.Metadata[stateKey]), &s); err != nil {
-		return nil, nil, fmt.Errorf("checkpoint %s: its state cannot be read: %w", path, err)
+	s, err := stateIn(f.Metadata)
+	if err != nil {
+		return nil, nil, fmt.Errorf("checkpoint %s: %w", path, err)
 	}
-	if s.Version != engine.StateVersion {
-		return nil, nil, fmt.Errorf("checkpoint %s: it has version %d, want %d", path, s.Version, engine.StateVersion)
-	}
-	return f, &s, nil
+	return f, s, nil
 }

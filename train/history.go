@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -27,11 +26,11 @@ func (s *state) began(dir string) (Config, error) {
 	return c, nil
 }
 
-// Unlike returns the history of a run that has not finished, by the copy of its checkpoint's state, and why the run is not the run of its
-// config c, whose text is given; empty: it is as far as it got. A run without a state that can be read has taken no step.
+// Unlike returns the history of a run that has not finished, by the state in its checkpoint, and why the run is not the run of its
+// config c, whose text is given; empty: it is as far as it got. A run without a checkpoint that can be read has taken no step.
 func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
-	var s state
-	if found, err := os.ReadFile(filepath.Join(dir, rundir.StateFile)); err != nil || json.Unmarshal(found, &s) != nil {
+	s := readState(dir)
+	if s == nil {
 		return nil, ""
 	}
 	if why = s.History.Other(); why != "" || s.Config == string(text) {

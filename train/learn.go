@@ -123,9 +123,6 @@ type stageResult struct {
 
 // initialTiming is how long the model of the stage was trained, in the folder of its run.
 func initialTiming(dir string, stage *models.Stage) []models.Timing {
-	if rundir.CheckFile(dir, rundir.RecordFile) != nil {
-		return nil
-	}
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
 		return nil
@@ -204,9 +201,6 @@ func isTrained(dir, hash string) bool {
 		return false
 	}
 	if got, err := c.Hash(); err != nil || got != hash {
-		return false
-	}
-	if rundir.CheckFile(dir, rundir.RecordFile) != nil {
 		return false
 	}
 	r, err := rundir.ReadRecord(dir)

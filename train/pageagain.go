@@ -54,7 +54,7 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 		return c, err
 	}
 	c.dir, c.config = dir, string(text)
-	if c.record, err = rundir.ReadRecord(dir); err != nil {
+	if c.record, err = rundir.ReadRecord(dir); err != nil && !errors.Is(err, rundir.ErrChanged) {
 		return c, err
 	}
 	if c.record != nil && c.record.Error != "" {

@@ -112,9 +112,14 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.finish(ctx, r, o.Codes)
 	}
 	if err == nil {
+		err = s.logs.end(l.Step(), nil) // before the record, which has the hash of the file
+	}
+	if err == nil {
 		err = s.record(begin)
 	}
-	err = s.logs.end(l.Step(), err)
+	if err != nil {
+		err = s.logs.end(l.Step(), err)
+	}
 	if lost := context.Cause(ctx); err != nil && errors.Is(lost, rundir.ErrLocked) {
 		return nil, lost
 	}

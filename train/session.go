@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -172,7 +173,7 @@ func (s *session) checkEdited() error {
 		return err
 	}
 	for _, d := range list {
-		if strings.Contains(d.File, "/") {
+		if rundir.Learned(d.File) {
 			return fmt.Errorf("%s: %s; want the file as the run wrote it, or the run made again in another folder", s.store.Path(d.File), d.What)
 		}
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
@@ -290,8 +291,19 @@ func (s *session) restore() error {
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
 		s.best = b
 	}
+	if text := []byte(c.file.Metadata[stateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed between the two
+		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
+			return err
+		}
+	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
 	return nil
+}
+
+// wrote reports whether a file of the run has this content.
+func (s *session) wrote(name string, text []byte) bool {
+	found, err := s.store.Read(name)
+	return err == nil && bytes.Equal(found, text)
 }
 
 // restart begins a run anew whose folder has no checkpoint.

@@ -32,6 +32,12 @@ type identity struct {
 	Size, Modified, Changed int64 // times in nanoseconds
 }
 
+// Changed returns when the inode of a file changed last, in nanoseconds since 1970; 0 where the system does not tell.
+func Changed(info fs.FileInfo) int64 {
+	of, _ := identify(info)
+	return of.Changed
+}
+
 // entry is a remembered hash.
 type entry struct {
 	Of  identity

@@ -54,20 +54,7 @@ func decode(data []byte, strict bool) (*File, error) {
 
 // described returns one byte more than the header of a file of some size describes. Of a file without a whole header it returns what shows that.
 func described(r io.ReaderAt, size int64) int64 {
-	var start [8]byte
-	if _, err := r.ReadAt(start[:], 0); err != nil {
-		return size
-	}
-	n := binary.LittleEndian.Uint64(start[:])
-	if n > maxHeader {
-		return int64(len(start))
-	}
-	head := make([]byte, min(int64(n), size-int64(len(start))))
-	whole := int64(len(start) + len(head))
-	if _, err := r.ReadAt(head, int64(len(start))); err != nil {
-		return whole
-	}
-	entries, _, err := parseHeader(head)
+	entries, _, whole, err := readHeader(r, size)
 	if err != nil {
 		return whole
 	}
@@ -75,6 +62,25 @@ func described(r io.ReaderAt, size int64) int64 {
 		return whole + end + 1
 	}
 	return size
+}
+
+// readHeader reads the header of a file of some size; whole is the number of bytes that it takes, or of those that show that there is none.
+func readHeader(r io.ReaderAt, size int64) (entries []named, metadata map[string]string, whole int64, err error) {
+	var start [8]byte
+	if _, err := r.ReadAt(start[:], 0); err != nil {
+		return nil, nil, size, err
+	}
+	n := binary.LittleEndian.Uint64(start[:])
+	if n > maxHeader {
+		return nil, nil, int64(len(start)), fmt.Errorf("a header of %d bytes; at most %d are possible", n, maxHeader)
+	}
+	head := make([]byte, min(int64(n), size-int64(len(start))))
+	whole = int64(len(start) + len(head))
+	if _, err := r.ReadAt(head, int64(len(start))); err != nil {
+		return nil, nil, whole, err
+	}
+	entries, metadata, err = parseHeader(head)
+	return entries, metadata, whole, err
 }
 
 // split separates the header from the elements.

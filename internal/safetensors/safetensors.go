@@ -94,6 +94,24 @@ func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
 // ReadForeign reads a file of any program, and verifies its checksum if there is one.
 func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
 
+// ReadMetadata reads the metadata of a file, without its tensors and without a look at its checksum.
+func ReadMetadata(path string) (map[string]string, error) {
+	f, err := disk.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	_, metadata, _, err := readHeader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return metadata, nil
+}
+
 func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 	data, err := readDescribed(path)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +18,8 @@ type Lines struct {
 
 	name string
 	csv  *csv.Reader
+	src  *rowReader
+	line int // of the last field that was read
 }
 
 // NewLines begins to read UTF-8, or UTF-16 with a byte-order mark. Fields are separated by commas, semicolons or tabs,
@@ -35,7 +38,8 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	if bytes.IndexByte(begin, 0) >= 0 {
 		return nil, fmt.Errorf("%s has zero bytes, as UTF-16 without a byte-order mark has; want UTF-8, or UTF-16 with a mark", name)
 	}
-	l := &Lines{Comma: separator(begin), name: name, csv: csv.NewReader(src)}
+	row := &rowReader{r: src}
+	l := &Lines{Comma: separator(begin), name: name, csv: csv.NewReader(row), src: row}
 	l.csv.Comma, l.csv.TrimLeadingSpace, l.csv.FieldsPerRecord, l.csv.ReuseRecord = l.Comma, l.Comma != '\t', -1, true
 	return l, nil
 }
@@ -63,16 +67,44 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// maxQuoted bounds the bytes of a row behind its first line: a quoted field may have several lines, but one without an end would take the rest of the file.
+const maxQuoted = 1 << 20
+
+var errQuoted = fmt.Errorf("a quoted field does not end within %d bytes; want a closing quote", maxQuoted)
+
+// rowReader fails in a row of many lines.
+type rowReader struct {
+	r     io.Reader
+	ended bool // the first line of the row was read
+	n     int  // bytes behind it but for ends of lines, which may be empty lines
+}
+
+func (r *rowReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	behind := p[:n]
+	if !r.ended {
+		_, behind, r.ended = bytes.Cut(behind, []byte("\n"))
+	}
+	if r.n += len(behind) - bytes.Count(behind, []byte("\n")); r.n > maxQuoted {
+		return 0, errQuoted
+	}
+	return n, err
+}
+
 // Read returns the fields of the next line that is not empty, without spaces at both ends, until the next call; at the
 // end, io.EOF. Errors of quotes wrap a [csv.ParseError].
 func (l *Lines) Read() ([]string, error) {
+	l.src.ended, l.src.n = false, 0
 	fields, err := l.csv.Read()
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		return nil, err
-	}
-	if err != nil {
+	case errors.Is(err, errQuoted):
+		return nil, fmt.Errorf("%s:%d: %w", l.name, l.line+1, err)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
+	l.line, _ = l.csv.FieldPos(len(fields) - 1)
 	for i, f := range fields {
 		fields[i] = strings.TrimSpace(f)
 	}

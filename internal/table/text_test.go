@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -93,6 +94,27 @@ func TestForms(t *testing.T) {
 		if left != (len(got.Notes) > 0) {
 			t.Errorf("%s: remarks %q", name, got.Notes)
 		}
+	}
+}
+
+// A quoted field may have several lines. Without an end it is an error before the file is read.
+func TestQuotedLines(t *testing.T) {
+	if lines, err := NewLines(strings.NewReader("x,y\n1,\"a\nb\"\n"+strings.Repeat("\n", 2*maxQuoted)+"2,c\n"), "t.csv"); err != nil {
+		t.Error(err)
+	} else {
+		for _, want := range []string{"x y", "1 a\nb", "2 c"} {
+			if got, err := lines.Read(); err != nil || strings.Join(got, " ") != want {
+				t.Errorf("%q, %v; want %q", got, err, want)
+			}
+		}
+	}
+	rest := strings.NewReader(strings.Repeat("1,2\n", 4*maxQuoted))
+	lines, err := NewLines(io.MultiReader(strings.NewReader("x,y\n1,2\n\"1,2\n"), rest), "t.csv")
+	for err == nil {
+		_, err = lines.Read()
+	}
+	if err == io.EOF || !strings.HasPrefix(err.Error(), "t.csv:3: a quoted field does not end within 1048576 bytes") || rest.Len() < 12*maxQuoted {
+		t.Errorf("%v, %d bytes left", err, rest.Len())
 	}
 }
 

@@ -68,7 +68,9 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, origin: origin, remark: scale.Remark}
-	r.Reproduced, r.Printed = 0, t.printed()
+	if r.Printed = t.printed(); runs != nil {
+		r.Damaged = runs.damaged
+	}
 	done, places := 0, t.places()
 	others := newOthers(o)
 	for _, row := range t.Rows {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Runs whose files were edited are no contribution.
@@ -110,15 +110,9 @@ func TestContributeOther(t *testing.T) {
 	if !computeFrom(t, table, dir).Computed() {
 		t.Fatal("the table does not show the runs")
 	}
-	path := filepath.Join(dir, run.Name, rundir.RecordFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(text), `"to": `, `"other": "the schedule was another one", "to": `, 1)
-	if err := os.WriteFile(path, []byte(changed), 0o666); err != nil || changed == string(text) {
-		t.Fatal(err)
-	}
+	e := sweep.Read(filepath.Join(dir, run.Name))
+	e.Record.History[0].Other = "the schedule was another one"
+	record(t, e)
 	if f := contributed(t, table, dir); len(f.Runs) != 0 {
 		t.Errorf("%+v", f.Runs)
 	}

@@ -26,6 +26,8 @@ type Result struct {
 	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not ask for it
 	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
 
+	Damaged []string `json:"damaged,omitempty"` // runs in the folder of runs with files that cannot be read, and why; they do not count
+
 	table  *Table
 	origin *Table // the table at all scales
 	remark string // on the scale

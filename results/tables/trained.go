@@ -124,6 +124,7 @@ type found struct {
 	planner *Planner
 	byHash  map[string]sweep.Entry
 	ledger  *recorded
+	damaged []string
 	none    bool // there is no run at all
 }
 
@@ -150,6 +151,11 @@ func (t *Table) find(o Options) (*found, error) {
 			return f, err
 		}
 		f.byHash = sweep.Find(entries)
+		for _, e := range entries {
+			if e.Damaged() || errors.Is(e.Problem, rundir.ErrChanged) {
+				f.damaged = append(f.damaged, fmt.Sprintf("%s: %v", e.Dir, e.Problem))
+			}
+		}
 	}
 	folders := len(f.byHash)+len(o.Folders) > 0
 	book, err := t.book(o)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
 // Difference is a file of a run that the run did not write so.
@@ -29,7 +30,7 @@ type Difference struct {
 // ErrNoHashes is returned by Check for a run whose record has no hashes of its files: the run has not ended, or an earlier version made it.
 var ErrNoHashes = errors.New("there is nothing to check against")
 
-// Check compares the files of a run's folder with the hashes in its record. Pages, figures and TensorBoard's files have none.
+// Check compares the files of a run's folder with the hashes in its record.
 func Check(dir string) ([]Difference, error) {
 	text, err := ReadFile(dir, RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,10 +44,10 @@ func Check(dir string) ([]Difference, error) {
 		return []Difference{{RecordFile, fmt.Sprintf("changed: it cannot be read: %v", err)}}, nil
 	}
 	var list []Difference
-	if (r.Sum != "" || r.Files != nil) && r.Sum != sumOf(text, r.Sum) {
+	if !r.sound(text) {
 		list = append(list, Difference{RecordFile, "changed"})
 	}
-	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config {
+	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config && FileHash(config) != r.Before[Config] {
 		list = append(list, Difference{Config, "changed"})
 	}
 	if r.Files == nil {
@@ -57,21 +58,50 @@ func Check(dir string) ([]Difference, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		sum, err := hashFile(filepath.Join(dir, filepath.FromSlash(name)))
+		before, noted := r.Before[name]
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && noted && before == "":
 		case errors.Is(err, fs.ErrNotExist):
 			list = append(list, Difference{name, "missing"})
 		case err != nil:
 			list = append(list, Difference{name, fmt.Sprintf("changed: it cannot be read: %v", err)})
-		case sum != r.Files[name] && sum != r.Before[name]:
+		case sum != r.Files[name] && sum != before:
 			list = append(list, Difference{name, "changed"})
 		}
 	}
 	known, err := hashedFiles(dir)
 	for _, name := range known {
-		if r.Files[name] == "" && r.Before[name] == "" {
+		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) { // earlier versions kept no hashes of what is drawn
 			list = append(list, Difference{name, "extra: the run did not write it"})
 		}
 	}
+	return list, err
+}
+
+// Others lists the files in a run's folder that have no hash in its record, such as a user's notes. A run without hashes has none.
+func Others(dir string) (list []string, err error) {
+	text, err := ReadFile(dir, RecordFile)
+	var r Record
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Files == nil {
+		return nil, nil // see Check
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(name, lockName) && e.IsDir():
+			return fs.SkipDir
+		case e.IsDir() || !hashed(name) || strings.HasPrefix(name, lockName) || isTemporary(e):
+		case r.Files[name] == "" && r.Before[name] == "":
+			list = append(list, name)
+		}
+		return nil
+	})
 	return list, err
 }
 
@@ -82,11 +112,17 @@ func (r *Record) Wrote(name string, text []byte) bool {
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
-// hashed reports whether records have the hash of a file that a run writes.
-func hashed(name string) bool {
+// hashed reports whether records have the hash of a file that a run writes. That of the config has a place of its own.
+func hashed(name string) bool { return name != Config && name != RecordFile }
+
+// drawn reports whether a file shows what others hold: the page, figures, and TensorBoard's files.
+func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return name != Config && name != RecordFile && name != ReportFile && top != FiguresDir
+	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
 }
+
+// Learned reports whether a file holds what an earlier stage learned, see [Run.WriteLearned].
+func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
 // large reports whether a file is hashed at the end of a run alone: checkpoints carry a checksum of their own.
 func large(name string) bool {
@@ -96,7 +132,7 @@ func large(name string) bool {
 // hashedFiles lists the files of a run's folder that have names of [Files] and hashes in records.
 func hashedFiles(dir string) (list []string, err error) {
 	for _, f := range Files() {
-		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) || strings.HasPrefix(f.Name, "events.") {
+		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) {
 			continue
 		}
 		found, err := fs.Glob(os.DirFS(dir), f.Name)
@@ -129,7 +165,7 @@ func (r *Run) hashFiles() (map[string]string, error) {
 
 // noting wraps a function that writes a file, so that the record has the file's hash before the file gets its name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
-	if !hashed(name) || large(name) {
+	if name == RecordFile || large(name) || name == LogFile { // a log grows after it was rewound
 		return write
 	}
 	return func(w io.Writer) error {
@@ -141,13 +177,13 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 	}
 }
 
-// note takes the hash of a file into the record, if the run has ended. Until the next file the record keeps the hash before: a process that
-// is killed leaves the file as it was. An empty hash is that of a file that goes.
+// note takes the hash of a file into the record, if the run has ended. Until [Run.noted] the record keeps the hash before: a process that is killed leaves the
+// file as it was. An empty hash is that of a file that is not there.
 func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
 	}
-	if delete(r.written, name); sum != "" {
+	if delete(r.written, name); sum != "" && hashed(name) {
 		r.written[name] = sum
 	}
 	text, err := r.Read(RecordFile)
@@ -158,16 +194,54 @@ func (r *Run) note(name, sum string) error {
 		return err
 	}
 	var record Record
-	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || record.Sum != sumOf(text, record.Sum) {
+	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
 		return nil // a record that is no evidence does not become it
 	}
+	if name == Config { // a new config ends what the record says, which goes next
+		short := sum[:32] // as FileHash has it
+		if short == record.Config {
+			return nil
+		}
+		record.Before = map[string]string{Config: short}
+		return record.store(r)
+	}
+	for other, before := range record.Before { // of a process that was killed, or that failed
+		is, err := hashFile(r.Path(other))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if other != Config && is == before {
+			record.setFile(other, before)
+		}
+	}
+	record.Before = map[string]string{name: record.Files[name]}
+	record.setFile(name, sum)
+	r.replacing = true
+	return record.store(r)
+}
+
+// setFile sets the hash of a file; empty: it is not there.
+func (r *Record) setFile(name, sum string) {
+	if delete(r.Files, name); sum != "" {
+		r.Files[name] = sum
+	}
+}
+
+// noted ends what note began, after the file was replaced or removed.
+func (r *Run) noted() error {
+	if !r.replacing {
+		return nil
+	}
+	r.replacing = false
+	text, err := r.Read(RecordFile)
+	if err != nil {
+		return err
+	}
+	var record Record
+	if json.Unmarshal(text, &record) != nil || !record.sound(text) {
+		return nil
+	}
 	record.Before = nil
-	if old := record.Files[name]; old != "" {
-		record.Before = map[string]string{name: old}
-	}
-	if delete(record.Files, name); sum != "" {
-		record.Files[name] = sum
-	}
 	return record.store(r)
 }
 
@@ -180,6 +254,17 @@ func (r *Record) store(run *Run) error {
 	}
 	sum := sumOf(text.Bytes(), r.Sum)
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
+}
+
+// errNotSo is why a file does not count that can be read.
+var errNotSo = errors.New("the run did not write it so")
+
+// sound reports whether a record has the hash of its text, or is one of a version that kept no hashes.
+func (r *Record) sound(text []byte) bool {
+	if r.Sum == "" {
+		return r.Files == nil
+	}
+	return r.Sum == sumOf(text, r.Sum)
 }
 
 // sumOf returns the hash of a record's text in which zeros stand for the hash that it has.
@@ -210,7 +295,7 @@ func hashFile(name string) (string, error) {
 // maxHashed bounds the files that are hashed: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
-// Edited says which files of a run the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
+// Edited says which files of a run with results or weights the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
 func Edited(dir string) (string, error) {
 	list, err := Check(dir)
 	if errors.Is(err, ErrNoHashes) {
@@ -218,6 +303,9 @@ func Edited(dir string) (string, error) {
 	}
 	var files []string
 	for _, d := range list {
+		if drawn(d.File) {
+			continue
+		}
 		if large(d.File) { // who reads a checkpoint finds damage by its checksum, and takes the one before
 			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
 				continue

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -19,9 +20,10 @@ import (
 // Record says how and when a run ended, and which code and machine made it. A run that is under way or was
 // interrupted has none.
 type Record struct {
-	Config  string    `json:"config"`          // hash of config.yaml as it was then, see [FileHash]
-	Error   string    `json:"error,omitempty"` // why it failed; empty: it is finished
-	Begun   time.Time `json:"begun"`           // of the last session
+	Config  string    `json:"config"`           // hash of config.yaml as it was then, see [FileHash]
+	Error   string    `json:"error,omitempty"`  // why it failed; empty: it is finished
+	Begins  bool      `json:"begins,omitempty"` // it has not been trained: the record is there for the hashes, and does not count as one elsewhere
+	Begun   time.Time `json:"begun"`            // of the last session
 	Ended   time.Time `json:"ended"`
 	Seconds float64   `json:"seconds"`               // of all sessions that ended by themselves or by a signal
 	CPU     float64   `json:"cpu_seconds,omitempty"` // of all cores that the process has taken, from the data set to the figures; 0: not known, as of a resumed run
@@ -44,7 +46,7 @@ type Record struct {
 	Data *datasets.Files `json:"data,omitempty"` // nil: the run reads no files
 
 	Files  map[string]string `json:"files,omitempty"`  // SHA-256 of the files of a finished run, by name; see [Check]
-	Before map[string]string `json:"before,omitempty"` // and of the version that was there before the file written last
+	Before map[string]string `json:"before,omitempty"` // and of the version that was there before the file written last, or of the config that follows
 	Sum    string            `json:"sum,omitempty"`    // of the record's text with zeros in this place
 }
 
@@ -82,7 +84,11 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then. A record that cannot be read is a [DamagedError].
+// ErrChanged is returned by ReadRecord for a run whose config is not what it was.
+var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
+
+// ReadRecord reads how the run of a folder ended; nil if it has not. A record that cannot be read, or that the run did
+// not write so, is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
 }
@@ -98,19 +104,28 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
+	if errors.Is(err, fs.ErrPermission) {
 		return nil, err
+	}
+	if err != nil {
+		return nil, &DamagedError{path, err}
 	}
 	var r Record
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, &DamagedError{path, err}
 	}
+	if !r.sound(text) {
+		return nil, &DamagedError{path, errNotSo}
+	}
 	source, err := config()
 	if err != nil {
 		return nil, err
 	}
-	if r.Config != FileHash(source) {
+	switch has := FileHash(source); {
+	case r.Begins, r.Config != has && r.Before[Config] == has: // it goes on with another config
 		return nil, nil
+	case r.Config != has:
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, Config), ErrChanged)
 	}
 	return &r, nil
 }
@@ -150,6 +165,17 @@ func (r *Record) Write(run *Run) error {
 	if err != nil {
 		return err
 	}
+	return r.writeFor(run, config)
+}
+
+// WriteBeginning stores the hashes of the files that [Run.Begin] has written, before the config is there.
+func WriteBeginning(run *Run, config []byte) error {
+	r := NewRecord(time.Now())
+	r.Begins = true
+	return r.writeFor(run, config)
+}
+
+func (r *Record) writeFor(run *Run, config []byte) (err error) {
 	r.Config = FileHash(config)
 	if r.Error == "" {
 		if r.Files, err = run.hashFiles(); err != nil {

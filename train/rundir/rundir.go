@@ -48,7 +48,8 @@ type Run struct {
 	lock *lock.File  // nil: a view
 	self fs.FileInfo // the folder as it was opened; nil: a view
 
-	written map[string]string // SHA-256 of the files that this process wrote, by name
+	written   map[string]string // SHA-256 of the files that this process wrote, by name
+	replacing bool              // the record has the hashes of a file before and after it is replaced
 }
 
 // Create begins a run in a folder, which is made if it is missing. It must not hold
@@ -80,7 +81,9 @@ func (w *Watch) create(dir string) (*Run, error) {
 const beginName = ".begin" + disk.TemporarySuffix
 
 // begun are the files that may be in a folder without a config while [Run.Begin] writes.
-func begun(name string) bool { return name == CheckpointFile || name == StateFile }
+func begun(name string) bool {
+	return name == CheckpointFile || name == StateFile || name == RecordFile
+}
 
 // Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is killed meanwhile,
 // [Create] takes the folder for an empty one.
@@ -100,7 +103,7 @@ func (r *Run) removeBegun() error {
 	if !r.Has(beginName) {
 		return nil
 	}
-	return errors.Join(r.Remove(CheckpointFile), r.Remove(StateFile))
+	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile))
 }
 
 // Open continues a run: it takes hold of a folder that holds one.

@@ -97,6 +97,9 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 		return err
 	}
 	err := disk.WriteFileBy(r.temporary(name), r.Path(name), r.noting(name, write), keep)
+	if err == nil && name != RecordFile {
+		return r.noted()
+	}
 	if err != nil && errors.Is(r.Held(), ErrLocked) {
 		return fmt.Errorf("writing %s: %w", r.Path(name), r.Held())
 	}
@@ -195,7 +198,7 @@ func (r *Run) Remove(name string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return r.noted()
 }
 
 // Restore makes the version that WriteKeep kept the current one again, for when the

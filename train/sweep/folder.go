@@ -59,6 +59,11 @@ type Entry struct {
 	known *knownConfig // nil: damaged
 }
 
+// Damaged reports whether a file of the run is damaged that says what the run is or what it found.
+func (e *Entry) Damaged() bool {
+	return e.State == Damaged || e.State == Unfinished && errors.As(e.Problem, new(*rundir.DamagedError))
+}
+
 // Read reads a run's folder.
 func Read(dir string) Entry { return new(Reader).read(dir) }
 

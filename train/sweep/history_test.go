@@ -69,6 +69,13 @@ func TestHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, false},
+		{"an edited config of an unfinished run without the copy of its state", lr, func(dir string) {
+			made(t, dir, false)
+			edited(t, dir, rundir.Config, "lr: 0.001", "lr: 0.3")
+			if err := errors.Join(os.Remove(filepath.Join(dir, rundir.RecordFile)), os.Remove(filepath.Join(dir, rundir.StateFile))); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
 		{"another seed", "seeds: [3]", func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.Config, "seed: 0", "seed: 3")
@@ -85,7 +92,7 @@ func TestHistory(t *testing.T) {
 		{"fewer epochs, recorded by a code without histories", "set: {train.epochs: 1}", func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.Config, "epochs: 2", "epochs: 1")
-			withoutHistory(t, dir)
+			withoutHashes(t, dir, func(r *rundir.Record) { r.History = nil })
 		}, false},
 		{"a longer schedule", "set: {train.epochs: 4, train.schedule: cosine}", func(dir string) {
 			made(t, dir, false, "train.schedule=cosine")
@@ -101,7 +108,7 @@ func TestHistory(t *testing.T) {
 		}, false},
 		{"a history that was cut", "", func(dir string) {
 			made(t, dir, false)
-			edited(t, dir, rundir.RecordFile, `"to": 4`, `"to": 3`)
+			withoutHashes(t, dir, func(r *rundir.Record) { r.History[0].To-- })
 		}, false},
 		{"more epochs", "set: {train.epochs: 4}", func(dir string) {
 			made(t, dir, false)
@@ -113,7 +120,7 @@ func TestHistory(t *testing.T) {
 		}, true},
 		{"without a history", "", func(dir string) {
 			made(t, dir, false)
-			withoutHistory(t, dir)
+			withoutHashes(t, dir, func(r *rundir.Record) { r.History = nil })
 		}, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -152,8 +159,25 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// withoutHistory removes the history of a finished run, as if an old version had made it.
-func withoutHistory(t testing.TB, dir string) {
+// An edited record does not count: a sweep finishes the run once more, with the history in its checkpoint.
+func TestEditedRecord(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old")
+	made(t, old, false, "train.schedule=cosine")
+	made(t, old, true, "train.schedule=cosine", "train.epochs=4")
+	want := Read(old)
+	edited(t, old, rundir.RecordFile, `"other": "`, `"other": "","unknown": "`)
+	if e := Read(old); e.State != Unfinished || !e.Damaged() || e.Hash != want.Hash {
+		t.Errorf("%s %s, %v; want the hash %s", e.State, e.Hash, e.Problem, want.Hash)
+	}
+	made(t, old, true, "train.schedule=cosine", "train.epochs=4")
+	if e := Read(old); e.State != Finished || e.Hash != want.Hash || e.Other != want.Other {
+		t.Errorf("%s %s, %v %s", e.State, e.Hash, e.Problem, e.Other)
+	}
+}
+
+// withoutHashes makes a finished run look like a run of old code, which kept no hashes, and changes its record.
+func withoutHashes(t testing.TB, dir string, change func(*rundir.Record)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.RecordFile)
 	text, err := os.ReadFile(path)
@@ -165,7 +189,8 @@ func withoutHistory(t testing.TB, dir string) {
 	if err := errors.Join(err, also); err != nil {
 		t.Fatal(err)
 	}
-	r.History, r.Config = nil, rundir.FileHash(config)
+	r.Config, r.Files, r.Sum = rundir.FileHash(config), nil, ""
+	change(&r)
 	if text, err = json.Marshal(r); err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}

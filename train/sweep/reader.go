@@ -51,10 +51,6 @@ func (r *Reader) read(dir string) Entry {
 		return e
 	}
 	e.State = Unfinished
-	if err := rundir.CheckFile(dir, rundir.RecordFile); err != nil {
-		e.Problem = &rundir.DamagedError{Path: filepath.Join(dir, rundir.RecordFile), Err: err}
-		return e
-	}
 	e.Record, e.Problem = rundir.RecordOf(dir, text)
 	e.identify(text)
 	if e.Record == nil {

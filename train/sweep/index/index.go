@@ -54,7 +54,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	}
 	path := filepath.Join(dir, File)
 	x, err := open(ctx, dir, path)
-	if err != nil && ctx.Err() == nil && !unwritable(err) && !errors.Is(err, ErrForeign) {
+	if err != nil && ctx.Err() == nil && !unwritable(err) { // ErrForeign too: a flipped bit may be in our mark
 		if err = discard(ctx, dir, path); err == nil {
 			x, err = open(ctx, dir, path)
 		}
@@ -92,7 +92,7 @@ func discard(ctx context.Context, dir, path string) error {
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil if a file begins with SQLite's header and our mark, and ErrForeign otherwise.
+// damaged returns nil if a file begins with SQLite's header and our mark, up to one wrong byte, and ErrForeign otherwise.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -100,13 +100,21 @@ func damaged(path string) error {
 	}
 	f, err := disk.Open(path)
 	if err != nil {
-		return err
+		return errors.Join(ErrForeign, err)
 	}
 	defer f.Close() // it was only read
 	const magic, mark = "SQLite format 3\x00", 68
 	header := make([]byte, mark+4)
-	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() ||
-		string(header[:len(magic)]) != magic || binary.BigEndian.Uint32(header[mark:]) != application {
+	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
+		return ErrForeign
+	}
+	wrong, want := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
+	for i, b := range slices.Concat(header[:len(magic)], header[mark:]) {
+		if b != want[i] {
+			wrong++
+		}
+	}
+	if wrong > 1 {
 		return ErrForeign
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -91,6 +92,32 @@ func TestIndex(t *testing.T) {
 	}
 	if got := varying(nil); got != nil {
 		t.Errorf("varying of nothing: %v", got)
+	}
+}
+
+// Results that are edited in place count as edited, also if the file has the size and the time that it had.
+func TestEditedInPlace(t *testing.T) {
+	dir := t.TempDir()
+	makeRuns(t, dir, "0")
+	path := filepath.Join(dir, "seed0", rundir.MetricsFile)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content.Changed(before) == 0 {
+		t.Skip("the system does not tell when inodes change")
+	}
+	list(t, dir)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[bytes.IndexByte(text, '.')+1] ^= 1
+	if err := errors.Join(os.WriteFile(path, text, 0o666), os.Chtimes(path, before.ModTime(), before.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "the run did not write it so") {
+		t.Errorf("%s, %s", r.State, r.Problem)
 	}
 }
 

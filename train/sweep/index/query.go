@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -68,7 +67,7 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 
 // stateOf returns the state of a run. A run with unreadable results is damaged, though a sweep finishes it once more.
 func stateOf(e sweep.Entry) sweep.State {
-	if e.State == sweep.Unfinished && errors.As(e.Problem, new(*rundir.DamagedError)) {
+	if e.Damaged() {
 		return sweep.Damaged
 	}
 	return e.State

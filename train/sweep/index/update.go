@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -156,12 +157,13 @@ func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
 	})
 }
 
-// Stamp returns a text that changes with any file of a run's folder that [Read] or the database reads.
+// Stamp returns a text that changes with any file of a run's folder that [Read] or the database reads. The times of inodes
+// also tell of a change whose author set the time of the content back.
 func Stamp(path string) string {
 	var b strings.Builder
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
 		if info, err := os.Stat(filepath.Join(path, name)); err == nil {
-			fmt.Fprintf(&b, "%d %d ", info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintf(&b, "%x %x %x ", info.Size(), info.ModTime().UnixNano(), content.Changed(info))
 		} else {
 			b.WriteString("- ")
 		}

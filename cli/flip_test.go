@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// A table of two runs, with its reference file.
+const (
+	twoRuns = `name: own
+title: Two runs
+source: nobody
+reference: {file: own.csv, dataset: D}
+scales: {quick: {seeds: 2}}
+rows: [{label: r, from: {runs: {config: small.yaml}}}]
+columns: [{label: c, metric: dlsbd}]
+`
+	twoRunsReference = "table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"
+)
+
+// A flipped bit in any file of a run is found, no command takes a false number from it without a word, and resuming the run gives the true ones again.
+func TestFlippedFiles(t *testing.T) {
+	long.NotShort(t)
+	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Chdir(t.TempDir())
+	writeFile(t, "small.yaml", []byte(strings.Replace(sweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1)))
+	writeFile(t, "own.yaml", []byte(twoRuns))
+	writeFile(t, "own.csv", []byte(twoRunsReference))
+	t.Setenv(asProgram, "1")
+	succeed(t, "table", "own.yaml", "--scale", "quick", "--runs", "runs")
+	const a, b = "runs/r_quick_seed0", "runs/r_quick_seed1"
+	commands := []string{"runs runs --csv --filter state=finished", "compare " + a + " " + b, "table own.yaml --runs runs --no-run", "eval --run " + a + " --chance 0"}
+	want := map[string]string{}
+	for _, c := range commands {
+		want[c] = succeed(t, strings.Fields(c)...).out
+	}
+	row := func(out string) string { // of the run, without its times
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "r_quick_seed0,") {
+				return line
+			}
+		}
+		return ""
+	}
+	type place struct {
+		name    string
+		at, bit int
+	}
+	var places []place
+	entries, err := filepath.Glob(a + "/*")
+	more, err2 := filepath.Glob(a + "/figures/*")
+	if err != nil || err2 != nil || len(entries) < 10 {
+		t.Fatal(entries, err, err2)
+	}
+	for _, name := range append(entries, more...) {
+		if info, err := os.Stat(name); err != nil || info.IsDir() || filepath.Base(name) == ".lock" {
+			continue
+		}
+		text := readFile(t, name)
+		n := min(len(text), 16)
+		for i := range n {
+			places = append(places, place{name, i * (len(text) - 1) / max(n-1, 1), len(places) % 7})
+		}
+		for at, b := range text { // other numbers
+			if filepath.Base(name) == rundir.Config && b >= '0' && b <= '9' {
+				places = append(places, place{name, at, 0})
+			}
+		}
+	}
+	t.Logf("%d bits", len(places))
+	before := t.TempDir()
+	copyTo(t, before)
+	for _, p := range long.Sample(places, 2) {
+		dir := t.TempDir()
+		t.Chdir(before)
+		copyTo(t, dir)
+		t.Chdir(dir)
+		text := readFile(t, p.name)
+		text[p.at] ^= 1 << p.bit
+		writeFile(t, p.name, text)
+		file := filepath.Base(p.name)
+		if o := call(t, "check", a); o.code != 1 && file != "output.txt" || !strings.Contains(o.out, file) && file != "output.txt" {
+			t.Errorf("%s, byte %d: check: %v", p.name, p.at, o)
+		}
+		for _, c := range commands {
+			o := call(t, strings.Fields(c)...)
+			got, wanted := o.out, want[c]
+			if strings.HasPrefix(c, "runs") {
+				if got, wanted = row(got), row(wanted); got == "" {
+					continue
+				}
+			}
+			if got != wanted && o.code == 0 && !strings.Contains(o.log, "warning: ") {
+				t.Errorf("%s, byte %d bit %d: %s: %v\nwant %s", p.name, p.at, p.bit, c, o, wanted)
+			}
+		}
+		if o := call(t, "train", "--run", a, "--resume"); o.code != 0 {
+			if file != rundir.Config { // the config may be none any more, or that of another training
+				t.Errorf("%s, byte %d: resume: %v", p.name, p.at, o)
+			}
+			continue
+		}
+		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // else it may be another run now
+			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, got)
+		}
+		if o := call(t, "check", a); o.code != 0 {
+			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, o)
+		}
+	}
+}
+
+// copyTo copies the current folder into an empty one.
+func copyTo(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+}

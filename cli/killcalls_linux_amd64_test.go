@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// startedBy returns what a command line does as a process in a folder, with all processes that it starts, and the number of its calls that change files.
+// Before the call of the number kill, all of them are killed; 0: none is.
+func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, calls int) {
+	t.Helper()
+	base := t.TempDir()
+	var files [3]*os.File
+	for i := range files {
+		f, err := os.Create(filepath.Join(base, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close() // it is read by its name
+		files[i] = f
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr := &syscall.ProcAttr{Dir: dir, Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
+	for _, f := range files {
+		attr.Files = append(attr.Files, f.Fd())
+	}
+	w := &watched{kill: kill, seen: map[int]bool{}}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the filter of the thread ends with it
+		err := filterCalls()
+		if err == nil {
+			w.first, err = syscall.ForkExec(program, append([]string{program}, args...), attr)
+		}
+		if err == nil {
+			err = w.follow()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
+}
+
+// watched are processes whose calls are counted.
+type watched struct {
+	first, kill, calls int
+	code               int // exit code of the first process; -1: killed
+	seen               map[int]bool
+}
+
+// follow lets the processes go on until all have ended.
+func (w *watched) follow() error {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return err
+		}
+		if !status.Stopped() {
+			if delete(w.seen, pid); pid == w.first {
+				w.code = status.ExitStatus() // -1 after a signal
+			}
+			continue
+		}
+		if err := w.resume(pid, status); err != nil && !errors.Is(err, unix.ESRCH) { // it was killed meanwhile
+			return err
+		}
+	}
+}
+
+// resume lets a thread go on that has stopped.
+func (w *watched) resume(pid int, status syscall.WaitStatus) error {
+	new := !w.seen[pid]
+	w.seen[pid] = true
+	signal := int(status.StopSignal())
+	switch cause := int(status >> 16); {
+	case new && pid == w.first: // it has begun
+		signal = 0
+		if err := syscall.PtraceSetOptions(pid, unix.PTRACE_O_TRACESECCOMP|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_TRACEFORK|unix.PTRACE_O_TRACEVFORK|
+			unix.PTRACE_O_TRACEEXEC|unix.PTRACE_O_EXITKILL); err != nil {
+			return err
+		}
+	case cause == unix.PTRACE_EVENT_SECCOMP:
+		w.calls++
+		signal = 0
+	case cause != 0, new && signal == int(syscall.SIGSTOP):
+		signal = 0
+	}
+	if w.kill > 0 && w.calls >= w.kill {
+		for at := range w.seen {
+			_ = syscall.Kill(at, syscall.SIGKILL) // it may have ended
+		}
+		return nil
+	}
+	return syscall.PtraceCont(pid, signal)
+}
+
+// filterCalls has the calls of this thread, and of processes that it starts, stop for the tracer if they change files.
+func filterCalls() error {
+	const (
+		number   = 0 // offsets in seccomp_data
+		argument = 16
+	)
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	equal := func(k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
+	}
+	stop, allow := unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_TRACE}, unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW}
+	program := []unix.SockFilter{load(number)}
+	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // those that can write
+		program = append(program, equal(call, 0, 4), load(argument+8*flags),
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC, Jf: 1}, stop, allow)
+	}
+	for _, call := range []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64} { // of files, not of standard output
+		program = append(program, equal(call, 0, 4), load(argument), unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: 2, Jf: 1}, stop, allow)
+	}
+	for _, call := range []uint32{
+		unix.SYS_WRITEV, unix.SYS_COPY_FILE_RANGE, unix.SYS_SENDFILE, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
+		unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_RENAME, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT,
+		unix.SYS_RMDIR, unix.SYS_MKDIR, unix.SYS_MKDIRAT, unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_UTIMENSAT,
+	} {
+		program = append(program, equal(call, 0, 1), stop)
+	}
+	program = append(program, allow)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	list := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&list)), 0, 0)
+}
+
+// killedPhases are command lines that are killed at their calls, in a folder that others have prepared.
+var killedPhases = []struct {
+	name    string
+	prepare []string
+	command string
+	again   string // after a kill; empty: the command
+	whole   string // what it says after a kill behind its last change
+}{
+	{name: "train", command: "train tiny.yaml --run run train.checkpoint=0.02", again: "train tiny.yaml --run run train.checkpoint=0.02 --resume"},
+	{name: "figures", command: "train tiny.yaml --run run train.figures=true", again: "train tiny.yaml --run run train.figures=true --resume"},
+	{name: "more epochs", prepare: []string{"train tiny.yaml train.epochs=1 --run run"}, command: "train --run run --resume train.epochs=2"},
+	{name: "stage", command: "train stage.yaml --run run", again: "train stage.yaml --run run --resume"},
+	{name: "import", prepare: []string{"train tiny.yaml --run from", "export --run from --out tiny.safetensors"},
+		command: "import --from tiny.safetensors --run run", whole: "run: the folder already holds a run"},
+	{name: "encode", prepare: []string{"train tiny.yaml --run run"}, command: "encode --run run"},
+	{name: "report", prepare: []string{"train tiny.yaml --run run"}, command: "report --run run"},
+	{name: "runs", prepare: []string{"train tiny.yaml --run a", "train tiny.yaml seed=2 --run b"}, command: "runs ."},
+	{name: "sweep", command: "sweep sweep.yaml --out runs"},
+	{name: "table", command: "table own.yaml --scale quick --runs runs --out out"},
+	{name: "contribute", prepare: []string{"table own.yaml --scale quick --runs runs"}, command: "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
+	{name: "accept", prepare: []string{"table own.yaml --scale quick --runs runs", "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
+		command: "table own.yaml --accept mine.jsonl"},
+}
+
+// killedFiles are the files of the phases.
+var killedFiles = map[string]string{
+	"tiny.yaml":  tiny,
+	"small.yaml": sweepExperiment,
+	"stage.yaml": learnedExperiment,
+	"sweep.yaml": "name: s\nbase: small.yaml\nseeds: [1, 2]\n",
+	"own.yaml":   twoRuns,
+	"own.csv":    twoRunsReference,
+}
+
+// A command that is killed before any of its calls that change files leaves nothing false, and the same command again ends with the bits of one that was
+// left alone.
+func TestKilledAtCalls(t *testing.T) {
+	long.NotShort(t)
+	t.Setenv(asProgram, "1")
+	t.Setenv(cache.RootVariable, t.TempDir())
+	for _, p := range long.Sample(killedPhases, 2) {
+		t.Run(p.name, func(t *testing.T) {
+			prepared, calm := t.TempDir(), t.TempDir()
+			for name, text := range killedFiles {
+				writeFile(t, filepath.Join(prepared, name), []byte(text))
+			}
+			if p.again == "" {
+				p.again = p.command
+			}
+			t.Chdir(prepared)
+			for _, line := range p.prepare {
+				succeed(t, strings.Fields(line)...)
+			}
+			before := resultsHere(t)
+			copyTo(t, calm)
+			o, calls := startedBy(t, calm, 0, strings.Fields(p.command)...)
+			if o.code != 0 || calls < 3 {
+				t.Fatal(calls, o)
+			}
+			t.Chdir(calm)
+			results := resultsHere(t)
+			want := madeFiles(t)
+			first, last := 1, calls
+			if !long.Enabled() {
+				first, last = calls/2, calls/2
+			}
+			t.Logf("%d calls", calls)
+			for kill := first; kill <= last; kill++ {
+				dir := t.TempDir()
+				t.Chdir(prepared)
+				copyTo(t, dir)
+				if o, _ := startedBy(t, dir, kill, strings.Fields(p.command)...); o.code != -1 && o.code != 0 { // another order of threads may have fewer calls
+					t.Fatalf("call %d of %d: %v", kill, calls, o)
+				}
+				t.Chdir(dir)
+				for name, r := range resultsHere(t) {
+					if len(r) > 0 && !maps.Equal(r, results[name]) && !maps.Equal(r, before[name]) {
+						t.Errorf("call %d of %d: results of %s are %v; want %v", kill, calls, name, r, results[name])
+					}
+				}
+				if o := call(t, strings.Fields(p.again)...); o.code != 0 && (p.whole == "" || !strings.Contains(o.log, p.whole)) {
+					t.Fatalf("call %d of %d: %v", kill, calls, o)
+				}
+				if got := resultsHere(t); !maps.EqualFunc(got, results, maps.Equal[map[string]float64]) {
+					t.Errorf("call %d of %d: results %v; want %v", kill, calls, got, results)
+				}
+				if got := madeFiles(t); !maps.Equal(got, want) {
+					for name := range want {
+						if got[name] != want[name] {
+							t.Errorf("call %d of %d: %s differs", kill, calls, name)
+						}
+					}
+					for name := range got {
+						if _, ok := want[name]; !ok && !disk.IsTemporary(filepath.Base(name)) { // those go when the run is opened
+
+							t.Errorf("call %d of %d: %s is left", kill, calls, name)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// ownBytes matches files whose bytes name times, machines or places.
+var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timings\.json|report\.html|runs\.sqlite|checkpoint\.safetensors|state\.json|mine\.jsonl|\.lock)$`)
+
+// madeFiles returns the files below the current folder: their content, or "there" for files that vary.
+func madeFiles(t *testing.T) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	if err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case strings.HasPrefix(e.Name(), rundir.PreviousFile): // as time has it
+		case ownBytes.MatchString(path):
+			list[path] = "there"
+		case strings.HasPrefix(e.Name(), tfevents.FilePrefix):
+			list[filepath.Join(filepath.Dir(path), tfevents.FilePrefix)] = "there"
+		default:
+			list[path] = string(readFile(t, path))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// resultsHere lists results of the finished runs below the current folder, whose files must be as the runs wrote them.
+func resultsHere(t *testing.T) map[string]map[string]float64 {
+	t.Helper()
+	var list []struct {
+		Dir     string
+		State   string
+		Problem string
+		Results map[string]float64
+	}
+	if o := succeed(t, "runs", ".", "--json"); json.Unmarshal([]byte(o.out), &list) != nil {
+		t.Fatal(o)
+	}
+	found := map[string]map[string]float64{}
+	for _, r := range list {
+		if found[r.Dir] = r.Results; (r.State == "finished") != (len(r.Results) > 0) || r.Problem != "" && !strings.Contains(r.Problem, "elsewhere") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(list) > 0 {
+		if o := call(t, "check", "."); o.code != 0 {
+			t.Error(o)
+		}
+	}
+	return found
+}

@@ -1,0 +1,92 @@
+package rundir
+
+import (
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+)
+
+// Files that are written after the end of a run have their hashes, also if a process is killed or fails between the record and the file.
+func TestHashesOfLaterFiles(t *testing.T) {
+	r, err := Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	failure := errors.New("the disk is full")
+	write := func(name, text string) {
+		t.Helper()
+		if err := r.Write(name, Bytes([]byte(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fail := func(name, text string) { // after the hash is in the record
+		t.Helper()
+		if err := r.note(name, FileHash([]byte(text))); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Write(name, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
+			t.Fatal(err)
+		}
+	}
+	whole := func(after string) {
+		t.Helper()
+		if list, err := Check(r.Dir()); err != nil || len(list) > 0 {
+			t.Errorf("after %s: %v, %v", after, list, err)
+		}
+	}
+	write(Config, "a: 1\n")
+	write(CodesFile, "one")
+	for step, open := range []func() (*Log, error){func() (*Log, error) { return r.CreateLog(LogFile) }, func() (*Log, error) { return r.ResumeLog(LogFile, 1) }} {
+		log, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 { // the second line is taken out, and others follow
+			if err := log.Append(map[string]int{"step": step + i + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := NewRecord(time.Now()).Write(r); err != nil {
+		t.Fatal(err)
+	}
+	whole("the end")
+	fail(CodesFile, "two")
+	whole("a failure")
+	fail(MetricsFile, "[]")
+	whole("a failure of a new file")
+	write(FitFile, "{}")
+	whole("another file")
+	write(CodesFile, "three")
+	whole("another content")
+	for _, text := range []string{"one", "two"} { // what was there before
+		if err := os.WriteFile(r.Path(CodesFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := Check(r.Dir()); err != nil || len(list) != 1 || list[0].File != CodesFile {
+			t.Errorf("codes %s: %v, %v", text, list, err)
+		}
+	}
+	write(CodesFile, "three")
+	fail(Config, "a: 2\n")
+	whole("a config that was not written")
+	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	whole("a config that was")
+	if record, err := ReadRecord(r.Dir()); record != nil || err != nil {
+		t.Errorf("a run that goes on has the record %v, %v", record, err)
+	}
+	if err := os.WriteFile(r.Path(Config), []byte("a: 3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := ReadRecord(r.Dir()); record != nil || !errors.Is(err, ErrChanged) {
+		t.Errorf("an edited config: %v, %v", record, err)
+	}
+}
