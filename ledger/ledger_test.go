@@ -171,9 +171,11 @@ func TestChanged(t *testing.T) {
 	}
 	for _, test := range []struct {
 		parts []string
+		all   bool
 		want  bool
-	}{{nil, true}, {[]string{"vae"}, true}, {[]string{"conv64", "square"}, true}, {[]string{"conv64"}, false}} {
-		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts}}
+	}{{nil, false, true}, {[]string{"vae"}, false, true}, {[]string{"conv64", "square"}, false, true}, {[]string{"conv64"}, false, false},
+		{[]string{"vae", "square"}, true, true}, {[]string{"vae", "conv64"}, true, false}} {
+		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts, All: test.all}}
 		if got := b.changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
 			t.Errorf("%v: %q", test.parts, got)
 		}
