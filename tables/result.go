@@ -127,6 +127,7 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 		c.set()
 	} else {
 		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
+		c.discountBlack(d)
 	}
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
