@@ -42,6 +42,14 @@ const (
 // Black reports whether the decoder is black: whatever the codes, the mean square of its pixels is less than 1 % of that of the images' pixels.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
+// WithoutSquares returns the fit as runs recorded it before Square and Decoded.
+func (f *Fit) WithoutSquares() *Fit {
+	g := *f
+	g.Square, g.Decoded, g.Why = 0, 0, ""
+	g.decide()
+	return &g
+}
+
 // fit measures how well the model fits; nil without a decoder.
 func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error) {
 	if !e.Coder.Decodes() {
