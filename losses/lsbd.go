@@ -72,12 +72,30 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 type LSBDLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total: gamma"`
 	Variant  string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
-	Identity bool            `yaml:"identity" doc:"measure also the spaces on which only the identity acts, such as R^n, whose codes a labelled group then shares; false: the spaces that turn alone"`
+	Identity IdentityPart    `yaml:"identity" doc:"measure also the spaces on which only the identity acts, such as R^n, whose codes a labelled group then shares; false: the spaces that turn alone; if absent, true"`
 	Planes   factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
 	Spheres  []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
 	Project  bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
 	On       On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }
+
+// IdentityPart says whether lsbd measures the spaces on which only the identity acts. True is left out when a config is written, so that
+// configs have the hashes that they had before there was a choice.
+type IdentityPart bool
+
+// DecodeConfig reads true or false.
+func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (i IdentityPart) EncodeConfig() (any, error) {
+	if i {
+		return nil, nil
+	}
+	return false, nil
+}
+
+// ConfigType describes the accepted values.
+func (i IdentityPart) ConfigType() string { return "true or false" }
 
 // NewLSBD returns the default settings.
 func NewLSBD() *LSBDLoss {
@@ -146,7 +164,7 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	}
 	switch l.Variant {
 	case "paper":
-		return paperLSBD(in.Transports, l.Identity)
+		return paperLSBD(in.Transports, bool(l.Identity))
 	case "public-code":
 		return publicLSBD(in.Transports, in.Group)
 	}

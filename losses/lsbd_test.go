@@ -2,10 +2,12 @@ package losses_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -83,5 +85,22 @@ func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 			}
 		}
 		return []float64{sum / float64(rows)}
+	}
+}
+
+// TestLSBDIdentityInConfigs checks that the default of identity is not written, so that configs keep their hashes, and that false is.
+func TestLSBDIdentityInConfigs(t *testing.T) {
+	for source, written := range map[string]bool{"{}": false, "{identity: true}": false, "{identity: false}": true} {
+		l := losses.NewLSBD()
+		if err := config.Load("l.yaml", []byte(source), l); err != nil {
+			t.Fatal(err)
+		}
+		text, err := config.Encode(l)
+		if err != nil || bool(l.Identity) == written || strings.Contains(string(text), "identity: false") != written {
+			t.Errorf("%s: %v, %v\n%s", source, l.Identity, err, text)
+		}
+		if !written && strings.Contains(string(text), "identity") {
+			t.Errorf("%s: the default is written\n%s", source, text)
+		}
 	}
 }
