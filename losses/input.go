@@ -70,7 +70,7 @@ type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
 	Moved  *gorgonia.Node // the group's common point, transported: g_m . zbar, [batch, width]
 	Sphere bool           // the space is a sphere, not R^n
-	Acts   bool           // the transformations act on the space, other than by the identity
+	Acts   bool           // the transformations act on the space, other than by the identity (Moved is the group's mean)
 }
 
 // Batch describes the images of a batch: sizes, labels and transformations.

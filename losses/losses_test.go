@@ -95,7 +95,7 @@ func choose(t *testing.T, source string) []losses.Choice {
 }
 
 func TestCompose(t *testing.T) {
-	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {variant: public-code, weight: 10}}]")
+	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {identity: false}}, {lsbd: {variant: public-code, weight: 10}}]")
 	objective, err := losses.ComposeInput(outputs(), choices)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0.0
-	// lsbd of the circle alone: |(0,1)-(1,0)|^2 / 2 = 1. Public code: z.y = 3 and 6,
+	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1, on which the identity acts: (1 + 1) / 2. Public code: z.y = 3 and 6,
 	// clipped to 1; the distances of the whole vectors 1 and sqrt 3.
 	for i, want := range []struct {
 		name          string
@@ -117,8 +117,9 @@ func TestCompose(t *testing.T) {
 		{"reconstruction", 1, 0.125},
 		{"reconstruction-2", 1, (4*math.Ln2 - 0) / 2},
 		{"kl", 0.5, 1 + 4},
-		{"lsbd", 100, 1},
-		{"lsbd-2", 10, 1 + math.Sqrt(3)},
+		{"lsbd", 100, 1 + 1},
+		{"lsbd-2", 100, 1},
+		{"lsbd-3", 10, 1 + math.Sqrt(3)},
 	} {
 		p := objective.Parts[i]
 		got := m.Value(p.Node).Data().(float64)
@@ -250,6 +251,7 @@ func TestConfigErrors(t *testing.T) {
 		"[{reconstruction: {likelihood: bernoulli, sigma: 2}}]":       "sigma: it applies to the gaussian likelihood only",
 		"[{reconstruction: {likelihood: bernoulli, constant: true}}]": "constant: it applies",
 		"[kl, {kl: {weight: -1}}]":                                    "losses.1.kl.weight: want a number from 0",
+		"[{lsbd: {variant: public-code, identity: false}}]":           "identity: want true: public-code measures all spaces",
 		"[{lsbd: {variant: private}}]":                                "variant: want paper or public-code",
 		"[{lsbd: {gamma: 1}}]":                                        `unknown key "gamma"`,
 	} {

@@ -62,22 +62,44 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 // act: the latent spaces of lsbd-vae, which transports its codes itself, or named planes and
 // spheres of the codes of any model.
 //
+// On a space where the transformations act by the identity, such as R^n, y_m is the mean of the group's points: the labels of section 6 of the
+// paper, rho(g, e) = R(g) + I, pull the points of a group together there. Identity = false leaves these spaces out. PublicLSBD measures them always.
+//
 // A plane is two code columns that rotate with a circular factor. With Project its points are
 // projected to the unit circle, z/|z|, and the group's common point too ([CircleTransport]);
 // otherwise they are points of R^2 ([PlaneTransport]), where zero codes have a loss of 0. A
 // sphere is three code columns, with [SphereTransport] or [SpaceTransport].
 type LSBDLoss struct {
-	Weight  Weight          `yaml:"weight" doc:"factor in the total: gamma"`
-	Variant string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
-	Planes  factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
-	Spheres []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
-	Project bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
-	On      On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
+	Weight   Weight          `yaml:"weight" doc:"factor in the total: gamma"`
+	Variant  string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
+	Identity IdentityPart    `yaml:"identity" doc:"measure also the spaces on which only the identity acts, such as R^n, whose codes a labelled group then shares; false: the spaces that turn alone; if absent, true"`
+	Planes   factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
+	Spheres  []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
+	Project  bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
+	On       On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }
+
+// IdentityPart says whether lsbd measures the spaces on which only the identity acts. True is left out when a config is written, so that
+// configs have the hashes that they had before there was a choice.
+type IdentityPart bool
+
+// DecodeConfig reads true or false.
+func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (i IdentityPart) EncodeConfig() (any, error) {
+	if i {
+		return nil, nil
+	}
+	return false, nil
+}
+
+// ConfigType describes the accepted values.
+func (i IdentityPart) ConfigType() string { return "true or false" }
 
 // NewLSBD returns the default settings.
 func NewLSBD() *LSBDLoss {
-	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Project: true, On: OnSample}
+	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
 }
 
 // turns reports whether the settings name planes or spheres.
@@ -90,6 +112,9 @@ func (l *LSBDLoss) Validate() error {
 	}
 	if l.turns() && l.Variant != "paper" {
 		return config.Invalid("variant", "want paper, as planes or spheres are named: public-code is for the latent spaces of lsbd-vae")
+	}
+	if !l.Identity && l.Variant != "paper" {
+		return config.Invalid("identity", "want true: public-code measures all spaces")
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
 		if err := distinctColumns(l.Planes[name], 2); err != nil {
@@ -121,11 +146,12 @@ func (l *LSBDLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*LSBDLoss) Variants() []Loss {
-	public, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD()
+	public, turning, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD(), NewLSBD()
+	turning.Identity = false
 	public.Variant = "public-code"
 	planes.Planes = factor.SubCodes{"angle": {4, 1}}
 	spheres.Spheres, spheres.Project = []SphereBlock{{Columns: []int{0, 1, 2}}, {Columns: []int{5, 3, 4}, Factor: "angle", Axis: [3]float64{0, 1, 2}}}, false
-	return []Loss{public, planes, spheres}
+	return []Loss{public, turning, planes, spheres}
 }
 
 // Add implements [Loss].
@@ -138,18 +164,21 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	}
 	switch l.Variant {
 	case "paper":
-		return paperLSBD(in.Transports)
+		return paperLSBD(in.Transports, bool(l.Identity))
 	case "public-code":
 		return publicLSBD(in.Transports, in.Group)
 	}
 	return nil, fmt.Errorf("unknown variant %q; known: paper, public-code", l.Variant)
 }
 
-func paperLSBD(transports []Transport) (*gorgonia.Node, error) {
+func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {
+	if !slices.ContainsFunc(transports, func(t Transport) bool { return t.Acts }) {
+		return nil, missing("a latent space on which transformations act, such as sphere with dim 1")
+	}
 	var nodes gorgonia.Nodes
 	var ones []float64
 	for i, t := range transports {
-		if !t.Acts {
+		if !t.Acts && !identity {
 			continue
 		}
 		n, err := LSBD(t.Points, t.Moved)
@@ -158,10 +187,7 @@ func paperLSBD(transports []Transport) (*gorgonia.Node, error) {
 		}
 		nodes, ones = append(nodes, n), append(ones, 1)
 	}
-	switch len(nodes) {
-	case 0:
-		return nil, missing("a latent space on which transformations act, such as sphere with dim 1")
-	case 1:
+	if len(nodes) == 1 {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(ones, nodes...)

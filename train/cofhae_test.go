@@ -97,11 +97,13 @@ func TestCOFHAE(t *testing.T) {
 func TestFitJudge(t *testing.T) {
 	wrong, right := 0.2, 0.01
 	for want, f := range map[string]Fit{
-		"":                                 {Reconstruction: 0.9, Variance: 2, Assignment: &right},
-		"leave 60 % of the variance":       {Reconstruction: 0.6, Variance: 1},
-		"the assignment error is 0.2":      {Reconstruction: 0, Variance: 1, Assignment: &wrong},
-		"reconstructions leave 100 % of":   {Reconstruction: 1, Variance: 1, Assignment: &wrong},
-		"all images measured are the same": {Reconstruction: 1, Variance: 0},
+		"":                                   {Reconstruction: 0.9, Variance: 2, Assignment: &right},
+		"leave 60 % of the variance":         {Reconstruction: 0.6, Variance: 1},
+		"the assignment error is 0.2":        {Reconstruction: 0, Variance: 1, Assignment: &wrong},
+		"reconstructions leave 100 % of":     {Reconstruction: 1, Variance: 1, Assignment: &wrong},
+		"all images measured are the same":   {Reconstruction: 1, Variance: 0},
+		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // by whatever else it has converged
+		"leave 70 % of the variance":         {Reconstruction: 0.7, Variance: 1, Square: 2, Decoded: 0.021},
 	} {
 		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
 			t.Errorf("%+v, want %q", f, want)

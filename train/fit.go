@@ -22,6 +22,8 @@ type Fit struct {
 	Variance       float64  `json:"variance"`             // of a pixel: the error of the mean image
 	HeldOut        *float64 `json:"held_out,omitempty"`   // mean squared error of held-out images
 	Assignment     *float64 `json:"assignment,omitempty"` // the loss of that name, by chosen options
+	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: not known, or the pixels are real-valued
+	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, where Square is known
 	Converged      bool     `json:"converged"`            // whether the above are as they should be
 	Why            string   `json:"why,omitempty"`        // it has not converged
 }
@@ -29,11 +31,24 @@ type Fit struct {
 // fitImages is the largest number of images that Fit is computed from.
 const fitImages = 5000
 
-// A model that leaves more of the variance, or assigns more wrongly, has not converged.
+// A model that leaves more of the variance, or assigns more wrongly, has not converged. A decoder with a smaller part of the images' mean square is
+// black: its error is 81 % of it or more, (1 - sqrt(leastDecoded))^2.
 const (
 	mostUnexplained = 0.5
 	mostMisassigned = 0.1
+	leastDecoded    = 0.01
 )
+
+// Black reports whether the decoder is black: whatever the codes, the mean square of its pixels is less than 1 % of that of the images' pixels.
+func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
+
+// WithoutSquares returns the fit as runs recorded it before Square and Decoded.
+func (f *Fit) WithoutSquares() *Fit {
+	g := *f
+	g.Square, g.Decoded, g.Why = 0, 0, ""
+	g.decide()
+	return &g
+}
 
 // fit measures how well the model fits; nil without a decoder.
 func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error) {
@@ -45,16 +60,20 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
-	var err error
-	if f.Reconstruction, f.Variance, err = e.pixelError(ctx, codes, trained); err != nil {
+	p, err := e.pixelError(ctx, codes, trained)
+	if err != nil {
 		return nil, err
 	}
+	f.Reconstruction, f.Variance = p.error, p.variance
+	if !datasets.RealValued(e.Data) {
+		f.Square, f.Decoded = p.square, p.decoded
+	}
 	if e.Held != nil {
-		held, _, err := e.pixelError(ctx, codes, sampled(e.Held, e.Config.Seed))
+		held, err := e.pixelError(ctx, codes, sampled(e.Held, e.Config.Seed))
 		if err != nil {
 			return nil, err
 		}
-		f.HeldOut = &held
+		f.HeldOut = &held.error
 	}
 	f.Assignment = e.misassigned(codes, trained)
 	f.decide()
@@ -65,6 +84,8 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 func (f *Fit) decide() {
 	f.Converged = false
 	switch {
+	case f.Black():
+		f.Why = fmt.Sprintf("the decoder is black: the mean square of its pixels is %.1g of the images'", f.Decoded/f.Square)
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all images measured are the same, so that nothing tells whether it has"
 	case f.Reconstruction > mostUnexplained*f.Variance:
@@ -97,42 +118,53 @@ func sampled(list []int, seed uint64) []int {
 	return chosen
 }
 
-// pixelError is the mean squared error of the pixels of decoded codes, and that of
-// the mean image.
-func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, images []int) (mean, variance float64, err error) {
+// pixels are means over the pixels of images and of their decoded codes.
+type pixels struct {
+	error    float64 // squared
+	variance float64 // the squared error of the mean image
+	square   float64 // of the images
+	decoded  float64 // square of what is decoded
+}
+
+// pixelError measures the pixels of decoded codes.
+func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, images []int) (pixels, error) {
 	h, w, c := e.Data.ImageShape()
 	size := h * w * c
+	var p pixels
 	sum, square := make([]float64, size), make([]float64, size)
-	pixels := make([]float32, encodeBatch*size)
+	batch := make([]float32, encodeBatch*size)
 	e.Progress.Begin("decoding", len(images))
 	defer e.Progress.End()
 	for from := 0; from < len(images); from += encodeBatch {
 		if from > 0 && from%(8*encodeBatch) == 0 && ctx.Err() != nil {
-			return 0, 0, ErrStopped
+			return p, ErrStopped
 		}
 		e.Progress.Step(from, "images")
 		part := images[from:min(from+encodeBatch, len(images))]
-		datasets.Fill(e.Data, part, pixels)
+		datasets.Fill(e.Data, part, batch)
 		var rows []float32
 		for _, i := range part {
 			rows = appendRow(rows, codes.Row(i))
 		}
 		decoded, err := e.Coder.Decode(rows)
 		if err != nil {
-			return 0, 0, err
+			return p, err
 		}
 		for i, v := range decoded {
-			x := float64(pixels[i])
+			x, y := float64(batch[i]), float64(v)
 			sum[i%size] += x
 			square[i%size] += x * x
-			mean += (x - float64(v)) * (x - float64(v))
+			p.error += (x - y) * (x - y)
+			p.decoded += y * y
 		}
 	}
 	n := float64(len(images))
 	for i, s := range sum {
-		variance += square[i] - s*s/n
+		p.variance += square[i] - s*s/n
+		p.square += square[i]
 	}
-	return mean / n / float64(size), math.Max(variance, 0) / n / float64(size), nil
+	mean := func(sum float64) float64 { return sum / n / float64(size) }
+	return pixels{mean(p.error), mean(math.Max(p.variance, 0)), mean(p.square), mean(p.decoded)}, nil
 }
 
 // misassigned is the assignment loss of chosen options; nil if there is none.

@@ -6,6 +6,7 @@ type Change struct {
 	Date       string // when it came, in UTC, as in RFC 3339
 	What       string // why runs before it differ, as the end of "trained by an earlier version: "
 	Parts      []string
+	All        bool // it touches configs with all of the parts; false: with one of them
 }
 
 // Changes lists the changes of bits since there is a ledger, the oldest first. A change of a kernel, model, loss, data set or metric that gives a
@@ -15,6 +16,10 @@ var Changes = []Change{
 	{
 		Generation: 3, Date: "2026-11-23T17:45:00Z", What: "its contraction of projected codes measured factors by their kinds, not as numbers",
 		Parts: []string{"contraction-max", "contraction-mean"},
+	},
+	{
+		Generation: 4, Date: "2026-11-26T08:00:00Z", What: "its lsbd left out the spaces on which only the identity acts",
+		Parts: []string{"lsbd", "euclidean"}, All: true,
 	},
 }
 

@@ -136,11 +136,25 @@ func (f *File) Changed(r *Run) string {
 // changed returns the first change after a run, of whose config these are the words, that touches it.
 func changed(r *Run, changes []Change, words func() map[string]bool) string {
 	for _, c := range changes {
-		if c.Generation > r.Generation && (len(c.Parts) == 0 || slices.ContainsFunc(c.Parts, func(p string) bool { return words()[p] })) {
+		if c.Generation > r.Generation && c.touches(words) {
 			return "trained by an earlier version: " + c.What
 		}
 	}
 	return ""
+}
+
+// touches reports whether the change touches a config of these words.
+func (c *Change) touches(words func() map[string]bool) bool {
+	if len(c.Parts) == 0 {
+		return true
+	}
+	found := 0
+	for _, p := range c.Parts {
+		if words()[p] {
+			found++
+		}
+	}
+	return found == len(c.Parts) || found > 0 && !c.All
 }
 
 // wordsOf returns the keys and values of a config.

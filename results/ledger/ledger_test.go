@@ -27,7 +27,7 @@ func oneFile() *File {
 		f.Put(c, Run{
 			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: strings.Repeat("a", 31) + string(rune('0'+seed)), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
 			Scale: "quick", Generation: Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
-			Fit: &train.Fit{Reconstruction: 0.1, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
+			Fit: &train.Fit{Reconstruction: 0.1, Variance: 0.3, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
 			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
 			Stored:  map[string]json.RawMessage{"top-2.json": json.RawMessage(`{"run":"x"}`)},
 		})
@@ -171,9 +171,11 @@ func TestChanged(t *testing.T) {
 	}
 	for _, test := range []struct {
 		parts []string
+		all   bool
 		want  bool
-	}{{nil, true}, {[]string{"vae"}, true}, {[]string{"conv64", "square"}, true}, {[]string{"conv64"}, false}} {
-		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts}}
+	}{{nil, false, true}, {[]string{"vae"}, false, true}, {[]string{"conv64", "square"}, false, true}, {[]string{"conv64"}, false, false},
+		{[]string{"vae", "square"}, true, true}, {[]string{"vae", "conv64"}, true, false}} {
+		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts, All: test.all}}
 		if got := b.changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
 			t.Errorf("%v: %q", test.parts, got)
 		}

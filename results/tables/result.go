@@ -156,7 +156,7 @@ const mostUnlearned = 0.6
 // Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of their variance, as a black decoder does,
 // or the ledger says so of a run without these numbers. Such a run reproduces nothing. Without a decoder (nil) it is false.
 func Unlearned(f *train.Fit) bool {
-	return f != nil && (f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
+	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
 // spoil takes the agreement from a cell if half of its runs or more have not learned the images.

@@ -334,18 +334,20 @@ func (m *tally) notes(seeds int) (list []string) {
 	return list
 }
 
-// unconverged returns a remark on runs that have not converged.
-func unconverged(d drawn) []string {
-	count, why := 0, ""
-	for _, f := range d.fits {
-		if f != nil && !f.Converged {
-			if count++; count == 1 {
-				why = f.Why
+// unconverged returns remarks on runs that have not converged, one on those with a black decoder and one on the others.
+func unconverged(d drawn) (list []string) {
+	for _, black := range []bool{true, false} {
+		count, why := 0, ""
+		for _, f := range d.fits {
+			if f != nil && !f.Converged && f.Black() == black {
+				if count++; count == 1 {
+					why = f.Why
+				}
 			}
 		}
+		if count > 0 {
+			list = append(list, fmt.Sprintf("%d of %s not converged: %s", count, plural(len(d.fits), "run"), why))
+		}
 	}
-	if count == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %s not converged: %s", count, plural(len(d.fits), "run"), why)}
+	return list
 }
