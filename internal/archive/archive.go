@@ -1,7 +1,7 @@
 // Package archive reads zip and tar files that come from elsewhere. It writes nothing: members are handed out as bytes.
 //
-// An archive is refused as a whole if a member is a link or a device, has an absolute name or one with "..", or occurs twice. What members unpack to
-// is bounded by [Limits] before memory is allocated, and checksums are compared.
+// An archive is refused as a whole if a member is a link or a device, has an absolute name or a name with "..", or
+// occurs twice. [Limits] bounds the unpacked size before memory is allocated, and checksums are compared.
 package archive
 
 import (

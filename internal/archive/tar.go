@@ -13,9 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// WalkTar calls visit for each file of a tar archive, plain or compressed by gzip, in its order. visit may leave content
-// unread, and ends the walk without error by returning [fs.SkipAll]; without it the archive is read to its end, so that truncation and wrong
-// checksums are noticed.
+// WalkTar calls visit for each file of a tar archive, plain or compressed by gzip, in its order. visit may leave
+// content unread, and ends the walk without error by returning [fs.SkipAll]. Otherwise WalkTar reads the archive to its
+// end, and so notices truncation and wrong checksums.
 func WalkTar(path string, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func ReadTar(name string, r io.Reader, limits Limits, visit func(name string, si
 		}
 		stream = unpacked
 	}
-	// Headers and padding are on top of what members unpack to.
+	// Headers and padding take space besides the members' content.
 	bound := &bounded{r: stream, left: all.limits.Total + all.limits.Total/4 + 1<<20}
 	err := members(tar.NewReader(bound), name, all, visit)
 	if errors.Is(err, fs.SkipAll) {

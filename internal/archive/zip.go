@@ -67,10 +67,10 @@ func NewZip(name string, r io.ReaderAt, size int64, limits Limits) (*Zip, error)
 	return z, nil
 }
 
-// MaxDeflate is more than the bytes that a byte of a deflate stream can unpack to.
+// MaxDeflate is an upper bound of the bytes that one byte of a deflate stream unpacks to.
 const MaxDeflate = 1033
 
-// zipped checks what the directory says of a member of a file of size bytes.
+// zipped checks the directory entry of a member in a file of size bytes.
 func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
 	switch {
