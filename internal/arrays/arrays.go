@@ -23,9 +23,9 @@ import (
 
 // File is an open file or folder with arrays.
 type File interface {
-	// Names lists the arrays, and what else has a name in the file.
+	// Names lists all names in the file, of arrays and of other objects.
 	Names() []string
-	// Open opens an array. The error is [fs.ErrNotExist] if there is none of that name.
+	// Open opens an array. The error is [fs.ErrNotExist] if no array has that name.
 	Open(name string) (*Array, error)
 	// Label names an array in errors, with the file.
 	Label(name string) string
@@ -40,7 +40,7 @@ type Array struct {
 	Reversed bool // the first index is the fastest in the file, as Fortran and MATLAB have it
 
 	open  func() (Stream, error)
-	start int // of the elements in a file that has nothing else, as little-endian bytes; 0: it has
+	start int // offset of the elements in a file of little-endian bytes and nothing further; 0 for other files
 }
 
 // Plain returns where the elements begin if the array is a plain file, Label, that has them as little-endian bytes in the order of the axes.
@@ -62,7 +62,7 @@ type Stream interface {
 // String describes the array in errors: its label, shape and type.
 func (a *Array) String() string { return fmt.Sprintf("%s (%v, %s)", a.Label, a.Shape, a.Type) }
 
-// Open opens a file, whose content says what it is, or a folder of .npy files.
+// Open opens a file or a folder of .npy files. The content of a file determines its format.
 func Open(path string) (File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func Open(path string) (File, error) {
 	return nil, fmt.Errorf("%s is no file of arrays; want .npy, .npz, HDF5 (.h5, .hdf5), MATLAB (.mat) or a folder with images.npy", path)
 }
 
-// absent is the error about an array that is not there, an [fs.ErrNotExist] that does not call the file missing.
+// absent is the error of a missing array: an [fs.ErrNotExist] that does not call the file missing.
 type absent struct {
 	path, name string
 	names      []string

@@ -31,8 +31,9 @@ type Rows struct {
 	buffer  []byte
 }
 
-// Rows returns a reader of rows. axes has the axis of the array for each axis of the result, that of the rows first; nil is all of them in
-// their order. Where the rows of the result do not follow each other in the file, each call of Read passes through the whole file.
+// Rows returns a reader of rows. axes has the array's axis for each axis of the result, the axis of the rows first; nil
+// keeps all axes in order. If rows of the result are scattered over the file, each call of Read passes through the
+// whole file.
 func (a *Array) Rows(axes []int) (*Rows, error) {
 	shape := a.Shape
 	if len(shape) == 0 {
@@ -125,7 +126,7 @@ func (r *Rows) Read(dst []byte) error {
 	return err
 }
 
-// straight reports whether rows are in the file as they are wanted.
+// straight reports whether the file stores rows as the caller wants them.
 func (r *Rows) straight() bool {
 	bytes := r.a.Type.Size
 	for i := len(r.stored) - 1; i > 0; i-- {
