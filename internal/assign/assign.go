@@ -11,13 +11,14 @@ import (
 //
 //	sum_i cost[i, k_i] + balance sum_c n_c (n_c - 1)/2
 //
-// is least, where n_c items have category c. costs has n rows of k columns. Costs and balance are taken as integer multiples of
-// about 1e-12 of the largest of them, in which the result is exact; of items with equal costs in all respects the first
-// categories go first. It inserts items one by one along shortest paths of reassignments, which keeps every intermediate
-// assignment optimal, as costs are convex in n_c: O(n k^3 + n^2 k).
+// is least, where n_c items have category c. costs has n rows of k columns. Costs and balance are rounded to integer
+// multiples of about 1e-12 of the largest of them; the result is exact for these integers. Among items with the same
+// costs in every column, the first get the first categories. Balanced inserts items one by one along shortest paths of
+// reassignments. As costs are convex in n_c, every intermediate assignment is optimal: O(n k^3 + n^2 k).
 //
-// Costs that are not finite, and a negative or infinite balance, are errors. Source: Jeong and Song 2019, equation 8, there by a
-// minimum-cost flow; Ahuja, Magnanti and Orlin 1993, section 14.5 (successive shortest paths with convex costs).
+// Infinite and NaN costs, and a negative or infinite balance, are errors. Source: Jeong and Song 2019, equation 8,
+// there by a minimum-cost flow; Ahuja, Magnanti and Orlin 1993, section 14.5 (successive shortest paths with convex
+// costs).
 func Balanced(costs []float64, k int, balance float64) ([]int, error) {
 	if k < 1 || len(costs)%k != 0 {
 		return nil, fmt.Errorf("%d costs of %d categories; want rows of one cost for each", len(costs), k)
