@@ -1,5 +1,5 @@
-// Package browser opens pages in Chromium for tests: what a page draws, says and does is checked where people see it. A JavaScript error, an error
-// on the console and a request that fails are failures of the test.
+// Package browser opens pages in Chromium for tests, to check what a page draws, prints and does. A JavaScript error,
+// an error on the console or a failed request fails the test.
 package browser
 
 import (
@@ -31,7 +31,7 @@ var places = []string{
 	`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Google\Chrome\Application\chrome.exe`,
 }
 
-// Browser is a running Chromium with a profile of its own.
+// Browser is a running Chromium with its own profile.
 type Browser struct {
 	t   testing.TB
 	ctx context.Context
@@ -43,7 +43,7 @@ type process struct {
 	end func()
 }
 
-// common is the Chromium of all tests of a package whose TestMain calls Main.
+// common is the Chromium of all tests of a package, if TestMain calls Main.
 var common struct {
 	on      bool
 	start   sync.Once

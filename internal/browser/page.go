@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// ShotsVariable names the environment variable with the folder in which Shot keeps its pictures.
+// ShotsVariable is the environment variable with the folder for Shot's pictures.
 const ShotsVariable = "UNRAVEL_SHOTS"
 
 // Page is a tab with a page in it.
@@ -103,7 +103,7 @@ func (p *Page) hear(event any) {
 	}
 }
 
-// thrown is what was thrown.
+// thrown describes the value that a script threw.
 func thrown(d *runtime.ExceptionDetails) string {
 	if d.Exception == nil {
 		return d.Text
@@ -111,7 +111,7 @@ func thrown(d *runtime.ExceptionDetails) string {
 	return d.Text + " " + said([]*runtime.RemoteObject{d.Exception})
 }
 
-// said is what was handed to the console.
+// said joins the arguments of a console call.
 func said(args []*runtime.RemoteObject) string {
 	var words []string
 	for _, a := range args {
@@ -137,7 +137,7 @@ func (p *Page) Forgive(text string) {
 	p.forgiven = append(p.forgiven, text)
 }
 
-// Faults lists what has gone wrong so far.
+// Faults lists the failures so far.
 func (p *Page) Faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +154,7 @@ next:
 	return list
 }
 
-// Do takes actions one after the other; one that fails ends the test.
+// Do takes actions one after the other. A failed action ends the test.
 func (p *Page) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	run(p, chromedp.Steps(actions...))
@@ -177,7 +177,7 @@ func (p *Page) steady(action chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// run takes an action and returns its value; one that fails ends the test.
+// run takes an action and returns its value. A failed action ends the test.
 func run[T any](p *Page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -222,7 +222,7 @@ func (p *Page) Wait(expression string) {
 	}
 }
 
-// gone tells whether an expression has no value because the tab has left the page in which it was evaluated.
+// gone reports whether an expression has no value because the tab has left the page of the evaluation.
 func gone(err error) bool {
 	return strings.Contains(err.Error(), "context") || strings.Contains(err.Error(), "target navigated")
 }
@@ -233,7 +233,7 @@ func (p *Page) Click(selector string) {
 	p.steady(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// asKeyboard makes an event one of a keyboard: a page that takes a key then keeps it from being typed.
+// asKeyboard makes an event look like a keyboard's: then a page that handles a key keeps the browser from typing it.
 func asKeyboard(e *input.DispatchKeyEventParams) {
 	if e.Type == kb.KeyDown {
 		e.Type = kb.KeyRawDown
