@@ -1,6 +1,6 @@
-// Package colours is the one table of the colours of figures and pages, light and dark: text and lines, a palette for what has
-// no order, and maps for numbers, for signed numbers and for angles. A test simulates colour-blind eyes and demands that
-// they tell apart what the colours tell apart.
+// Package colours is the one table of the colours of figures and pages, light and dark: text and lines, a palette for
+// unordered series, and maps for numbers, for signed numbers and for angles. A test simulates colour-blind eyes and
+// demands that they distinguish the colours, too.
 package colours
 
 import (
@@ -18,7 +18,7 @@ type Theme struct {
 	Line    color.RGBA   // axes and borders of controls
 	Rule    color.RGBA   // grids and separators
 	Missing color.RGBA   // cells and points without a number
-	Accent  color.RGBA   // links, what is selected, and the focus
+	Accent  color.RGBA   // links, the selection and the focus
 	Good    color.RGBA   // text about what went well
 	Bad     color.RGBA   // text about errors
 	Palette []color.RGBA // series and categories, in order of use
@@ -91,8 +91,8 @@ func (t *Theme) along(stops []Lab, v float64) color.RGBA {
 	return Lab{p.L + r*(q.L-p.L), p.A + r*(q.A-p.A), p.B + r*(q.B-p.B)}.RGBA()
 }
 
-// Cyclic returns the colour of an angle in turns: 0 and 1 are the same colour. Lightness goes around with blue and yellow, so
-// that eyes for which red and green are alike see an ellipse rather than a line.
+// Cyclic returns the colour of an angle in turns: 0 and 1 are the same colour. Lightness goes around with blue and
+// yellow: eyes that confuse red and green see an ellipse rather than a line.
 func Cyclic(turn float64) color.RGBA {
 	sin, cos := math.Sincos(2 * math.Pi * turn)
 	return Lab{0.63 + 0.17*cos, -0.085*cos + 0.05*sin, 0.03*cos + 0.105*sin}.RGBA()

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Lab is a colour of the Oklab space (Ottosson, "A perceptual color space for image processing", 2020): lightness from 0 to 1,
-// green to red and blue to yellow. Equal distances look about equally far apart.
+// Lab is a colour of the Oklab space (Ottosson, "A perceptual color space for image processing", 2020). L is lightness
+// from 0 to 1, A goes from green to red, B from blue to yellow. Equal distances look about equally far apart.
 type Lab struct{ L, A, B float64 }
 
 // LabOf returns the Oklab coordinates of an sRGB colour.
 func LabOf(c color.RGBA) Lab { return labOf(linearOf(c)) }
 
-// RGBA returns the opaque sRGB colour, with channels clamped to what a screen can show.
+// RGBA returns the opaque sRGB colour, with channels clamped to the range of a screen.
 func (p Lab) RGBA() color.RGBA {
 	c := p.linear()
 	return color.RGBA{encode(c[0]), encode(c[1]), encode(c[2]), 255}
@@ -39,7 +39,7 @@ func luminance(c color.RGBA) float64 {
 // Vision is how an eye sees colours.
 type Vision int
 
-// The visions that colours are checked with.
+// The kinds of colour vision in the checks of colours.
 const (
 	Normal       Vision = iota
 	Protanopia          // without cones for long waves
@@ -47,8 +47,8 @@ const (
 	Tritanopia          // without cones for short waves
 )
 
-// visions maps linear RGB to what a vision sees (Machado, Oliveira and Fernandes, "A physiologically-based model for simulation
-// of color vision deficiency", 2009, severity 1).
+// visions maps linear RGB to the colours that a vision sees (Machado, Oliveira and Fernandes, "A physiologically-based
+// model for simulation of color vision deficiency", 2009, severity 1).
 var visions = [][3][3]float64{
 	Normal:       {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	Protanopia:   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},

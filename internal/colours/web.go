@@ -9,8 +9,8 @@ import (
 // mapSteps is the number of colours of a map in tables.
 const mapSteps = 65
 
-// Tables is a theme as pages read it, in CSS notation: a palette and maps at 65 equal steps, the last of Cyclic left out,
-// which is the first again.
+// Tables is a theme in CSS notation for pages: a palette and maps at 65 equal steps. Cyclic lacks its last step, which
+// equals the first.
 type Tables struct {
 	Palette    []string `json:"palette"`
 	Sequential []string `json:"sequential"` // from 0 to 1
@@ -36,9 +36,9 @@ func (t *Theme) Tables() Tables {
 	return tables
 }
 
-// CSS returns a style sheet that defines custom properties for both themes: --paper, --panel, --ink, --faint, --line, --rule,
-// --missing, --accent, --good, --bad and --series-1 and so on. The attribute data-theme of the root element chooses; without
-// it the reader's system does.
+// CSS returns a style sheet that defines custom properties for both themes: --paper, --panel, --ink, --faint, --line,
+// --rule, --missing, --accent, --good, --bad, --series-1 and so on. The attribute data-theme of the root element
+// chooses the theme; without it the reader's system does.
 func CSS() string {
 	return fmt.Sprintf(`:root { color-scheme: light;
 %s}
