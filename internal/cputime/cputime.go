@@ -1,7 +1,8 @@
-// Package cputime measures what a process takes of the machine's cores, whatever else runs on them.
+// Package cputime measures the time that a process spends on the machine's cores. Other processes do not add to it.
 package cputime
 
 import "time"
 
-// Process returns the time that this process has spent on cores so far, in its own code and in the system's; 0 where the system does not tell.
+// Process returns the time that this process has spent on cores so far, in its own code and in the system's; 0 if the
+// system does not report it.
 func Process() time.Duration { return process() }
