@@ -1,4 +1,4 @@
-// Package dims counts the elements of arrays whose shapes come from files.
+// Package dims counts the elements of arrays from shapes that a file states.
 package dims
 
 import (
