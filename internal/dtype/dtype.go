@@ -1,5 +1,5 @@
-// Package dtype names and decodes the elements of arrays in files: booleans, integers and floating-point numbers of 8 to 64
-// bits, whatever the format of the file.
+// Package dtype names and decodes the elements of arrays in files of any format: booleans, integers and floating-point
+// numbers of 8 to 64 bits.
 package dtype
 
 import (
@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Element is a Go type that elements are decoded to.
+// Element lists the Go types of decoded elements.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
