@@ -47,9 +47,9 @@ func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 	return c, nil
 }
 
-// NewBinned is NewColumns for large tables. Each column is cut into at most the given number of bins
-// (2 to 256), of equally many rows as far as equal values allow, and trees split between bins only. A
-// column with no more distinct values than bins is split exactly.
+// NewBinned is NewColumns for large tables. Each column is cut into at most bins bins (2 to 256), and trees split
+// between bins only. Bins have equally many rows as far as equal values allow. A column with no more distinct values
+// than bins is split exactly.
 func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 	if bins < 2 || bins > 256 {
 		return nil, fmt.Errorf("gbt: %d bins; want 2 to 256", bins)

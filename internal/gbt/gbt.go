@@ -2,9 +2,8 @@
 // subsampling: GradientBoostingClassifier with the deviance as loss, and GradientBoostingRegressor
 // with the squared error.
 //
-// In every round a tree of limited depth is fitted to the residuals of each output
-// (one for every class; one for two classes, or for regression). A node is split
-// where
+// In every round a tree of limited depth is fitted to the residuals of each output. There is one output for regression
+// or two classes, and otherwise one for every class. A node is split where
 //
 //	n_l n_r/(n_l + n_r) (mean of the left - mean of the right)^2
 //
@@ -31,8 +30,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// leastCurvature is the least second derivative at which a leaf takes a Newton step, as in
-// scikit-learn; below it the step would be unbounded.
+// leastCurvature is the least second derivative at which a leaf takes a Newton step, as in scikit-learn. Below it the
+// step would be unbounded.
 const leastCurvature = 1e-150
 
 // Options are the boosting settings.
@@ -41,9 +40,9 @@ type Options struct {
 	Depth  int     // of each tree
 	Rate   float64 // learning rate: factor of the leaf values
 
-	// Ties, if set, visits the columns of every node in random order and splits the first with the
-	// largest gain, as scikit-learn does; this shares importance among equal columns. Nil splits the
-	// first column of equals.
+	// Ties, if set, visits the columns of every node in random order and splits the first with the largest gain, as
+	// scikit-learn does. This shares importance among equal columns. If Ties is nil, the first of equal columns is
+	// split.
 	Ties *rng.Stream
 }
 

@@ -167,7 +167,7 @@ func (m multinomial) residuals(output int, expected, residual, curvature []float
 	}
 }
 
-// meanTarget returns the mean of targets whose squares can be summed without overflow.
+// meanTarget returns the mean of targets. A target beyond 1e150 is an error: sums of squares could overflow.
 func meanTarget(targets []float64) (mean float64, err error) {
 	for i, v := range targets {
 		if math.IsNaN(v) || math.Abs(v) > 1e150 {

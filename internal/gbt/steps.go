@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Column is a single ascending column of numbers for fitting trees. A sum of trees of one column is a
-// step function: rows that no tree can separate have one value and form a group. Fits equal those of
-// trees of many columns ([FitClassifier]) up to rounding, in much less time: the rows of a node are
-// contiguous, and only sums over groups are read.
+// Column is a single ascending column of numbers for fitting trees. A sum of trees of one column is a step function:
+// rows that no tree can separate have one value and form a group. Fits equal the fits with many columns
+// ([FitClassifier]) up to rounding, in much less time: the rows of a node are contiguous, and only sums over groups are
+// read.
 type Column struct {
 	group []int32   // by row
 	count []float64 // by group: rows before it; last: all rows
@@ -73,8 +73,8 @@ func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]f
 	return f.estimates(), nil
 }
 
-// Classify fits trees to the classes of rows, at least two different ones, and returns the most
-// probable class of every group; ties go to the first class.
+// Classify fits trees to the classes of rows, at least two different ones, and returns the most probable class of every
+// group. The first class wins a tie.
 func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int, error) {
 	if err := c.check(len(classes), o); err != nil {
 		return nil, err
@@ -143,9 +143,9 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	return c.split(segment{middle, s.high, s.sum - left}, sums, squares, depth-1, leaves)
 }
 
-// bestCut finds the first of the cuts with the largest gain d^2/weight (Friedman 2001, equation 35): d
-// = sum - mean count - offset is the sum of centred residuals before the cut, weight the product of
-// the numbers of rows on either side. Cuts are tried four at a time: one bound rules most fours out.
+// bestCut finds the first cut with the largest gain d^2/weight (Friedman 2001, equation 35). Here d = sum - mean count
+// - offset is the sum of centred residuals before the cut, and weight is the product of the numbers of rows on either
+// side. bestCut tries four cuts at a time: one bound rules most fours out.
 func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float64, at int) {
 	gain = -1
 	counts = counts[:len(sums)]
@@ -251,7 +251,7 @@ type classFit struct {
 	expected [][]float64 // by output and step: the probability
 	sums     []float64   // cumulative residuals before each group
 	leaves   []segment   // of the last tree
-	fresh    []int       // starts of leaves that are not yet in starts
+	fresh    []int       // starts of new leaves, to be merged into starts
 }
 
 func newClassFit(c *Column, classes, names []int) *classFit {

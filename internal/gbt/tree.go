@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// closest is the largest distance at which two values of a column count as equal, least the variance
-// below which a node is not split; both as in scikit-learn.
+// closest is the largest distance at which two values of a column count as equal. least is the variance below which a
+// node is not split. Both are as in scikit-learn.
 const (
 	closest float32 = 1e-7
 	least   float64 = 0x1p-52
@@ -22,7 +22,7 @@ type node struct {
 
 type tree []node
 
-// leaf returns the node in which a row ends.
+// leaf returns the leaf of a row.
 func (t tree) leaf(values [][]float32, i int) *node {
 	at := &t[0]
 	for at.column >= 0 {
@@ -35,7 +35,7 @@ func (t tree) leaf(values [][]float32, i int) *node {
 	return at
 }
 
-// span is a node whose rows are [low, high) of every column's order.
+// span is a node. Its rows are [low, high) of every column's order.
 type span struct {
 	node, low, high int
 	sum             float64 // sum of the targets
@@ -63,7 +63,7 @@ type grower struct {
 	splits   []split // by span and column
 	visit    []int   // columns, in order of preference among ties
 
-	leaves     []int32   // by row: the node in which it ended
+	leaves     []int32   // the leaf of each row
 	importance []float64 // by column: decrease of the sum of squares, added up over trees
 }
 
@@ -319,7 +319,7 @@ func (b *best) try(at int, d float64) {
 	}
 }
 
-// partition copies rows in order, those that go left first.
+// partition copies rows in order, rows that go left first.
 func partition(to, from []int32, right []uint8, count int) {
 	l, r := 0, count
 	for _, i := range from {
