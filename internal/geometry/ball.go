@@ -39,9 +39,9 @@ const (
 
 // Enclose makes b the smallest ball that holds all points.
 //
-// Enclose climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, whose value is the
-// squared radius: the farthest point outside joins the support, and points whose multiplier would
-// become negative leave it. The value grows with every point that joins, so that no support recurs.
+// Enclose climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, with the squared radius as its value. The
+// farthest point outside joins the support, and points leave it before their multiplier becomes negative. The value
+// grows with every point that joins, so no support recurs.
 func (b *Ball) Enclose(points []float64, columns int) error {
 	if err := b.points.read(points, columns); err != nil {
 		return err
@@ -76,9 +76,8 @@ func (b *Ball) Enclose(points []float64, columns int) error {
 	return nil
 }
 
-// Gradient overwrites dx with the gradient of scale * Radius in the points that
-// were enclosed: scale * l_i (p_i - centre) / radius, by the envelope theorem; 0 if
-// the radius is 0. The sum over the points is 0.
+// Gradient overwrites dx with the gradient of scale * Radius in the enclosed points: scale * l_i (p_i - centre) /
+// radius, by the envelope theorem; 0 if the radius is 0. The sum over the points is 0.
 func (b *Ball) Gradient(scale float64, dx []float64) {
 	clear(dx)
 	c, square := b.points.columns, b.value()
@@ -224,8 +223,8 @@ func (b *Ball) combine(y []float64) (rest float64) {
 	return rest
 }
 
-// exchange sets the direction in which point k replaces the points before it, of which it is a
-// combination; the centre stays.
+// exchange sets the direction in which point k replaces the points before it. Point k is a combination of these points,
+// so the centre stays.
 func (b *Ball) exchange(k int) {
 	n := len(b.support) - 1
 	b.direction = zeros(b.direction, n+1)

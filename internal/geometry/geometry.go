@@ -1,11 +1,10 @@
-// Package geometry measures sets of points: smallest enclosing balls, geometric medians, diameters,
-// mean distances, principal components, and best maps from points to targets: affine ones by least squares,
-// least absolute deviations, least mean length or least largest error, and isometries.
+// Package geometry measures sets of points: smallest enclosing balls, geometric medians, diameters, mean distances and
+// principal components. It also fits maps from points to targets: isometries, and affine maps by least squares, least
+// absolute deviations, least mean length or least largest error.
 //
-// Points are rows of numbers, one after the other: point i of a set with c
-// columns is points[i*c : (i+1)*c]. All optima are exact up to rounding, whatever
-// the position and scale of the points, with repeated points, and where points
-// lie on a line or a plane; each also has the gradient of its value.
+// Points are rows of numbers, one after the other: point i of a set with c columns is points[i*c : (i+1)*c]. All optima
+// are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
+// plane. Each optimum has the gradient of its value.
 //
 // A function such as [EnclosingBall] is for one use. The method of the same
 // purpose, such as [Ball.Enclose], keeps its memory for the next one.
@@ -40,8 +39,8 @@ func rowsOf(what string, points []float64, columns int) (int, error) {
 	return len(points) / columns, nil
 }
 
-// cloud is a set of points moved and scaled to fit in [-1, 1] around its first
-// point, which keeps sums of squares from overflow, underflow and cancellation.
+// cloud is a set of points, moved and scaled to fit in [-1, 1] around its first point. This keeps sums of squares from
+// overflow, underflow and cancellation.
 type cloud struct {
 	rows, columns int
 	x             []float64
@@ -75,7 +74,7 @@ func (c *cloud) read(points []float64, columns int) error {
 	return nil
 }
 
-// move shifts the origin of the cloud to one of its places.
+// move shifts the cloud to a new origin, given in its coordinates.
 func (c *cloud) move(points, origin []float64) {
 	c.original(c.origin, origin)
 	for i, v := range points {

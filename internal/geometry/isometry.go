@@ -24,8 +24,8 @@ type Isometry struct {
 	values      []float64
 }
 
-// Fit finds the isometry. There is one if there are as many targets as columns or more. Where it is not
-// unique, as for points in a plane, it is one of the best.
+// Fit finds the isometry. An isometry exists if there are as many targets as columns or more. If several are best, as
+// for points in a plane, Fit returns one of them.
 func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error {
 	rows, err := rowsOf("points", x, columns)
 	if err != nil {
@@ -96,13 +96,13 @@ func (s *Isometry) write(x, y []float64) {
 	}
 }
 
-// Through overwrites dy and dx with the gradients, in targets and points, of a function of the
-// residuals, given its gradient g in the residuals: through the optimal map. With the singular values
-// s_i and vectors u_i, v_i of M = sum_i y_i x_i^T,
+// Through overwrites dy and dx with the gradients of a function in targets and points. g is the gradient of the
+// function in the residuals, and Through passes it back through the optimal map. With the singular values s_i and
+// vectors u_i, v_i of M = sum_i y_i x_i^T,
 //
 //	dQ^T = U ((U^T dM V - V^T dM^T U) / (s_i + s_j)) V^T + (1 - U U^T) dM V S^-1 V^T.
 //
-// Directions in which s_i + s_j is 0 leave the map undetermined; it is held fixed there.
+// Directions with s_i + s_j = 0 leave the map undetermined; Through holds the map fixed there.
 func (s *Isometry) Through(g, dy, dx []float64) {
 	rows, c, t := s.rows, s.columns, s.targets
 	copy(dy, g)

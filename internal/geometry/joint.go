@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// joint finds the map b of coordinates d that minimises the largest length of an error
-// vector r_i = y_i - b^T d_i, by an interior-point method (jointstep.go) for
+// joint finds the map b of coordinates d that minimises the largest length of an error vector r_i = y_i - b^T d_i. It
+// uses an interior-point method (jointstep.go) for
 //
 //	min s  with  |r_i|^2 <= s  for all rows i.
 //
-// Its multipliers l_i >= 0 add up to 1. Whatever they are, the map c of least squares with
-// weights l_i proves a bound: as squares are convex, no map within a distance R of c has a
-// largest squared length below
+// Its multipliers l_i >= 0 add up to 1. Any such multipliers prove a bound. Let c be the least-squares map with weights
+// l_i. As squares are convex, no map within a distance R of c has a largest squared length below
 //
 //	sum_i l_i |y_i - c^T d_i|^2 - 2 R |sum_i l_i d_i (y_i - c^T d_i)^T|,
 //
-// where the second term is due to rounding. The y are residuals of least squares of length 1 at most
-// and the d have mean square 1, so that |b| <= 1 at the optimum, and R = 1 + |c|.
+// where the second term accounts for rounding. The y are residuals of least squares of length 1 at most and the d have
+// mean square 1. Therefore |b| <= 1 at the optimum, and R = 1 + |c|.
 //
 // The method runs on a working set of rows. Rows with errors larger than all of the set join it, until
 // there are none.
@@ -54,8 +53,8 @@ type joint struct {
 const (
 	jointGap      = 1e-10 // relative to s, above which the method tries again
 	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding may leave more than jointGap
-	jointEnough   = 1e-14 // at which the method stops
-	jointSoon     = 1e-3  // at which it stops while rows may still join
+	jointEnough   = 1e-14 // relative gap for the end of the method
+	jointSoon     = 1e-3  // relative gap for the end of the method while rows may still join
 	jointSteps    = 100   // of the interior-point method; most computations take 10 to 20
 	jointPatience = 15    // steps without a smaller gap
 
@@ -117,8 +116,8 @@ func longest(rows []float64, columns int, scale float64) float64 {
 	return math.Sqrt(most)
 }
 
-// solve sets b and the multipliers of the working set, with the errors of c, and returns
-// the largest squared length and the lower bound that the multipliers prove.
+// solve sets b, the multipliers of the working set and the errors of c. It returns the largest squared length and the
+// lower bound that the multipliers prove.
 func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float64, err error) {
 	j.x, j.y, j.p, j.targets = x, y, 1+x.rank, targets
 	n := j.p*targets + 1
@@ -189,8 +188,8 @@ func (j *joint) measure() (most float64) {
 	return most
 }
 
-// join adds to the working set at most count rows: those with the largest errors above a squared
-// length. It reports whether there are any.
+// join adds to the working set at most count rows, the rows with the largest errors above a squared length. It reports
+// whether any row joined.
 func (j *joint) join(count int, above float64) (joined bool) {
 	for range count {
 		far := -1

@@ -35,8 +35,7 @@ func (j *joint) newton(central float64) bool {
 //	sum_i w_i / 2    sum_i w_i q^T
 //	sum_i w_i q      sum_i (l_i d_i d_i^T, for every target) + 2 w_i q q^T
 //
-// for (s, b). The value comes first, so that rounding in nearly irrelevant directions of b does not
-// reach it.
+// for (s, b). The value comes first. This keeps rounding in nearly irrelevant directions of b away from it.
 func (j *joint) assemble() {
 	n, p := len(j.right), j.p
 	clear(j.system)
@@ -92,9 +91,8 @@ func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	return true
 }
 
-// direction solves Newton's equations for the aims. Each round solves for the remainder of the rounds
-// before, row by row. This cancels the system's own rounding, in which rows with small slacks count
-// most.
+// direction solves Newton's equations for the aims. Each round solves for the remainder of the rounds before, row by
+// row. This cancels the rounding in the assembled system, to which rows with small slacks contribute most.
 func (j *joint) direction() {
 	clear(j.move)
 	clear(j.steps)
@@ -144,8 +142,8 @@ func substitute(factor, x []float64) {
 	}
 }
 
-// correct sets the aims to a given product, less the second-order remainder of the predictor's step,
-// and the right side to the corresponding part of b's slope.
+// correct sets the aims to a given product, less the second-order remainder of the predictor's step. It sets the right
+// side to the corresponding part of b's slope.
 func (j *joint) correct(product, part float64) {
 	clear(j.right)
 	for k, i := range j.rows {
@@ -162,8 +160,8 @@ func (j *joint) slack(k int, reach float64) float64 {
 	return j.slacks[k] + reach*(j.falls[k]-reach*dot(u, u))
 }
 
-// reach returns the fraction of the step, at most 1, that goes the given part of the way to the first
-// zero of a slack or a multiplier.
+// reach returns the fraction of the step, at most 1, at which it has gone the given part of the way to the first zero
+// of a slack or a multiplier.
 func (j *joint) reach(part float64) float64 {
 	least := 1.0
 	for k, v := range j.turns {
@@ -180,8 +178,8 @@ func (j *joint) reach(part float64) float64 {
 	return least
 }
 
-// central returns a fraction of the step, at most reach, after which no product of a multiplier and
-// its slack is far below their mean: steps that leave the central path are the last long ones.
+// central returns a fraction of the step, at most reach. After this fraction no product of a multiplier and its slack
+// is far below their mean: a step that leaves the central path is the last long step.
 func (j *joint) central(reach, part float64) float64 {
 	for range 40 {
 		least, mean := math.Inf(1), 0.0

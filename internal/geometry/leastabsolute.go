@@ -6,15 +6,13 @@ import (
 	"slices"
 )
 
-// absolute finds least absolute deviations by the method of Barrodale and Roberts (1973). A basis of
-// as many points as coefficients determines a map. A point leaves the basis if its multiplier is
-// beyond 1; the map slides along the others to the weighted median of where residuals change sign, and
-// the point there joins.
+// absolute finds least absolute deviations by the method of Barrodale and Roberts (1973). A basis of as many points as
+// coefficients determines a map. A point leaves the basis if its multiplier is beyond 1. The map slides along the other
+// points to the weighted median of the places where residuals change sign, and the point there joins.
 //
-// Where many points lie on one map, as on grids, the map may not move for many steps. Every y
-// therefore counts as y + epsilon*tilt with an infinitesimal epsilon and random tilts, so that only
-// the points of the basis lie on their map, and every step gains. The signs that the tilts give to
-// zero residuals certify the optimum of y itself.
+// Where many points lie on one map, as on grids, the map may not move for many steps. Every y therefore counts as y +
+// epsilon*tilt with an infinitesimal epsilon and random tilts. Then only the points of the basis lie on their map, and
+// every step gains. The signs that the tilts give to zero residuals certify the optimum of y itself.
 type absolute struct {
 	interrupt func() error
 
@@ -121,7 +119,7 @@ func (l *absolute) start(y, b []float64) bool {
 	return len(l.basis) == p
 }
 
-// gather adds points to the basis whose distance from its span is at least far times their length.
+// gather adds a point to the basis if its distance from the basis's span is at least far times the point's length.
 func (l *absolute) gather(p int, far float64) {
 	l.orthonormal, l.remainder = resize(l.orthonormal, p*p), resize(l.remainder, p)
 	v := l.remainder
@@ -224,8 +222,8 @@ func (l *absolute) sign(i int) float64 {
 	return math.Copysign(1, r)
 }
 
-// slide moves the map so that the residual of one point of the basis takes the sign of side while the
-// others stay 0, as long as the sum of absolute residuals falls.
+// slide moves the map while this lowers the sum of absolute residuals. The residual of one point of the basis takes the
+// sign of side, and the others stay 0.
 func (l *absolute) slide(leaves int, side, least float64) bool {
 	p := len(l.basis)
 	for j := range l.step {
@@ -242,7 +240,7 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 			l.breaks = append(l.breaks, i)
 		}
 	}
-	// The step ends where the sum stops falling: rounding must not carry it on.
+	// The step ends where the sum stops falling: rounding must not prolong it.
 	enters := l.median(math.Abs(l.multipliers[leaves]) - 1 - zeroSign)
 	if enters < 0 {
 		return false
@@ -264,8 +262,8 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 	return true
 }
 
-// median returns the break, in the order of the step, at which twice the sum of absolute slopes
-// reaches fall; -1 if there is none. It reorders the breaks.
+// median returns the break, in the order of the step, at which twice the sum of absolute slopes reaches fall; -1 if no
+// break does. It reorders the breaks.
 func (l *absolute) median(fall float64) int {
 	all := l.breaks
 	for len(all) > 1 {
@@ -319,7 +317,7 @@ func (l *absolute) middle(all []int) int {
 	return b
 }
 
-// meets reports whether the step changes the sign of point i before that of point j.
+// meets reports whether the step changes the sign of point i before the sign of point j.
 func (l *absolute) meets(i, j int) bool {
 	a, b := l.rest[i]/l.slopes[i], l.rest[j]/l.slopes[j]
 	if a != b {

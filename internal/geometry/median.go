@@ -43,9 +43,8 @@ const (
 
 // Fit makes m the geometric median of points.
 //
-// Fit takes Newton steps with a line search. The mean distance is not differentiable at the points:
-// one that comes near is tested by the criterion of Vardi and Zhang (2000), and excluded if it is not
-// the median.
+// Fit takes Newton steps with a line search. The mean distance is not differentiable at the points. If the centre comes
+// near a point, Fit tests the point by the criterion of Vardi and Zhang (2000), and moves away if it is not the median.
 func (m *Median) Fit(points []float64, columns int) error {
 	if err := m.points.read(points, columns); err != nil {
 		return err
@@ -85,9 +84,9 @@ func (m *Median) Fit(points []float64, columns int) error {
 	return nil
 }
 
-// Gradient overwrites dx with the gradient of scale * MeanDistance in the points, by the envelope
-// theorem: scale/n times the unit vector from the centre to the point. Points at the centre share the
-// negative sum of the others equally: the total is 0, and no point has more than scale/n.
+// Gradient overwrites dx with the gradient of scale * MeanDistance in the points, by the envelope theorem: scale/n
+// times the unit vector from the centre to the point. Points at the centre share the negative sum of the other points'
+// gradients equally: the total is 0, and no point has more than scale/n.
 func (m *Median) Gradient(scale float64, dx []float64) {
 	c, rows := m.points.columns, m.points.rows
 	m.slope = zeros(m.slope, c)
@@ -174,7 +173,7 @@ func (m *Median) measure() (sum float64) {
 	return sum
 }
 
-// search finds the centre of points that are not collinear, from the present one.
+// search finds the centre of points that are not collinear, starting at the present centre.
 func (m *Median) search() {
 	p := &m.points
 	m.tried = resize(m.tried, p.rows)
@@ -208,8 +207,8 @@ func (m *Median) search() {
 	}
 }
 
-// resting reports whether the centre, one of the points, is the median: the pull of the others is at
-// most the number of points there.
+// resting reports whether the centre, one of the points, is the median: the pull of the other points is at most the
+// number of points at the centre.
 func (m *Median) resting() bool {
 	at := 0.0
 	for _, d := range m.distance {

@@ -10,12 +10,12 @@ import (
 //
 //	min t  with  side*(y_i - x_i b) <= t  for all points and sides 1 and -1.
 //
-// A basis is as many of these constraints, taken as equations, as there are unknowns (b, t); its
-// multipliers are not negative. The most violated constraint joins, the one whose multiplier reaches 0
-// first leaves, and t grows.
+// A basis has as many of these constraints, taken as equations, as there are unknowns (b, t). Its multipliers are not
+// negative. In each step the most violated constraint joins, the constraint with the first multiplier to reach 0
+// leaves, and t grows.
 //
-// Multipliers may be 0 from the start, as on grids. They then count as those of a problem with an
-// infinitesimal random tilt of the right-hand side, which makes every exchange a gain.
+// Multipliers may be 0 from the start, as on grids. They then count as the multipliers of a problem with an
+// infinitesimal random tilt of the right-hand side. With this tilt every exchange is a gain.
 type minimax struct {
 	interrupt func() error
 
@@ -34,9 +34,9 @@ type minimax struct {
 	entering    []float64
 }
 
-// constraint bounds side * residual of a point by t or, for a point below 0, bounds side times
-// coefficient -1-point from below. No optimum comes near the bound: |b| <= 2, as b is the root mean
-// square of the fitted values, which are within the largest error, 1 or less, of |y| <= 1.
+// constraint bounds side * residual of a point by t or, for a point below 0, bounds side times coefficient -1-point
+// from below. No optimum comes near the bound: b is the root mean square of the fitted values, these are within the
+// largest error (1 or less) of |y| <= 1, and so |b| <= 2.
 type constraint struct {
 	point int
 	side  float64
@@ -67,7 +67,7 @@ func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	return errStalled
 }
 
-// climb exchanges constraints until none is violated, and reports whether it succeeds.
+// climb exchanges constraints until all are satisfied, and reports whether it succeeds.
 func (m *minimax) climb(p int, least float64) bool {
 	m.start(p)
 	for n := range maxExchanges(p) {
@@ -163,7 +163,7 @@ func (m *minimax) measure() {
 	}
 }
 
-// balance corrects the multipliers so that they combine the basis to (0, ..., 0, 1).
+// balance corrects the multipliers: with them the basis combines to (0, ..., 0, 1).
 func (m *minimax) balance() {
 	n := len(m.basis)
 	for j := range n {
@@ -175,7 +175,7 @@ func (m *minimax) balance() {
 	}
 }
 
-// solveBasis corrects the unknowns so that they satisfy the basis.
+// solveBasis corrects the unknowns to satisfy the basis.
 func (m *minimax) solveBasis() {
 	n := len(m.basis)
 	copy(m.entering, m.unknowns)
@@ -204,8 +204,8 @@ func (m *minimax) price() (enters constraint, ok bool) {
 	return enters, ok
 }
 
-// leaving returns the position of the constraint whose multiplier is the first to reach 0 as the
-// entering one's grows; -1 if there is none.
+// leaving returns the position of the constraint with the first multiplier to reach 0 as the entering constraint's
+// grows; -1 if no multiplier does.
 func (m *minimax) leaving(enters constraint, least float64) int {
 	n, leaves := len(m.basis), -1
 	m.coefficients(enters, m.column)

@@ -2,13 +2,13 @@ package geometry
 
 import "math"
 
-// norms finds the map b of coordinates d that minimises the sum of the lengths of error vectors
-// r_i = y_i - b^T d_i, by the primal-dual Newton method of Chan, Golub and Mulet (1999) for
+// norms finds the map b of coordinates d that minimises the sum of the lengths of error vectors r_i = y_i - b^T d_i. It
+// uses the primal-dual Newton method of Chan, Golub and Mulet (1999) for
 //
 //	min sum_i s_i,  s_i = sqrt(|r_i|^2 + e^2),  u_i = r_i / s_i,
 //
-// with e going to 0. Vectors u_i of length 1 at most that the coordinates are orthogonal to,
-// sum_i d_i u_i^T = 0, prove a bound: no map has a sum of lengths below sum_i u_i y_i.
+// with e going to 0. Let the u_i have length 1 at most, and be orthogonal to the coordinates, sum_i d_i u_i^T = 0. They
+// prove a bound: no map has a sum of lengths below sum_i u_i y_i.
 type norms struct {
 	interrupt func() error
 
@@ -29,7 +29,7 @@ type norms struct {
 
 const (
 	normsGap      = 1e-10 // relative to the sum, above which a fit has failed
-	normsEnough   = 1e-12 // at which the method stops
+	normsEnough   = 1e-12 // relative gap for the end of the method
 	normsSteps    = 25    // for one e; most take 7
 	normsSmallest = 1e-15 // e
 )
@@ -40,9 +40,9 @@ func LeastNorms(x []float64, columns int, y []float64, targets int) (*Regression
 	return r, r.LeastNorms(x, columns, y, targets)
 }
 
-// LeastNorms is the function of that name. Mean is the mean length of a row of residuals, which is at
-// most Gap above the best. Signs are row by row of length 1 at most, and the residuals over their length
-// where that is not 0. The gradient of Mean is the sum over targets of -s_i w / rows.
+// LeastNorms is the function of that name. Mean is the mean length of a row of residuals, which is at most Gap above
+// the best. Row i of Signs is the residuals of row i over their length, and a vector of length 1 at most where that
+// length is 0. The gradient of Mean is the sum over targets of -s_i w / rows.
 func (r *Regression) LeastNorms(x []float64, columns int, y []float64, targets int) error {
 	return r.withTolerance(x, columns, y, targets, func() error {
 		if err := r.solveTargets(y, 0, nil); err != nil {
@@ -190,8 +190,8 @@ func (s *norms) polish(e float64) {
 	}
 }
 
-// newton sets the step and moves the pulls along with it. It returns what the step promises to gain; 0 if
-// the numbers are not finite.
+// newton sets the step and moves the pulls with it. It returns the gain that the step promises; 0 if the numbers are
+// not finite.
 func (s *norms) newton() (gain float64) {
 	s.assemble()
 	if !decompose(s.factor, s.system, len(s.step), 1e-16) {
@@ -203,8 +203,8 @@ func (s *norms) newton() (gain float64) {
 	return dot(s.step, s.slope)
 }
 
-// assemble sets Newton's equations: the slope sum_i r_i/s_i d_i^T and the matrix
-// sum_i (1 - (u_i r_i^T + r_i u_i^T) / 2 s_i) / s_i, for every pair of targets times d_i d_i^T.
+// assemble sets Newton's equations. The slope is sum_i r_i/s_i d_i^T. The matrix is sum_i (1 - (u_i r_i^T + r_i u_i^T)
+// / 2 s_i) / s_i, for every pair of targets, times d_i d_i^T.
 func (s *norms) assemble() {
 	n, p, t := len(s.step), s.p, s.targets
 	clear(s.system)

@@ -83,8 +83,8 @@ func (p *Pairs) Mean() (float64, error) {
 	return mean * p.scale, err
 }
 
-// Diameter returns the largest distance of two points and the first pair that has it: the one with the
-// least i, then the least j > i. A single point has diameter 0, with i = j = 0.
+// Diameter returns the largest distance of two points and the first pair at this distance: the pair with the least i,
+// then the least j > i. A single point has diameter 0, with i = j = 0.
 func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	n := p.points.Rows
 	if err := p.eachBlock(func(s *pairScratch, lane int) float64 {

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in one of five senses.
-// Row i of the residuals is y_i - h(x_i).
+// Regression is the best affine map h from points to targets, h(x) = W^T x + b, by one of five criteria. Row i of the
+// residuals is y_i - h(x_i).
 //
-// A direction in which the points spread less than Tolerance times the widest counts as rounding:
-// constant and repeated columns do no harm. (Where rounding hides the optimum from LeastAbsolute or
-// Minimax, as for numbers of very different sizes, they raise the tolerance until they find one.)
+// A direction counts as rounding if the points spread in it less than Tolerance times their widest spread: constant and
+// repeated columns do no harm. (Rounding may hide the optimum from LeastAbsolute or Minimax, as for numbers of very
+// different sizes. They then raise the tolerance until they find an optimum.)
 type Regression struct {
 	Weights   []float64 // W, columns x targets
 	Intercept []float64 // b, one per target
@@ -48,7 +48,7 @@ type Regression struct {
 	scale     float64        // the largest distance of a target from its mean
 }
 
-// exchange is an algorithm that walks between sets of points, each of which determines a map.
+// exchange is an algorithm that walks between sets of points. Each set determines a map.
 type exchange interface {
 	// solve sets b to the map of coordinates x that fits y best, |y| <= 1, and s to
 	// the multipliers.
@@ -90,9 +90,9 @@ func JointMinimax(x []float64, columns int, y []float64, targets int) (*Regressi
 	return r, r.JointMinimax(x, columns, y, targets)
 }
 
-// LeastSquares is the function of that name. Errors are the means of the squared
-// residuals, without the ridge's part, and Signs are the residuals. The gradient of
-// what is minimised is -2/(rows*targets) times the sum over targets of s_i w.
+// LeastSquares is the function of that name. Errors are the means of the squared residuals, without the ridge's part,
+// and Signs are the residuals. The gradient of the minimised error is -2/(rows*targets) times the sum over targets of
+// s_i w.
 func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
 		return fmt.Errorf("geometry: want a ridge of 0 or more, got %v", ridge)
@@ -107,9 +107,8 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 	return nil
 }
 
-// LeastAbsolute is the function of that name. Errors are the means of the absolute
-// residuals. Signs are from -1 to 1, and the residual's sign where it is not 0. The
-// gradient of Errors[k] is -s_i w / rows.
+// LeastAbsolute is the function of that name. Errors are the means of the absolute residuals. Signs are the signs of
+// the residuals, and from -1 to 1 where the residual is 0. The gradient of Errors[k] is -s_i w / rows.
 func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.absolute); err != nil {
 		return err
@@ -120,9 +119,8 @@ func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, target
 	return nil
 }
 
-// Minimax is the function of that name. Errors are the largest absolute residuals.
-// Signs have the residual's sign where it is largest and are 0 elsewhere; their
-// absolute values add up to 1, or to 0 where the error is 0. The gradient of
+// Minimax is the function of that name. Errors are the largest absolute residuals. Signs have the residual's sign where
+// it is largest and are 0 elsewhere. Their absolute values add up to 1, or to 0 if the error is 0. The gradient of
 // Errors[k] is -s_i w.
 func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.minimax); err != nil {

@@ -194,9 +194,8 @@ func (s *spread) row(i int) []float64 {
 	return s.design[i*p : (i+1)*p]
 }
 
-// squares adds to the map b the minimiser of sum rest^2 + penalty |w|^2, where rest are the residuals
-// at b and w is b in terms of centred points. The coordinates are orthogonal up to rounding, which a
-// second call corrects.
+// squares adds to the map b the minimiser of sum rest^2 + penalty |w|^2. Here rest are the residuals at b, and w is b
+// in terms of centred points. The coordinates are orthogonal up to rounding, which a second call corrects.
 func (s *spread) squares(b, rest []float64, penalty float64) {
 	s.slope = zeros(s.slope, len(b))
 	for i, r := range rest {

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// criterion is what a regression minimises.
+// criterion is the quantity that a regression minimises.
 type criterion uint8
 
 const (
@@ -17,12 +17,12 @@ const (
 	byNorms
 )
 
-// Through overwrites dy and dx with the gradients, in targets and points, of a function of the
-// residuals, given its gradient g in the residuals: through the fitted map, by the conditions of its
-// optimum. These are the normal equations of LeastSquares without a ridge; of LeastAbsolute and Minimax
-// the points of the optimal basis, on the map or farthest from it; of JointMinimax the points with
-// multipliers, and their balance. Where they do not determine the map, it is held fixed in the other
-// directions. It must follow the fit.
+// Through overwrites dy and dx with the gradients of a function in targets and points. g is the gradient of the
+// function in the residuals, and Through passes it back through the fitted map, by the conditions of the optimum. For
+// LeastSquares without a ridge the conditions are the normal equations. For LeastAbsolute and Minimax they are the
+// points of the optimal basis, on the map or farthest from it. For JointMinimax they are the points with multipliers,
+// and their balance. Through holds the map fixed in directions that the conditions do not determine. Through must
+// follow the fit.
 func (r *Regression) Through(g, dy, dx []float64) {
 	t := r.targets
 	copy(dy, g)
@@ -62,8 +62,8 @@ func (r *Regression) throughTarget(k int, g, dy, dx []float64) {
 	}
 }
 
-// throughBasis corrects the gradient of the points whose equations determine the map. It reports
-// whether they do.
+// throughBasis corrects the gradient of the points that determine the map through their equations. It reports whether
+// these equations do determine the map.
 func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy []float64) bool {
 	n := len(basis)
 	matrix, row := make([]float64, n*n), make([]float64, n)
@@ -93,7 +93,7 @@ func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy 
 	return true
 }
 
-// inPoints turns slopes of coordinates into those of points.
+// inPoints turns slopes in coordinates into slopes in points.
 func (r *Regression) inPoints(slopes []float64) []float64 {
 	w := make([]float64, r.columns)
 	for a, v := range slopes {
