@@ -22,7 +22,7 @@ type Array struct {
 	fill      []byte // an element that was never written, as the file has it; nil: zeros
 	filters   []filter
 	place     layout
-	most      []uint64 // largest size of every dimension, undefined without one; nil: as it is
+	most      []uint64 // largest size of every dimension, undefined without limit; nil: the sizes are fixed
 }
 
 // layout says where an array is.
@@ -73,7 +73,7 @@ func (h *File) Array(path string) (*Array, error) {
 	return a, nil
 }
 
-// label names the array in errors, with its shape and type as far as they are known.
+// label names the array in errors, with its shape and type if they are known.
 func (a *Array) label() string {
 	switch {
 	case a.Type.Name != "":
@@ -125,7 +125,7 @@ func (a *Array) read(addr uint64) error {
 		dataspaceMessage: a.readSpace, datatypeMessage: a.readType, layoutMessage: a.readLayout, filterMessage: a.readFilters,
 		oldFillMessage: a.readOldFill, fillMessage: a.readFill, externalMessage: refuseExternal,
 	}
-	// The type says how to read the rest, and shape and type say in errors what the array is.
+	// The type says how to read the other messages, and errors name the shape and type of the array.
 	slices.SortStableFunc(messages, func(x, y message) int { return int(x.kind) - int(y.kind) })
 	seen := map[uint16]bool{}
 	for _, m := range messages {

@@ -24,8 +24,9 @@ func (m bitmap) has(page int) bool {
 	return len(m.bits) == 0 || m.bits[i/8]>>(7-i%8)&1 != 0
 }
 
-// extensible reads the index of an array that can grow in one dimension: entries in an index block, in data blocks that it lists, and
-// in data blocks that super blocks list, ever larger ones.
+// extensible reads the index of an array that can grow in one dimension. Its entries are in an index block, in data
+// blocks that the index block lists, and in data blocks that super blocks list. Data blocks grow from one super block
+// to the next.
 func (x *index) extensible() error {
 	b, width, err := x.arrayHeader("EAHD", 12+6*8+8)
 	if err != nil {
@@ -39,7 +40,7 @@ func (x *index) extensible() error {
 	if at == undefined {
 		return nil
 	}
-	direct := 0 // super blocks whose data blocks the index block lists
+	direct := 0 // super blocks with data blocks in the index block's list
 	for n := p.pointers; n > 1; n /= 2 {
 		direct += 2
 	}
@@ -78,8 +79,8 @@ func (x *index) extensible() error {
 	return nil
 }
 
-// superBlock returns the addresses of the data blocks of a super block, nil if it was never written, and bits that say
-// which of their pages were.
+// superBlock returns the addresses of the data blocks of a super block, nil if it was never written. Its bits say which
+// pages of the data blocks were written.
 func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written []byte, err error) {
 	if at == undefined {
 		return nil, nil, nil

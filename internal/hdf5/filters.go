@@ -65,7 +65,8 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 	return nil
 }
 
-// packedSize bounds the bytes that filters make of n: a checksum adds 4, and deflate adds a little to what it cannot pack.
+// packedSize bounds the size of n bytes after the filters: a checksum adds 4, and deflate adds a little to
+// incompressible data.
 func packedSize(n int, filters []filter) int {
 	for _, f := range filters {
 		switch f.id {
@@ -176,7 +177,7 @@ func lzf(out, b []byte) ([]byte, error) {
 		if back > n || n+length > len(out) {
 			return nil, errors.New("lzf: a copy from outside: the file is damaged")
 		}
-		for range length { // may overlap what it writes
+		for range length { // source and destination may overlap
 			out[n] = out[n-back]
 			n++
 		}

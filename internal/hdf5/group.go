@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// member is one of a group.
+// member is one member of a group.
 type member struct {
 	addr uint64
-	soft string // a path in place of an address
+	soft string // the path of a soft link, instead of an address
 	why  string // why it cannot be opened
 }
 
@@ -46,7 +46,7 @@ func (h *File) members(addr uint64) (map[string]member, error) {
 	return list, nil
 }
 
-// denseLinks reads the links of a group with many members, which are in a heap of their own.
+// denseLinks reads the links of a group with many members. Such a group keeps its links in a heap.
 func (h *File) denseLinks(d []byte, list map[string]member) error {
 	r := &cursor{b: d}
 	r.skip(1)

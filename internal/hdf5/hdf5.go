@@ -1,10 +1,10 @@
 // Package hdf5 reads arrays of numbers from HDF5 files, as h5py, MATLAB (7.3) and other programs write them
 // (https://docs.hdfgroup.org/hdf5/develop/_f_m_t3.html).
 //
-// It reads superblocks 0 to 3, also behind a user block; groups as symbol tables and as links, soft ones too; compact,
-// contiguous and chunked arrays with every index of chunks; the filters deflate, lzf, shuffle and fletcher32; fill values;
-// integers, booleans and IEEE floats of 8 to 64 bits in both byte orders. Anything else, such as strings, compound types, links to other files and
-// virtual arrays, is refused with an error that names it.
+// It reads superblocks 0 to 3, also behind a user block; groups as symbol tables and as links, including soft links;
+// compact, contiguous and chunked arrays with every index of chunks; the filters deflate, lzf, shuffle and fletcher32;
+// fill values; integers, booleans and IEEE floats of 8 to 64 bits in both byte orders. Other features, such as strings,
+// compound types, links to other files and virtual arrays, cause an error that names them.
 //
 //	f, err := hdf5.Open("3dshapes.h5")
 //	defer f.Close()
@@ -145,7 +145,7 @@ func (h *File) cutOff(addr uint64, n int) error {
 	return fmt.Errorf("the file has %d bytes, but says that %d are at %d: it is damaged or cut off", h.size, n, addr)
 }
 
-// fill reads what is at an address.
+// fill reads the bytes at an address.
 func (h *File) fill(b []byte, addr uint64) error {
 	_, err := h.f.ReadAt(b, int64(addr)+h.base)
 	if err == io.EOF && len(b) == 0 {
@@ -209,7 +209,7 @@ func (c *cursor) uint(n int) (v uint64) {
 	return v
 }
 
-// int reads a number that must be one of an int32, as sizes of structures are.
+// int reads a number that must fit an int32. Sizes of structures do.
 func (c *cursor) int(n int) int {
 	v := c.uint(n)
 	if v > 1<<31-1 && c.err == nil {

@@ -21,7 +21,7 @@ const (
 	symbolTableMessage  = 0x11
 )
 
-// message is one of an object header.
+// message is one message of an object header.
 type message struct {
 	kind   uint16
 	shared bool // data say where the message is
@@ -135,7 +135,7 @@ func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 	return list, err
 }
 
-// committed returns the content of a message that is shared: that of a named type.
+// committed returns the content of a message. A shared message refers to a named type that holds the content.
 func (h *File) committed(m message) ([]byte, error) {
 	if !m.shared {
 		return m.data, nil

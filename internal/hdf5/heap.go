@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// fractalHeap holds objects of different lengths, such as the links of a group with many members, in blocks that a table of rows of
-// doubling sizes lists.
+// fractalHeap holds objects of different lengths, such as the links of a group with many members. The objects lie in
+// blocks. A table lists the blocks in rows of doubling sizes.
 type fractalHeap struct {
 	file    *File
 	id      int    // bytes of the name of an object
@@ -15,7 +15,7 @@ type fractalHeap struct {
 	length  int    // bytes of a length
 	width   int    // blocks of a row
 	start   uint64 // bytes of a block of the first row
-	direct  int    // rows of blocks with objects; further ones have tables of their own
+	direct  int    // rows of blocks with objects; blocks of further rows have tables
 	root    uint64
 	rows    int // of the root; 0: it is a block with objects
 	largest uint64

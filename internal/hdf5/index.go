@@ -19,8 +19,8 @@ type index struct {
 	grid   []int   // chunks in every dimension
 	chunks []chunk // in row-major order of the grid
 	nodes  int     // of a tree that were read
-	order  []int   // dimensions in the order in which an array of chunks counts them
-	sizes  []int   // what it counts in each of those
+	order  []int   // dimensions in the order in which an index of chunks counts them
+	sizes  []int   // the count of chunks along each of these dimensions
 }
 
 // newIndex reads where all chunks are.
@@ -72,8 +72,7 @@ func newIndex(a *Array) (*index, error) {
 	return x, nil
 }
 
-// count finds out how arrays of chunks count them: with the numbers of chunks at the largest shape, and a dimension that can
-// grow without end first.
+// count determines how array-like indices number their chunks: by the largest shape, with an unlimited dimension first.
 func (x *index) count(most int) error {
 	for i := range x.grid {
 		if x.Array.most != nil && x.Array.most[i] == undefined {
@@ -149,7 +148,7 @@ func (x *index) set(at []int, c chunk) error {
 	return nil
 }
 
-// visit counts a node. Every node but the root has a chunk or a node of its own.
+// visit counts a node. Every node but the root holds at least one chunk or node.
 func (x *index) visit() error {
 	if x.nodes++; int64(x.nodes) > x.file.size/24+1 {
 		return errors.New("the tree of the chunks has no end: the file is damaged")
@@ -230,7 +229,7 @@ func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error
 	return b, width, nil
 }
 
-// fixedArray reads an index of chunks whose number cannot grow.
+// fixedArray reads an index with a fixed number of chunks.
 func (x *index) fixedArray() error {
 	b, width, err := x.arrayHeader("FAHD", 24)
 	if err != nil {

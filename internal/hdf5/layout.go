@@ -118,7 +118,7 @@ const (
 	lzfFilter      = 32000
 )
 
-// otherFilters names filters that are not read.
+// otherFilters names filters that the package does not read.
 var otherFilters = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2"}
 
 func (a *Array) readFilters(r *cursor) error {

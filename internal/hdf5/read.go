@@ -56,8 +56,8 @@ func (a *Array) NewReader() (*Reader, error) {
 	return r, nil
 }
 
-// Slab returns how many rows are best read together, from a multiple of it: those of whole chunks, as far as they take at most 256
-// MiB.
+// Slab returns the best number of rows to read together, starting at a multiple of it: the rows of whole chunks, if
+// they take at most 256 MiB.
 func (r *Reader) Slab() int {
 	row, rows := max(1, r.RowBytes()), max(1, r.Rows())
 	if r.Chunk == nil {
@@ -179,7 +179,7 @@ func (w *worker) place(r *Reader, group int) error {
 	return nil
 }
 
-// plausible refuses a chunk that is too small in the file to hold what it should.
+// plausible refuses a chunk if its bytes in the file are too few for its content.
 func (r *Reader) plausible(i int) error {
 	c, size := r.chunks[i], r.chunkBytes()
 	if c.addr != undefined && size > mostPacked*c.size+1<<10 {
