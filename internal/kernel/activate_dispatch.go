@@ -1,8 +1,8 @@
 package kernel
 
-// The functions of this file run the assembly of the active instruction set on the leading multiple of 16 elements. Where
-// the Go version would give other bits, the rest runs as a padded copy, so that an element's value does not depend on
-// where in the array it stands.
+// The functions of this file run the assembly of the active instruction set on the leading multiple of 16 elements.
+// Where the Go version would give other bits, the remaining elements run as a padded copy. An element's value then does
+// not depend on its place in the array.
 
 func relu(y []float32) {
 	whole := wholeChannels(len(y))

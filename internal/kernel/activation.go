@@ -13,7 +13,7 @@ const (
 	TanhActivation                       // y = tanh x
 	SoftplusActivation                   // y = ln(1+e^x)
 	LeakyActivation                      // y = max(x, 0.2 x)
-	ELUActivation                        // y = x where x > 0, else e^x - 1
+	ELUActivation                        // y = x where x > 0, e^x - 1 elsewhere
 	GELUActivation                       // y = x Phi(x), with the standard normal distribution function
 	SiLUActivation                       // y = x/(1+e^-x)
 )
@@ -67,7 +67,7 @@ func (a Activation) Apply(y []float32) {
 // FromValue reports whether the derivative is a function of the value y, see Gradient; otherwise see GradientAt.
 func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUActivation }
 
-// GradientAt computes dst = dy f'(x). dst may be dy. The derivative must not be one of the value.
+// GradientAt computes dst = dy f'(x). dst may be dy. Activations with FromValue need Gradient instead.
 func (a Activation) GradientAt(dst, dy, x []float32) {
 	if a == GELUActivation {
 		geluGrad(dst, dy, x)

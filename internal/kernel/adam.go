@@ -74,7 +74,7 @@ func NewDirection(k AdamConstants, step int) Direction {
 	return Direction{k.at(step)}
 }
 
-// NewQuotient returns the direction g/(sqrt(v)+epsilon), which leaves v as it is. m may be g.
+// NewQuotient returns the direction g/(sqrt(v)+epsilon), which does not change v. m may be g.
 func NewQuotient(epsilon float64) Direction {
 	return Direction{[8]float32{1: 1, 2: 1, 4: -1, 5: float32(epsilon), 6: 1}}
 }

@@ -217,7 +217,7 @@ func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
 	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
 }
 
-// widen copies small image j of a chunk so that its pixels are a multiple of 16 elements apart.
+// widen copies small image j of a chunk and places its pixels a multiple of 16 elements apart.
 func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 	pixel := c.pixel
 	dst := s.wide[j*c.smallPixels()*pixel:]

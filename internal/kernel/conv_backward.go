@@ -2,7 +2,7 @@ package kernel
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// A job is what a part of the backward pass computes of some images, a chunk at a time.
+// A job is a part of the backward pass for some images, computed a chunk at a time.
 type job struct {
 	first, end   int
 	group, share int       // of the weights' gradient
@@ -11,7 +11,7 @@ type job struct {
 	biasSums     []float32 // of the group's bias; nil: none
 }
 
-// nextOf returns the images of the chunk that a thread computes after one of a job.
+// nextOf returns the images of the next chunk that a thread computes of a job.
 func (c *convolver) nextOf(first int, j job) (from, to int) {
 	if first += c.chunk; first >= j.end {
 		first += (c.threads - 1) * (j.end - j.first)

@@ -2,12 +2,12 @@ package kernel
 
 import "fmt"
 
-// ConvShape is the geometry of a convolution or transposed convolution on NHWC images; In and Out are
-// the sizes of its input and output. PadH rows and PadW columns of zeros stand before row 0 and column 0
-// of the larger image; as many as needed follow the last row and column.
+// ConvShape is the geometry of a convolution or transposed convolution on NHWC images; In and Out are the sizes of its
+// input and output. PadH rows and PadW columns of zeros stand before row 0 and column 0 of the larger image. As many
+// zeros as needed follow the last row and column.
 //
-// A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-q, c] w[ky,kx,c,o] with p = PadH and
-// q = PadW; a transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-q, o].
+// A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-q, c] w[ky,kx,c,o] with p = PadH and q = PadW. A
+// transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-q, o].
 type ConvShape struct {
 	Batch            int
 	InH, InW, InC    int
@@ -115,8 +115,9 @@ func (g *geometry) chunkImages() int {
 	return (size + (size+chunk-1)/chunk - 1) / ((size + chunk - 1) / chunk) // equal parts
 }
 
-// The gradient of the weights is a sum over groups of images, whose gradients take at most sumElements, unless that makes fewer than
-// leastGroups. Large weights are divided, too, so that leastItems items or more can be computed at the same time.
+// The gradient of the weights is a sum over groups of images. The groups' gradients take at most sumElements, unless
+// that leaves fewer than leastGroups groups. Large weights are divided, too, to make leastItems items or more for
+// parallel work.
 const (
 	sumElements   = 5 << 20
 	leastGroups   = 8
@@ -139,8 +140,8 @@ func (g *geometry) divide() {
 	}
 }
 
-// liveRows returns the first and the last row of a kernel that meet a pixel of a big image: few do if an image is lower
-// than the kernel, such as a sequence.
+// liveRows returns the first and the last row of a kernel that meet a pixel of a big image. Few rows do if the image is
+// lower than the kernel, such as a sequence.
 func (g *geometry) liveRows(kernel, pad int) (first, last int) {
 	first, last = kernel-1, 0
 	for y := range g.smallH {
@@ -150,7 +151,7 @@ func (g *geometry) liveRows(kernel, pad int) (first, last int) {
 	return first, last
 }
 
-// tapsY returns the number of kernel rows that meet phase p of the big image's rows, and the offset q of the first: big
+// tapsY returns the number of kernel rows that meet phase p of the big image's rows, and the offset q of the first. Big
 // row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s, (p+pad)%s+s, ...
 func (g *geometry) tapsY(p int) (count, q int) { return g.taps(p+g.padH, g.kernelH) }
 

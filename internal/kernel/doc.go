@@ -2,22 +2,21 @@
 // products, convolutions, functions over arrays and the Adam update.
 //
 // Two micro-kernels carry the products, in place: neither image patches nor matrices are copied into panels first.
-// Matrices use panel, which multiplies rows or columns at even distances by a panel of columns, 12 rows by 32 columns at a
-// time in AVX-512; convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in assembly for
-// each instruction set (written by tools/external/kernelgen) and in Go; the variable UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one.
+// Matrices use panel, which multiplies rows or columns at even distances by a panel of columns, 12 rows by 32 columns
+// at a time in AVX-512. Convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in
+// assembly for each instruction set (written by tools/external/kernelgen) and in Go. The variable UNRAVEL_KERNEL = go,
+// avx2, avx512 or neon forces one instruction set.
 //
-// Convolutions with kernel 4 and stride 2, and their transposes, are computed by
-// Winograd's F(2x2, 2x2), which takes 9 products in place of 16 and keeps exact zeros, and their gradients by F(4x4, 2x2), which takes 25
-// in place of 64; those with kernel 3 and stride 1 by
-// F(4x4, 3x3), which takes 36 in place of 144.
+// Convolutions with kernel 4 and stride 2, and their transposes, use Winograd's F(2x2, 2x2), which takes 9 products
+// instead of 16 and keeps exact zeros. Their gradients use F(4x4, 2x2), which takes 25 instead of 64. Convolutions with
+// kernel 3 and stride 1 use F(4x4, 3x3), which takes 36 instead of 144.
 //
-// Objectives over all pairs of points use functions on tiles of 32 by 64 pairs that stay in the
-// first-level cache, so that memory grows linearly with the number of points: squared distances and
-// densities, functions of them, and weighted sums of differences, which are gradients; see Points and
-// Gaussians.
+// Objectives over all pairs of points use functions on tiles of 32 by 64 pairs. The tiles stay in the first-level
+// cache, and memory grows linearly with the number of points. The functions compute squared distances and densities,
+// functions of these, and weighted sums of differences, which are gradients; see Points and Gaussians.
 //
-// Items of work, and the order of sums over them, do not depend on the number of threads: results are
-// equal, bit for bit, for any GOMAXPROCS.
+// Items of work, and the order of sums over them, do not depend on the number of threads. Results are equal, bit for
+// bit, for any GOMAXPROCS.
 package kernel
 
 //go:generate go run -C ../../tools/external ./kernelgen -isa avx512 -out ../../internal/kernel/avx512_amd64.s -stubs ../../internal/kernel/avx512_amd64.go -pkg kernel

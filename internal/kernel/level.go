@@ -25,7 +25,7 @@ func (l level) String() string { return levelNames[l] }
 // active is the instruction set in use; only tests change it.
 var active, activeErr = choose(os.Getenv(Variable), available())
 
-// choose returns the level called name if it is one of has, or the last of these if no name is given.
+// choose returns the level called name if has contains it, or the last level of has if name is empty.
 func choose(name string, has []level) (level, error) {
 	best := has[len(has)-1]
 	if name == "" {
@@ -57,6 +57,6 @@ func list(levels []level, last string) string {
 // InstructionSets returns the names of the instruction sets that the kernels exist in, on any processor.
 func InstructionSets() []string { return slices.Clone(levelNames[:]) }
 
-// InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. It is an error if
-// UNRAVEL_KERNEL asks for one that does not exist here.
+// InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. The error is not nil if UNRAVEL_KERNEL
+// asks for an instruction set that this machine lacks.
 func InstructionSet() (string, error) { return active.String(), activeErr }

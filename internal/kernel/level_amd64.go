@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // architecture holds the levels of this architecture, the best one last.
 var architecture = []level{levelGo, levelAVX2, levelAVX512}
 
-// available returns those of this processor.
+// available returns this processor's levels.
 func available() []level {
 	x := cpu.X86
 	switch {

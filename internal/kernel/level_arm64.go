@@ -3,5 +3,5 @@ package kernel
 // architecture holds the levels of this architecture, the best one last.
 var architecture = []level{levelGo, levelNEON}
 
-// available returns those of this processor: NEON belongs to arm64.
+// available returns this processor's levels: NEON belongs to arm64.
 func available() []level { return architecture }

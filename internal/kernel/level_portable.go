@@ -5,5 +5,5 @@ package kernel
 // architecture holds the levels of this architecture, the best one last.
 var architecture = []level{levelGo}
 
-// available returns those of this processor.
+// available returns this processor's levels.
 func available() []level { return architecture }

@@ -8,9 +8,9 @@ type operand struct {
 	row, step int
 }
 
-// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements, in items of work: panels
-// of columns of a block of rows. All the steps of an item are computed by one thread, some depth steps at a
-// time, so that sums depend on k only: neither on m and n nor on threads.
+// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements, in items of work: panels of columns
+// of a block of rows. One thread computes all the steps of an item, some depth steps at a time. Sums therefore depend
+// on k only: neither on m and n nor on threads.
 type matmul struct {
 	m, k, n int // k counts pairs, in mixed precision
 	panels  panels
@@ -44,8 +44,8 @@ const (
 	edgeRows = 96
 )
 
-// Sizes of an item of work: rows whose part of a stays in the second-level cache for all panels of b, and fewer where there
-// would be too few items for many threads, but enough to be worth an item. A few rows more are not divided.
+// Sizes of an item of work. The item's rows of a stay in the second-level cache for all panels of b. With too few items
+// for many threads, an item has fewer rows, but enough to be worth an item. A few rows more are not divided.
 const (
 	leftSize             = 135000 // elements of a
 	fewRows, manyRows    = 144, 264
@@ -101,11 +101,12 @@ func (p *matmul) compute() {
 	p.a.data, p.b.data, p.c = nil, nil, nil
 }
 
-// Rows whose distance is a multiple of aliased elements meet in the same few lines of a cache. spacing more are enough to part
-// them.
+// Rows at a distance of a multiple of aliased elements share the same few lines of a cache. spacing more elements
+// separate them.
 const aliased, spacing = 1024, 16
 
-// A panel whose steps meet is copied for so many rows at least, and what meets of a for so many panels.
+// A panel of b with steps that share cache lines is copied from worthLaying rows on. A block of a with such lines is
+// copied from worthSpacing panels on.
 const worthLaying, worthSpacing = 36, 3
 
 // left returns the number of runs of memory of a, which are its rows or its columns, their length and the distance between them.
@@ -183,7 +184,8 @@ func (p *matmul) run(worker, i int) {
 	}
 }
 
-// right sets b of a worker's panel to steps [begin, end), where they are or a copy. It returns what is read after them.
+// right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to be read
+// next.
 func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
 	t := &w.panel
 	switch {
@@ -220,7 +222,7 @@ func (p *panel) sweep(rows int, next []float32) {
 	p.multiply()
 }
 
-// border computes rows of a panel whose last columns are not of c, by way of a copy.
+// border computes rows of a panel that reaches beyond the columns of c, by way of a copy.
 func (w *matmulWorker) border(rows, columns int) {
 	t, edge := &w.panel, (*w.scratch)[edgeAt:]
 	a, c, cRow := t.a, t.c, t.cRow

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// memories are the scratch of passes that have ended, by size class: layers that run after each other use the
-// same memory, which is still in the caches.
+// memories hold the scratch of finished passes, by size class. Layers that run one after the other use the same memory,
+// which is still in the caches.
 var memories [4 * bits.UintSize]sync.Pool
 
 // takeMemory returns at least n elements, which hold anything.

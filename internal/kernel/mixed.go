@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// Products in mixed precision take pairs of bfloat16 numbers, neighbours along the sum, in the place of float32 numbers: an array of
-// pairs is a []float32 whose elements are bits alone. A pair's first number is in the low half.
+// Products in mixed precision take pairs of bfloat16 numbers, neighbours along the sum, instead of float32 numbers. An
+// array of pairs is a []float32 whose elements are mere bits. A pair's first number is in the low half.
 //
-// The bits are those of AVX512_BF16 on every machine: conversions round to nearest, ties to even, and take denormal numbers
-// as zeros; a sum adds the product of the second numbers of two pairs, then that of the first ones, each rounded once to float32,
-// and replaces denormal sums by zeros.
+// The bits are as in AVX512_BF16 on every machine. Conversions round to nearest, ties to even, and take denormal
+// numbers as zeros. A sum adds the product of the second numbers of two pairs, then the product of the first numbers,
+// each rounded once to float32, and replaces denormal sums by zeros.
 
 // Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for who asks for it.
 // Without them they are computed all the same, with the same bits, but slowly.
@@ -60,12 +60,12 @@ func flush(x float32) float32 {
 	return x
 }
 
-// addProduct returns sum + x y, rounded once: the product of two bfloat16 numbers is exact in double precision, and no double rounding
-// of the sum meets halfway between two float32 numbers.
+// addProduct returns sum + x y, rounded once. The product of two bfloat16 numbers is exact in double precision, and
+// double rounding of the sum never falls halfway between two float32 numbers.
 func addProduct(sum, x, y float32) float32 {
 	exact := float64(x)*float64(y) + float64(sum)
 	const leastNormal = 0x1p-126
-	if math.Abs(exact) < leastNormal*(1-0x1p-25) { // what is below rounds to a denormal number
+	if math.Abs(exact) < leastNormal*(1-0x1p-25) { // a smaller number rounds to a denormal number
 		return float32(math.Copysign(0, exact))
 	}
 	return float32(exact)

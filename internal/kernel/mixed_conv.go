@@ -4,7 +4,7 @@ package kernel
 // inputs and weights would be rounded to bfloat16, which costs more digits than it saves products.
 func newMixedProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	switch {
-	case winogradFits(g) && phaseTilesOf(g).side == 4: // 25 products for 64 in single precision are as fast
+	case winogradFits(g) && phaseTilesOf(g).side == 4: // 25 products instead of 64, in single precision, are as fast
 		gathering = newWinogradGather(g)
 	case g.stride*g.bigC%2 == 0 && g.kernelW*g.bigC%2 == 0:
 		gathering = newMixedGather(g)

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// mixedOperands converts the operands of a product to pairs: the left one at once, the right one piece by piece in the first-level
-// cache, right before use.
+// mixedOperands converts the operands of a product to pairs: the left operand at once, the right operand piece by piece
+// in the first-level cache, right before use.
 type mixedOperands struct {
 	terms int // of the sums; an odd last one is a pair with 0
 	given operand
@@ -49,7 +49,7 @@ func (x *mixedOperands) pairBlock(p *matmul, i int) {
 	x.pairSteps(x.left[from*p.m:], x.given, p.m, p.m, from, min(p.k, from+rowBlock))
 }
 
-// pairSteps converts pairs [from, to) of columns of an operand whose rows are neighbours, to rows width elements apart.
+// pairSteps converts pairs [from, to) of columns of an operand with neighbouring rows, to rows width elements apart.
 func (x *mixedOperands) pairSteps(dst []float32, a operand, columns, width, from, to int) {
 	whole := min(to, x.terms/2)
 	if from < whole {

@@ -43,9 +43,9 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 	}
 }
 
-// AddMoments adds the terms of a mixture's gradient in one column, for a tile of weights w of n
-// components and q = mean - x: to the lanes of dx sum_k precision w q, and to the components' first
-// and second moments sum_lanes w q and sum_lanes w q^2.
+// AddMoments adds the terms of a mixture's gradient in one column, for a tile of weights w of n components and q = mean
+// - x. The lanes of dx get sum_k precision w q. The components' first and second moments get sum_lanes w q and
+// sum_lanes w q^2.
 func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, column, lane, source, n int) {
 	at := column * x.stride
 	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]

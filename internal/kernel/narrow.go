@@ -1,8 +1,8 @@
 package kernel
 
-// narrow spreads to big images of few channels: all pixels of a block of side x side small pixels are
-// the columns of one panel of 16, so that an image of 1 or 3 channels does not fill its panels with
-// zeros. Each column also meets the taps of its neighbours, with weight zero.
+// narrow spreads to big images of few channels. All pixels of a block of side x side small pixels are the columns of
+// one panel of 16: an image of 1 or 3 channels need not fill its panels with zeros. Each column also meets the taps of
+// its neighbours, with weight zero.
 type narrow struct {
 	g       *geometry
 	side    int // small pixels along an edge of a block
@@ -84,8 +84,8 @@ func (p *narrow) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// image computes one image from a small one whose pixels are channels apart, and its rows line: first its blocks, then their
-// places.
+// image computes one image from a small image with pixels channels apart and rows smallLine apart: first its blocks,
+// then their places.
 func (p *narrow) image(s *convWorker, small []float32, channels, smallLine int, bias, out []float32, flags int) {
 	g, t, scratch := p.g, &s.tile, s.products
 	segment := p.window * channels

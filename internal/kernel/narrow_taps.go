@@ -1,7 +1,7 @@
 package kernel
 
-// narrowTaps spreads to big images of one channel, with kernel 4 and stride 2: the 16 taps of a small pixel are the columns of a
-// panel, and each big pixel is the sum of the four that meet there.
+// narrowTaps spreads to big images of one channel, with kernel 4 and stride 2. The 16 taps of a small pixel are the
+// columns of a panel, and each big pixel is the sum of the four taps that meet there.
 type narrowTaps struct {
 	g       *geometry
 	weights []float32 // [smallC][4, 4]
@@ -68,8 +68,8 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 	}
 }
 
-// addTaps computes a row of big pixels from two rows of the kernel, a and b, at each of the small pixels: its own second and third
-// column, the last one of the pixel before and the first one of the pixel behind.
+// addTaps computes a row of big pixels from two rows of the kernel, a and b. Each small pixel yields two big pixels.
+// They sum its second and third column, the last column of the pixel before and the first column of the pixel behind.
 func addTaps(dst, a, b []float32, shift float32) {
 	last := float32(0)
 	for len(dst) > 2 {

@@ -2,12 +2,11 @@ package kernel
 
 import "math"
 
-// The functions of this file work on all pairs of points, in tiles of PairSources by PairLanes: the
-// tile of the sources s.. and the lanes l.. holds at [k*PairLanes+i] a value of the points s+k and
-// l+i. Distances are computed from differences of coordinates, never from products, which cancel for
-// close points. The value of a pair does not depend on the tile or on the order of the two. The active
-// instruction set computes the functions of losses in float32 and those of metrics in float64; Go
-// computes the rest.
+// The functions of this file work on all pairs of points, in tiles of PairSources by PairLanes: the tile of the sources
+// s.. and the lanes l.. holds at [k*PairLanes+i] a value of the points s+k and l+i. Distances are computed from
+// differences of coordinates, never from products, which cancel for close points. The value of a pair does not depend
+// on the tile or on the order of the two. The active instruction set computes the functions for losses in float32 and
+// the functions for metrics in float64; Go computes the rest.
 
 const (
 	PairLanes   = 64 // points of a tile side by side in vector registers
@@ -27,7 +26,7 @@ type Points[T Float] struct {
 
 // NewPoints returns room for up to rows points.
 func NewPoints[T Float](rows, columns int) *Points[T] {
-	// an odd number of cache lines, so that the coordinates of a point fall into different sets
+	// an odd number of cache lines: the coordinates of a point then fall into different sets
 	stride := (rows+PairLanes-1)/PairLanes*PairLanes + 16
 	return &Points[T]{Columns: columns, stride: stride, x: make([]T, stride*columns)}
 }
@@ -86,8 +85,8 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
 }
 
-// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum of their
-// differences from n sources: g_l += sum_k w_kl (x_l - x_k).
+// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum of their differences from n sources:
+// g_l += sum_k w_kl (x_l - x_k).
 func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
 	if w, ok := single(weights); ok && active != levelGo {
@@ -105,7 +104,7 @@ type Premetric struct{ Slope, Limit, Fall float64 }
 // Absolute is |a - b|.
 func Absolute() Premetric { return Premetric{1, math.Inf(1), 0} }
 
-// Discrete is 0 for equal numbers, else 1.
+// Discrete is 0 for equal numbers, and 1 otherwise.
 func Discrete() Premetric { return Premetric{math.MaxFloat32, 1, 0} }
 
 // Circular is the arc between numbers from 0 up to the period.
@@ -205,9 +204,8 @@ func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 	pairSumHingesGo(lanes, z, y, square, n)
 }
 
-// HingeSlopes replaces the squares z of a tile by minus the derivative of h = max(y - sqrt z, 0), or
-// of h^2, in sqrt z, over sqrt z: 1/sqrt z, or 2h/sqrt z, where h and z are positive, 0 elsewhere, for
-// n sources.
+// HingeSlopes replaces the squares z of a tile by slopes, for n sources. A slope is minus the derivative of h = max(y -
+// sqrt z, 0), or of h^2, in sqrt z, over sqrt z: 1/sqrt z, or 2h/sqrt z, where h and z are positive, and 0 elsewhere.
 func HingeSlopes[T Float](z, y []T, square bool, n int) {
 	if s, ok := single(z); ok && active != levelGo {
 		t, _ := single(y)

@@ -5,13 +5,13 @@ package kernel
 //
 //	sum over i in [0, steps) of a[r*aRow + i*aStep] * b[i*bStep + n]
 //
-// adds the old c[r*cRow+n] and bias[n] and applies an activation as flags say, and stores it to
-// c[r*cRow+n]. Offsets are in elements; rows and steps are at least 1. Both operands are read in place:
-// a by its rows (aStep = 1) or its columns (aRow = 1), as many rows at a time as there are registers for
-// their sums; b by runs of w elements.
+// adds the old c[r*cRow+n] and bias[n] and applies an activation as flags say, and stores it to c[r*cRow+n]. Offsets
+// are in elements; rows and steps are at least 1. Both operands are read in place. a is read by its rows (aStep = 1) or
+// its columns (aRow = 1), as many rows at a time as there are registers for their sums. b is read by runs of w
+// elements.
 //
-// Every sum begins at 0 and takes its steps in order, one multiplication and addition each: an element has the
-// same bits whatever the rows beside it, the widths and the registers are.
+// Every sum begins at 0 and takes its steps in order, one multiplication and addition each. An element has the same
+// bits for any neighbouring rows, widths and registers.
 //
 // An instruction set adds a function with this layout (it may count rows down), and its panelWidth. Whether it keeps
 // 12 rows of 32 columns in registers or 8 of 8 is its own matter; matmul only divides matrices into panels.
@@ -38,15 +38,14 @@ func panelWidth() int {
 // panelMasks reports whether the active instruction set can leave the last columns of a panel alone.
 func panelMasks() bool { return active == levelAVX512 }
 
-// panelHides reports whether the active instruction set computes so many rows at a time that steps from the second-level
-// cache, where they meet in the first, arrive while it computes.
+// panelHides reports whether the active instruction set computes enough rows at a time to hide loads: steps that
+// conflict in the first-level cache arrive from the second-level cache while it computes.
 func panelHides() bool { return active == levelAVX512 }
 
 // lastWidth is the width of the last panel of a matrix, where that is enough.
 const lastWidth = 16
 
-// computeGo is the micro-kernel in Go, in blocks of 2 rows and 4 columns, whose 8 sums fit into
-// registers.
+// computeGo is the micro-kernel in Go. It works in blocks of 2 rows and 4 columns: 8 sums fit into registers.
 func (p *panel) computeGo() {
 	var sums [8]float32
 	for row := 0; row < p.rows; row += 2 {

@@ -4,7 +4,7 @@ package kernel
 //
 //	c[p*cPart + r*cRow + n] = sum over k in [0, steps) of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n]
 //
-// on top of what c holds if add says so. Columns are those of one panel, 32 or 16, that all exist.
+// added to the old content of c if add is true. All columns of one panel, 32 or 16, must exist.
 type partProducts struct {
 	a, b, c            []float32
 	count, rows        int
@@ -15,8 +15,8 @@ type partProducts struct {
 	add                bool
 }
 
-// multiply computes the products with a worker's tile, and prefetches what the worker will need. rows and cRows list the distances of rows, for
-// what the faster kernel leaves.
+// multiply computes the products with a worker's tile, and prefetches the worker's next operands. rows and cRows list
+// the distances of rows, for the rows that the faster kernel leaves.
 func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 	t := &s.tile
 	whole := 0

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Pieces divides tensors into pieces of work for updates in parallel. What is computed does not depend on the number of
-// threads. One goroutine at a time may use it.
+// Pieces divides tensors into pieces of work for updates in parallel. Results do not depend on the number of threads.
+// One goroutine at a time may use it.
 type Pieces struct {
 	list []piece
 	sums []float64

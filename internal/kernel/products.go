@@ -1,10 +1,10 @@
 package kernel
 
-// A convolution and a transposed convolution need three products: gathering
-// patches of the big images into pixels of the small ones (the convolution itself,
-// and the gradient that a transposed convolution hands back), spreading small
-// pixels over patches of the big images (the other way round), and the gradient of
-// the weights. Each exists in a form for any geometry, and in faster ones for some.
+// A convolution and a transposed convolution need three products. Gathering turns patches of the big images into pixels
+// of the small images: the convolution itself, and the gradient that a transposed convolution passes back. Spreading
+// turns small pixels into patches of the big images: the transposed convolution, and the gradient that a convolution
+// passes back. The third product is the gradient of the weights. Each exists in a form for any geometry, and in faster
+// ones for some.
 
 // product gathers or spreads a chunk of padded images in a worker's scratch: big ones to gather, small
 // ones to spread.
@@ -104,8 +104,8 @@ func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// scatter spreads in any geometry. The big pixels of one phase (row mod stride, column mod stride)
-// meet the same taps, so each phase is a small convolution of its own.
+// scatter spreads in any geometry. The big pixels of one phase (row mod stride, column mod stride) meet the same taps,
+// so each phase is a small convolution.
 type scatter struct {
 	g       *geometry
 	panels  panels
@@ -171,7 +171,7 @@ func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// image computes one image from a small one whose pixels are channels apart, and its rows line.
+// image computes one image from a small image with pixels channels apart and rows line apart.
 func (s *scatter) image(t *tile, small []float32, channels, line int, bias, out []float32, flags int) {
 	t.a = small
 	for i := range s.phases {

@@ -72,12 +72,12 @@ func (t *tile) sweep(rows, cRows []int, n, columns int) {
 	}
 }
 
-// depth is the approximate number of steps of a long product that are computed at a time: that part of
-// the right operand's panel stays in the first-level cache for all rows.
+// depth is the approximate number of steps of a long product that are computed at a time. These steps of the right
+// operand's panel stay in the first-level cache for all rows.
 const depth = 256
 
-// product is sweep for a long product of one segment and block: it computes depth steps of all rows,
-// then the next, and applies the flags with the last.
+// product is sweep for a long product of one segment and block. It computes depth steps of all rows, then the next, and
+// applies the flags with the last.
 func (t *tile) product(rows, cRows []int, n, columns int) {
 	b := t.b
 	t.productOf(rows, cRows, n, columns, func(from, _ int) []float32 { return b[from*t.bStep:] })
@@ -131,8 +131,7 @@ func (t *tile) border(rows, cRows []int, columns int) {
 	}
 }
 
-// computeGo is the micro-kernel in Go, in blocks of 2 rows and 4 columns, whose 8 sums fit into
-// registers.
+// computeGo is the micro-kernel in Go. It works in blocks of 2 rows and 4 columns: 8 sums fit into registers.
 func (t *tile) computeGo() {
 	var sums [8]float32
 	for row := 0; row < 8; row += 2 {
@@ -175,8 +174,8 @@ func (t *tile) blockGo(row, column int, sums *[8]float32) {
 	*sums = [8]float32{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
-// panels splits n columns into panels of a width of 32 or 16 and, if no more than 16 are left, a last one
-// of 16.
+// panels splits n columns into panels of a width of 32 or 16. If at most 16 columns are left, the last panel has width
+// 16.
 type panels struct{ n, width, count, padded int }
 
 // newPanels splits columns into panels of 32.

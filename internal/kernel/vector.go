@@ -30,7 +30,7 @@ func Multiply(dst, x, y []float32) { multiply(dst, x, y) }
 // Mix computes dst = a x + b y.
 func Mix(dst []float32, a float32, x []float32, b float32, y []float32) { mix(dst, a, x, b, y) }
 
-// Largest computes dst = max(dst, x), NaN if one of them is.
+// Largest computes dst = max(dst, x); the result is NaN if either number is.
 func Largest(dst, x []float32) { largest(dst, x) }
 
 // Claim moves left to dst where x = y: dst += left, left = 0.

@@ -1,8 +1,7 @@
 package kernel
 
-// The functions of this file run the assembly of the active instruction set on
-// the leading multiple of 16 elements and on a padded copy of the rest, so that
-// an element's value does not depend on where in the array it stands.
+// The functions of this file run the assembly of the active instruction set on the leading multiple of 16 elements and
+// on a padded copy of the rest. An element's value then does not depend on its place in the array.
 
 func exp(dst, x []float32) {
 	if active == levelGo {

@@ -2,10 +2,11 @@ package kernel
 
 import "math"
 
-// The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016): the pixels
-// of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. By F(2x2, 2x2) a block of 2x2
-// outputs of such a kernel takes 9 multiplications in place of 16, by F(4x4, 2x2) one of 4x4 takes 25 in place of 64; see
-// winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2, 2) is
+// The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016).
+// The pixels of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. A block of 2x2 outputs
+// of such a kernel takes 9 multiplications instead of 16 by F(2x2, 2x2), and a block of 4x4 takes 25 instead of 64 by
+// F(4x4, 2x2); see winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2,
+// 2) is
 //
 //	m = ((d0-d1) g0, d1 (g0+g1), (d1-d2) g1),  y = (m0+m1, m1-m2)
 //
@@ -79,7 +80,8 @@ func floorOf(flags int) float32 {
 // packChannels is the number of a phase's channels in a part of pack.
 const packChannels = 16
 
-// gatherTiles is the number of tiles at a time: those of all phases stay in the second-level cache beside the weights.
+// gatherTiles is the number of tiles at a time. The tiles of all phases stay in the second-level cache together with
+// the weights.
 const gatherTiles = 16
 
 // winogradGather gathers.

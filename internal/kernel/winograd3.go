@@ -2,9 +2,9 @@ package kernel
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// A convolution with kernel 3 and stride 1 by Winograd's F(4x4, 3x3) (Winograd 1980; Lavin and Gray 2016):
-// tiles of 4x4 outputs take 36 multiplications in place of 144. In one dimension, with inputs d, taps g, outputs
-// y and the points 0, a, -a, b, -b and infinity,
+// A convolution with kernel 3 and stride 1 by Winograd's F(4x4, 3x3) (Winograd 1980; Lavin and Gray 2016). Tiles of 4x4
+// outputs take 36 multiplications instead of 144. In one dimension, with inputs d, taps g, outputs y and the points 0,
+// a, -a, b, -b and infinity,
 //
 //	D0 = a²b² d0 - (a²+b²) d2 + d4            G0 = g0/(a²b²)
 //	D1, D2 = (d4 - b² d2) ± a (d3 - b² d1)    G1, G2 = (g0 ± a g1 + a² g2) / (2a²(a²-b²))
@@ -13,12 +13,12 @@ import "github.com/unravel-ml/unravel/internal/parallel"
 //
 //	m = D G,  y_i = [i=0] m0 + a^i (m1 ± m2) + b^i (m3 ± m4) + [i=3] m5, with + for even i
 //
-// In two dimensions the transforms apply to rows and columns. The sums over channels become 36 matrix
-// products. The gradient of the images is the same convolution with the taps reversed; the gradient of the
-// filters is F(3x3, 4x4), where the 4x4 pixels of the result's gradient are the taps and 3x3 taps the outputs.
+// In two dimensions the transforms apply to rows and columns. The sums over channels become 36 matrix products. The
+// gradient of the images is the same convolution with the taps reversed. The gradient of the filters is F(3x3, 4x4):
+// the 4x4 pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
 //
-// a = 5/8 and b = 3/2: squares and their product are exact, and errors are about twice those of a direct
-// sum. With the usual 1 and 2 they are four times as large (Barabasz et al. 2020 search for such points).
+// a = 5/8 and b = 3/2: squares and their product are exact, and errors are about twice a direct sum's. With the usual 1
+// and 2 they are four times as large (Barabasz et al. 2020 search for such points).
 const (
 	pointA  float32 = 0.625
 	pointB  float32 = 1.5
@@ -29,8 +29,9 @@ const (
 // Direct sums are faster with fewer results for each tile of 4x4.
 const tilePixels = 6
 
-// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it. The number of images has no
-// part in it, though few do not make up for the transform of the filters: an image has the same result in any batch.
+// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it. The number of images
+// plays no part, although few images do not make up for the transform of the filters: an image has the same result in
+// any batch.
 func winograd3Fits(s ConvShape) bool {
 	worth := func(h, w int) bool {
 		tiles := ((h + 3) / 4) * ((w + 3) / 4)
@@ -100,13 +101,13 @@ type tiling struct {
 }
 
 const (
-	sharedWeights  = 1 << 20 // elements of transformed filters from which all threads work on the same tiles
+	sharedWeights  = 1 << 20 // elements of transformed filters; from this size on all threads work on the same tiles
 	sharedElements = 1 << 23 // of transformed tiles then
 	ownTiles       = 32      // tiles at a time otherwise
 )
 
-// newTiling plans the work on images of h by w results whose tiles have elements elements, transformed, and
-// whose filters have weights.
+// newTiling plans the work on images of h by w results. A transformed tile has elements elements, and the transformed
+// filters have weights elements.
 func newTiling(batch, h, w, elements, weights int) tiling {
 	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
 	g.tileRows = batch * g.down
@@ -125,8 +126,8 @@ func (g *tiling) tiles() int { return g.high * g.across }
 // at returns the image of a row of tiles, and its place within.
 func (g *tiling) at(row int) (image, y int) { return row / g.down, row % g.down }
 
-// apart returns a distance of at least n between the 36 parts of a transformed array: no multiple of a
-// power of two, which would put them into the same lines of the cache.
+// apart returns a distance of at least n between the 36 parts of a transformed array. The distance is no multiple of a
+// large power of two, which would put the parts into the same lines of the cache.
 func apart(n int) int { return (n+15)/16*16 + 16 }
 
 // rowPitch is the distance of tiles with a number of channels in a transformed array.

@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// gradient3 is the gradient of the filters. Each group of images has a gradient of its own, or all threads work on
-// the same tiles and sum each of the 36 parts in order: no thread count changes a result.
+// gradient3 is the gradient of the filters. Either each group of images has its gradient, or all threads work on the
+// same tiles and sum each of the 36 parts in order. In both cases the number of threads does not change the result.
 type gradient3 struct {
 	tiling
 	c                       *conv3
@@ -45,7 +45,7 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 // tapElements returns the number of taps, as they lie in scratch.
 func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
 
-// run computes the gradient dw of the filters from big images x and small ones y; either may be a gradient that
+// run computes the gradient dw of the filters from big images x and small images y. Either may be a gradient that
 // passes through the activation with a given value.
 func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	c := &p.c.scratch
@@ -121,7 +121,7 @@ func (p *gradient3) transform(w *worker3, first, r int) {
 		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
 }
 
-// part adds the products of n tiles to a panel of one of the 36 sums, or begins it.
+// part computes the products of n tiles for a panel of one of the 36 sums, and adds them or, if fresh, begins the sum.
 func (p *gradient3) part(w *worker3, sums []float32, i, n int, fresh bool) {
 	t := &w.tile
 	t.steps, t.aStep, t.segs, t.blocks = n, p.bigPitch, 1, 1
@@ -166,7 +166,7 @@ func (p *gradient3) total(_, i int) {
 // biasGradient sums gradients of images over their pixels, in groups of images.
 type biasGradient struct {
 	images
-	batch, size int // images, and those of a group
+	batch, size int // all images, and the images of a group
 	activation  Activation
 	sums        []float32   // [groups, channels]
 	rows        [][]float32 // of a thread: a row of gradients before the activation

@@ -20,7 +20,7 @@ type product3 struct {
 	// Operands of the call in progress.
 	x, gate, w, bias, out []float32
 	activation            Activation
-	exact                 bool // pixels whose inputs are all 0 are the bias
+	exact                 bool // pixels with all inputs 0 get the bias
 	first, count          int  // rows of tiles, if threads share them
 
 	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
@@ -180,8 +180,8 @@ func (p *product3) result(w *worker3, first, r int) {
 	p.activation.rest(out)
 }
 
-// settle sets the pixels of a row of results whose inputs, three rows from y0 on, are all 0 to the bias: the transforms leave
-// rounding errors there, of which a ReLU would let half pass.
+// settle sets pixels of a row of results to the bias if all their inputs, three rows from y0 on, are 0. The transforms
+// leave rounding errors in these pixels, and a ReLU would let half of them pass.
 func (p *product3) settle(out, x []float32, y0 int) {
 	c, from := p.to.c, p.from
 	floor := floorOf(p.activation.epilogue())

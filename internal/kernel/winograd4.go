@@ -1,7 +1,7 @@
 package kernel
 
-// F(4x4, 2x2) (Winograd 1980; Lavin and Gray 2016) computes 4x4 outputs of a kernel of 2x2 taps with 25 multiplications in place
-// of 64. In one dimension, with inputs d, taps g, outputs y and the points 0, a, -a, b and infinity,
+// F(4x4, 2x2) (Winograd 1980; Lavin and Gray 2016) computes 4x4 outputs of a kernel of 2x2 taps with 25 multiplications
+// instead of 64. In one dimension, with inputs d, taps g, outputs y and the points 0, a, -a, b and infinity,
 //
 //	D0 = d3 - b d2 - a² (d1 - b d0)             G0 = g0/(a²b)
 //	D1, D2 = (d3 - b d2) ± a (d2 - b d1)        G1, G2 = ±(g0 ± a g1)/(2a²(a ∓ b))
@@ -10,15 +10,16 @@ package kernel
 //
 //	m = D G,  y_i = [i=0] m0 + a^i (m1 ± m2) + b^i m3 + [i=3] m4, with + for even i
 //
-// The gradient of the taps is F(2x2, 4x4), where the 4x4 pixels of the result's gradient are the taps. a = 5/4 and b = 1/2 have
-// exact powers and, of such numbers, the least error: a forward sum has 2.5 times that of a direct one, a gradient 1.2 times.
+// The gradient of the taps is F(2x2, 4x4): the 4x4 pixels of the result's gradient are the taps. a = 5/4 and b = 1/2
+// have exact powers and the least error of such numbers. A forward sum has 2.5 times the error of a direct sum, a
+// gradient 1.2 times.
 const (
 	phaseA, phaseB float32 = 1.25, 0.5
 	phaseSquare            = phaseA * phaseA
 )
 
-// phaseTiles are the transforms of Winograd's F(side x side, 2x2) and F(2x2, side x side). Those of products lie dstStride or
-// srcStride apart; all work on n channels, a multiple of 16, of count tiles.
+// phaseTiles are the transforms of Winograd's F(side x side, 2x2) and F(2x2, side x side). The transforms of products
+// lie dstStride or srcStride apart. All transforms work on n channels, a multiple of 16, of count tiles.
 type phaseTiles struct {
 	side  int // of the outputs; inputs have one more
 	parts int // products
@@ -47,15 +48,17 @@ var phaseTiles4 = phaseTiles{side: 4, parts: 25,
 		taps25(dst, src, n, dstRow, dstCol, 5*srcStride, srcStride, count, dstStep, srcStep)
 	}}
 
-// 4x4 tiles suit images that have at least phasePixels small pixels, so that the products of a group of images have rows enough, and
-// filters of at most phaseWeights elements, transformed: they are read for every group from the cache that all threads share.
+// 4x4 tiles suit images with at least phasePixels small pixels: then the products of a group of images have enough
+// rows. They suit filters with at most phaseWeights transformed elements, because every group reads these from the
+// cache that all threads share.
 const (
 	phasePixels  = 64
 	phaseWeights = 1 << 19
 )
 
-// productTiles returns the transforms of a product. Forward they are those of F(2x2, 2x2), which only add and subtract: where all
-// inputs of a pixel are 0, so is the pixel, while the rounding of 4x4 tiles would push half of such pixels over the threshold of a ReLU.
+// productTiles returns the transforms of a product. The forward transforms are F(2x2, 2x2), which only adds and
+// subtracts: a pixel is 0 if all its inputs are 0. The rounding of 4x4 tiles would push half of such pixels over the
+// threshold of a ReLU.
 func productTiles(g *geometry, forward bool) *phaseTiles {
 	if forward {
 		return &phaseTiles2

@@ -1,6 +1,6 @@
 package kernel
 
-// The transforms of F(4x4, 2x2) and F(2x2, 4x4) in Go, as those of winograd3_go.go; see winograd4.go.
+// The transforms of F(4x4, 2x2) and F(2x2, 4x4) in Go, in the manner of winograd3_go.go; see winograd4.go.
 
 func inputs25Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
 	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 5, 5, inputs4)

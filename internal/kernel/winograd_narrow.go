@@ -1,10 +1,8 @@
 package kernel
 
-// winogradNarrow spreads to big images of 2 to 4 channels: as in
-// winogradSpread each phase sees a kernel of 2x2 taps, but all four phases share
-// the transformed inputs and are the columns of one panel of 16. Blocks are of 2x2
-// places (row pairs, column pairs) of the padded big image, so those at the border
-// reach beyond the image.
+// winogradNarrow spreads to big images of 2 to 4 channels. As in winogradSpread each phase sees a kernel of 2x2 taps,
+// but all four phases share the transformed inputs and are the columns of one panel of 16. Blocks are 2x2 places (row
+// pairs, column pairs) of the padded big image, so blocks at the border reach beyond the image.
 type winogradNarrow struct {
 	g       *geometry
 	across  int       // blocks along an edge
