@@ -16,10 +16,10 @@ import (
 
 // Inputs are rows of inputs, prepared for any number of logistic regressions.
 //
-// Columns are centred, scaled and whitened: u = R'^-1 (x - centre)/scale, where R'R is their
-// correlation. The regressions are of u in single precision, which loses no accuracy, whatever the
-// sizes and correlations of the columns. The penalty of weights of u is the quadratic form of those of
-// x; with many columns, u is rotated to its axes.
+// Columns are centred, scaled and whitened: u = R'^-1 (x - centre)/scale, where R'R is their correlation. The
+// regressions take u in single precision. This loses no accuracy at any size and correlation of the columns. The
+// penalty of weights of u is the quadratic form that equals the penalty of weights of x. With many columns, u is
+// rotated to the axes of this form.
 type Inputs struct {
 	columns  int
 	centre   []float64
@@ -33,8 +33,8 @@ type Inputs struct {
 	diagonal []float64     // penalty of rotated weights
 	rows     *kernel.Rows
 
-	// A sample of rows, and the products of every two of their columns, for second derivatives; nil if
-	// there are too many columns for this to pay.
+	// A sample of rows, and the products of every two of their columns, for second derivatives; nil if too many columns
+	// make this slow.
 	sample, products *kernel.Rows
 }
 
@@ -190,8 +190,8 @@ func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	return nil
 }
 
-// rotate turns u so that the penalty is diagonal. With many columns, the diagonal metric is then the
-// whole bound, also where correlations leave most directions to the penalty.
+// rotate turns u to make the penalty diagonal. With many columns the diagonal metric is then the complete bound, even
+// where correlations leave most directions to the penalty.
 func (in *Inputs) rotate() error {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(in.penalty, true) {

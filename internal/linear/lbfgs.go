@@ -12,8 +12,8 @@ const patience = 50
 // step is a step of L-BFGS: the change of the point and of the gradient.
 type step struct{ s, y []float64 }
 
-// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the gradient, as steepest
-// measures it, is at most tolerance, and reports whether it got there.
+// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the size of the gradient, from steepest,
+// is at most tolerance. It reports whether it got there.
 func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))

@@ -32,12 +32,11 @@ func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c 
 	return in.Fit(ctx, labels, c, iterations)
 }
 
-// Fit fits one regression by L-BFGS. The metric of the search is first an upper bound of the second
-// derivatives (Böhning 1992), later the second derivatives of each output alone, from a sample of
-// rows. It ends where no derivative by the weights of uncorrelated inputs exceeds 1e-6 + c min(1e-9
-// n^2, 3e-6 n); with many columns, in units in which the penalty counts no more than the loss. Losses
-// and gradients of rows are in single precision, their sums in double precision; the result does not
-// depend on the number of threads.
+// Fit fits one regression by L-BFGS. The metric of the search is first an upper bound of the second derivatives
+// (Böhning 1992), later the second derivatives for each output, from a sample of rows. Fit ends when no derivative by
+// the weights of uncorrelated inputs exceeds 1e-6 + c min(1e-9 n^2, 3e-6 n). With many columns, derivatives are in
+// units in which the penalty counts no more than the loss. Losses and gradients of rows are in single precision, their
+// sums in double precision. The result does not depend on the number of threads.
 func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations int) (*Logistic, error) {
 	path, err := in.Path(ctx, labels, []float64{c}, iterations)
 	if err != nil {

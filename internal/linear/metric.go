@@ -91,8 +91,8 @@ func (f *logisticLoss) sharpen(w []float64) {
 	f.metric = blocks
 }
 
-// steepest returns the largest absolute derivative by weights of uncorrelated inputs or, with many
-// columns, by weights in units in which the bound of all second derivatives is that of the loss.
+// steepest returns the largest absolute derivative by weights of uncorrelated inputs. With many columns it scales the
+// weights: in their units the bound of all second derivatives equals the loss's bound.
 func (f *logisticLoss) steepest(g []float64) (most float64) {
 	for i, v := range g {
 		if f.units != nil {

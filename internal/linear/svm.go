@@ -141,7 +141,7 @@ func (m moments) violating(y float64, l Line) sums {
 	return sums{float64(last - first), m.s1[last] - m.s1[first], m.s2[last] - m.s2[first]}
 }
 
-// problem is one machine: the rows yes against the rows no, except those of without.
+// problem is one machine: the rows yes against the rows no, except the rows of without.
 type problem struct {
 	column           *Column
 	yes, no, without moments
@@ -190,8 +190,8 @@ func (s *state) add(m sums, y, cost float64, l Line) {
 	s.bb += 2 * cost * m.n
 }
 
-// solve finds the minimum by Newton's method. The objective is strictly convex and quadratic between
-// finitely many bends, so that finitely many steps suffice.
+// solve finds the minimum by Newton's method. The objective is strictly convex and quadratic between finitely many
+// bends, so finitely many steps suffice.
 func (p *problem) solve() (l Line) {
 	s := p.at(l)
 	for range 200 {
