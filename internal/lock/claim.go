@@ -14,84 +14,86 @@ import (
 	"time"
 )
 
-// ErrLost is the error of a holder whose claim another process has taken over, because it saw no sign of life.
+// ErrLost is a holder's error after another process has seen no sign of life and has taken over its claim.
 var ErrLost = fmt.Errorf("another process has taken it over, after a time without a sign of life of this one: %w", ErrHeld)
 
-// A claim holds a path on a file system whose locks do not reach other machines. The claim of generation n of the path
-// "lock" is the folder "lock.claims/n": making a folder is exclusive on every file system. The newest generation counts. Its holder rewrites a counter in
-// it, its heartbeat; who sees no change for a time, by a clock of its own, makes the folder of the next generation, which again only one can, and then
-// removes the older one. Generations never begin again: the newest folder stays when its holder has released it.
+// A claim holds a path on a file system with locks that do not reach other machines. The claim of generation n of the
+// path "lock" is the folder "lock.claims/n": making a folder is exclusive on every file system. The newest generation
+// counts. Its holder rewrites a counter in the folder, the heartbeat. A process that sees no change for a time, by its
+// clock, makes the folder of the next generation, which again only one process can do. Then it removes the older
+// folder. Generations never begin again: the newest folder stays when its holder has released it.
 //
-// A holder puts files in place by renaming them from a folder in that of its claim, and takes files away by renaming them into it. So one that was
-// stopped and comes back after its claim was taken over can do neither: the folder is gone. Its name is drawn, because somebody who was stopped, too, may
-// make the folder of an old generation once more before it sees that there are newer ones.
+// A holder puts files in place by renaming them out of a folder in the claim's folder, and takes files away by renaming
+// them into this folder. A holder that was stopped and comes back after another process took over its claim can do
+// neither: the folder is gone. The folder's name is random. Another process that was stopped, too, may make the folder
+// of an old generation again before it sees newer generations.
 type claim struct {
 	world *world
-	path  string // of the lock
+	path  string // the path of the lock
 	dir   string // the folder of the claim
-	files string // the folder in it for files
+	files string // the folder for files in dir
 	me    holder
-	over  bool // it was taken over from a holder that had not released it
+	over  bool // this process took it over from a holder that had not released it
 
 	mutex sync.Mutex
 	beats int
 }
 
-// holder says whose claim it is.
+// holder describes the process with a claim.
 type holder struct {
 	Process int     `json:"process"`
 	Host    string  `json:"host,omitempty"`
-	Boot    string  `json:"boot,omitempty"`   // of the running system; empty: not known
-	Device  string  `json:"device,omitempty"` // of the file system, as the system numbers it; empty: not known
+	Boot    string  `json:"boot,omitempty"`   // identifies the running system; empty: unknown
+	Device  string  `json:"device,omitempty"` // the file system's number; empty: unknown
 	After   float64 `json:"after"`            // seconds without a heartbeat after which it counts as dead
-	ID      string  `json:"id"`               // of the claim, drawn
+	ID      string  `json:"id"`               // the claim's random identifier
 }
 
-// world is what claims see of the machine. Tests have others.
+// world holds the functions through which claims see the machine. Tests replace them.
 type world struct {
 	files
 	now   func() time.Duration // never goes back, and stands still while the machine sleeps
-	after time.Duration        // without a heartbeat, after which a holder counts as dead
+	after time.Duration        // time without a heartbeat after which a holder counts as dead
 	me    func(path string) holder
 
 	lock    func(f *os.File) (bool, error) // takes the system's lock of a file
-	mode    string                         // when claims are used
-	network func(dir string) bool          // is a folder on a file system that several machines may share?
+	mode    string                         // whether claims are used: auto, always, only or never
+	network func(dir string) bool          // reports whether several machines may share a folder's file system
 }
 
-// files are operations on files, each of which is done as a whole or not at all.
+// files are operations on files; each operation succeeds as a whole or does nothing.
 type files interface {
-	Mkdir(path string) error           // exclusively
+	Mkdir(path string) error           // fails if the path exists
 	List(dir string) ([]string, error) // names
 	Read(path string) ([]byte, error)
-	Create(path string, text []byte) error  // exclusively
-	Rewrite(path string, text []byte) error // the beginning of a file that exists
+	Create(path string, text []byte) error  // fails if the path exists
+	Rewrite(path string, text []byte) error // overwrites the beginning of an existing file
 	Rename(from, to string) error
 	Remove(path string) error // a file, or an empty folder
 }
 
 const (
 	holderName = "holder"   // the file in the folder of a claim
-	released   = "released" // in place of the counter
-	beatDigits = 16         // of the counter
-	beatPart   = 12         // of the time after which a holder counts as dead, between two heartbeats
-	lookPart   = 8          // of it, that a look may count for: a waiter that was stopped has seen nothing
+	released   = "released" // the text of a released claim, instead of the counter
+	beatDigits = 16         // width of the counter
+	beatPart   = 12         // heartbeats in the time without one after which a holder counts as dead
+	lookPart   = 8          // a look counts for at most 1/lookPart of that time: a stopped waiter has seen nothing
 	leastLook  = time.Second
 )
 
-// sight is what was seen of a claim.
+// sight is the last observation of a claim.
 type sight struct {
 	generation int
-	text       string // of its file
+	text       string // content of the claim's file
 	alone      time.Duration
-	alive      bool          // its text was another one before
-	last       time.Duration // when it was looked at
+	alive      bool          // the text changed between two looks
+	last       time.Duration // time of the last look
 }
 
-// Watch remembers the heartbeats of claims that it has seen, so that those of dead holders can be taken over.
+// Watch remembers the heartbeats of claims, to take over the claims of dead holders.
 type Watch struct {
 	world *world
-	err   error // the world cannot be as it is said to be
+	err   error // the settings or the machine's state are invalid
 	mutex sync.Mutex
 	seen  map[string]sight // by path of the lock
 }
@@ -110,7 +112,7 @@ func (w *Watch) look(path string) {
 	}
 }
 
-// Doubts reports whether a path is held by a claim of which the watch has not seen yet that its holder is alive.
+// Doubts reports whether a path has a claim and the watch has not yet seen a sign of life of its holder.
 func (w *Watch) Doubts(path string) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -138,7 +140,7 @@ func (w *Watch) dead(path string, generation int, text string, after time.Durati
 	return s.alone >= after
 }
 
-// generation returns the newest generation of a path's claims; 0: there is none.
+// generation returns the newest generation of a path's claims, or 0 without claims.
 func (w *world) generation(path string) (newest int, err error) {
 	all, err := w.generations(path)
 	for _, n := range all {
@@ -147,7 +149,7 @@ func (w *world) generation(path string) (newest int, err error) {
 	return newest, err
 }
 
-// generations lists the generations of which there is a folder.
+// generations lists the generations that have a folder.
 func (w *world) generations(path string) (all []int, err error) {
 	names, err := w.List(path + claimsSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,8 +181,9 @@ func (w *world) state(path string, generation int) (text string, h holder, free 
 	return text, h, strings.TrimSpace(first) == released
 }
 
-// claim claims a path. It returns a HeldError if a claim is there whose holder is not known to be dead: by its watch, or, if this machine's own
-// locks work and this process has that of the path, because it held the path on this machine.
+// claim claims a path. It returns a HeldError if the newest claim's holder is not known to be dead. The watch may know
+// this. Or this machine's locks work, this process has the lock of the path, and the holder held the path on this
+// machine.
 func (w *Watch) claim(path string, locked bool) (*claim, error) {
 	world := w.world
 	newest, err := world.generation(path)
@@ -217,8 +220,8 @@ func (w *Watch) claim(path string, locked bool) (*claim, error) {
 	return c, nil
 }
 
-// begin makes the folder of a claim, of which others see that it is there, the claim of this process: it writes the holder, and removes older
-// generations.
+// begin turns the new folder, which other processes already see, into the claim of this process. It writes the holder
+// and removes older generations.
 func (c *claim) begin(mine int) error {
 	faster, err := c.faster(mine) // newest was read long ago
 	if err != nil {
@@ -248,7 +251,8 @@ func (c *claim) begin(mine int) error {
 	return err
 }
 
-// faster reports whether there is a newer generation. It makes a folder first: who changes a folder reads a list of it that is not an old one.
+// faster reports whether a newer generation exists. It makes a folder first: a process that changes a folder does not
+// read an outdated list of it.
 func (c *claim) faster(mine int) (bool, error) {
 	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // who finds it may remove it
 	if err := c.world.Mkdir(own); err != nil {
@@ -258,8 +262,8 @@ func (c *claim) faster(mine int) (bool, error) {
 	return newest > mine, errors.Join(err, unlessGone(c.world.Remove(own)))
 }
 
-// fence removes the folders of older generations, so that their holders can rename nothing from them any more. Each gets a name first that is no
-// generation; those that are left, because who removed them died, go too.
+// fence removes the folders of older generations: their holders can then rename nothing from them. fence first renames
+// each folder to a name that is no generation. It also removes renamed folders that a dead process has left.
 func (c *claim) fence(mine int) error {
 	all, err := c.world.generations(c.path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holders says which locks are held, as of the moment it was made. It takes no lock: a try, however short, could turn away a process that
-// begins.
+// Holders reports which locks were held at the moment of NewHolders. It takes no lock: a try, however short, could turn
+// away a process that begins.
 type Holders struct {
 	files map[string]bool // device:inode
 	known bool
@@ -21,7 +21,7 @@ func NewHolders() *Holders {
 	text, err := os.ReadFile("/proc/locks")
 	h := &Holders{map[string]bool{}, err == nil}
 	for line := range strings.Lines(string(text)) {
-		// 1: FLOCK ADVISORY WRITE 6619 fe:00:10420601 0 EOF; one that waits has -> in second place
+		// 1: FLOCK ADVISORY WRITE 6619 fe:00:10420601 0 EOF; a waiting process has -> in second place
 		if f := strings.Fields(line); len(f) >= 6 && f[1] == "FLOCK" {
 			h.files[f[5]] = true
 		}
@@ -29,7 +29,8 @@ func NewHolders() *Holders {
 	return h
 }
 
-// Use says whether the lock of a path is held. On a file system of a network other machines may hold one that is Free.
+// Use says whether the lock of a path is held. On a network file system other machines may hold a lock that is Free
+// here.
 func (h *Holders) Use(path string) Use {
 	info, err := os.Lstat(path)
 	if err != nil {

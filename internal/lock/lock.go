@@ -1,5 +1,6 @@
-// Package lock locks files between processes. A lock ends with the process that holds it, however that ends, where the system
-// has such locks. On file systems of networks, whose locks may not reach other machines, a claim is taken beside it; see [ClaimsVariable].
+// Package lock locks files between processes. If the system has such locks, a lock ends with its process, however the
+// process ends. On network file systems, locks may not reach other machines. There a process takes a claim as well; see
+// [ClaimsVariable].
 package lock
 
 import (
@@ -23,7 +24,7 @@ const (
 // ErrHeld is matched by a [HeldError].
 var ErrHeld = errors.New("another process holds the lock")
 
-// HeldError is returned while somebody else holds a lock.
+// HeldError is returned while another process holds a lock.
 type HeldError struct {
 	By    string // the holder, as a remark such as " (process 12)"; empty: not known
 	Ended error  // why [Wait] gave up; nil: it did not wait
@@ -57,7 +58,7 @@ type File struct {
 // two processes lock two files of the same name.
 func Try(path string) (*File, error) { return NewWatch().Try(path) }
 
-// Try is [Try], and takes over the claim of a holder whose heartbeat the watch has seen to stand still.
+// Try is [Try]. It also takes over a claim if the watch has seen its heartbeat stand still.
 func (w *Watch) Try(path string) (*File, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -86,8 +87,8 @@ func (w *Watch) Try(path string) (*File, error) {
 	return l, nil
 }
 
-// claims reports whether a path is claimed beside its lock: where the locks of the system do not work, or may not reach other machines, and where somebody else
-// does so.
+// claims reports whether a path needs a claim in addition to its lock. It does if the locks of the system do not work
+// or may not reach other machines, or if another process has a claim.
 func (w *world) claims(path string, works bool) (bool, error) {
 	switch {
 	case w.mode == never:
@@ -135,8 +136,8 @@ func (l *File) Check() error {
 	}
 }
 
-// Dir is a folder that is there only while this process holds the claim: a file that is renamed from or into it is so only by the holder. Empty: there is
-// no claim.
+// Dir returns a folder that exists only while this process holds the claim. Only the holder can rename a file from or
+// into this folder. Dir is empty without a claim.
 func (l *File) Dir() string {
 	if l.claim == nil {
 		return ""
@@ -158,8 +159,8 @@ func (l *File) Unlock() error {
 	return errors.Join(err, l.kernel.close())
 }
 
-// Wait locks a file as [Try] does, as soon as it is free; it gives up when the context ends. waiting, if not nil, is called
-// once before it begins to wait.
+// Wait locks a file as [Try] does, as soon as it is free. It gives up when the context ends. Wait calls waiting, if not
+// nil, once before it begins to wait.
 func Wait(ctx context.Context, path string, waiting func()) (*File, error) {
 	w := NewWatch()
 	for {
@@ -184,7 +185,8 @@ func Wait(ctx context.Context, path string, waiting func()) (*File, error) {
 	}
 }
 
-// Beat returns when a claim of a path last gave a sign of life, by the clock of its file system; false if it is not claimed.
+// Beat returns the time of the last sign of life for a claim of a path, by the clock of its file system; false if the
+// path is not claimed.
 func Beat(path string) (time.Time, bool) {
 	w := &world{files: system{}}
 	newest, err := w.generation(path)
@@ -199,7 +201,7 @@ func Beat(path string) (time.Time, bool) {
 	return info.ModTime(), true
 }
 
-// Is reports whether a name in a folder is that of the lock of another, or of its claims.
+// Is reports whether name is the name of the lock file of, or of the folder with its claims.
 func Is(name, of string) bool { return name == of || name == of+claimsSuffix }
 
 // kernel takes the system's lock of a path. The error is errRefused if the file system has none.

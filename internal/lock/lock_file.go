@@ -42,7 +42,7 @@ func writeOwner(f *os.File) error {
 	return err
 }
 
-// ownerSize bounds what is read of a lock's file.
+// ownerSize bounds the bytes read from a lock's file.
 const ownerSize = 512
 
 // owner returns who holds the lock, if that can be read.

@@ -4,13 +4,14 @@ package lock
 
 import "os"
 
-// tryLock knows no locks here, so that claims are used.
+// tryLock knows no locks on this system; claims are used instead.
 func tryLock(*os.File) (bool, error) { return false, errRefused }
 
 // stale knows no such error here.
 func stale(error) bool { return false }
 
-// notEmpty reports whether a folder could not be removed because of what it holds: here, whenever it could not.
+// notEmpty reports whether a folder could not be removed because of its content. On this system it assumes this for
+// every error but a missing folder.
 func notEmpty(err error) bool { return err != nil && !gone(err) }
 
 // bootID is not known here.

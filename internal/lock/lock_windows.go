@@ -25,7 +25,7 @@ func tryLock(f *os.File) (bool, error) {
 // stale knows no such error here.
 func stale(error) bool { return false }
 
-// notEmpty reports whether a folder could not be removed because of what it holds.
+// notEmpty reports whether a folder could not be removed because of its content.
 func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 
 // bootID is not known here.
