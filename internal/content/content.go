@@ -1,4 +1,4 @@
-// Package content hashes files, and remembers the hashes, so that a large folder is read once and not on every start.
+// Package content hashes files and remembers the hashes. A large folder is read once and not on every start.
 //
 // A remembered hash belongs to a device, inode, size, and times of the last change of content and inode. Programs can set
 // the first time, and an archive does, but not the second one.
@@ -87,7 +87,8 @@ func (m *Memory) Known(info fs.FileInfo) (Sum, bool) {
 	return sum, ok
 }
 
-// settled is the age from which a change of a file is sure to change its times: file systems round times, to 2 s at most.
+// settled is the age after which a change of a file is sure to change its times. File systems round times, to 2 s at
+// most.
 const settled = 2 * time.Second
 
 // Hash reads a file, and remembers its hash. It does not remember a file that changes now.

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Files are the files that a command writes into a folder. One of them lists the others, so that the next call can remove leftovers.
+// Files are the files that a command writes into a folder. One file lists the others. The next call reads the list and
+// removes leftovers.
 type Files struct {
 	dir    string
 	list   List
@@ -34,8 +35,8 @@ func OpenFiles(dir, command string) (*Files, error) {
 	return f, nil
 }
 
-// Write writes a file, whole or not at all. It is in the list before it is in the folder, so that a call that is cut short leaves no file that
-// the next one does not know.
+// Write writes a file, whole or not at all. The name enters the list before the file enters the folder. A call that is
+// cut short thus leaves no file unknown to the next call.
 func (f *Files) Write(name string, content func(io.Writer) error) error {
 	if f.now = append(f.now, name); !slices.Contains(f.before, name) {
 		if err := f.writeList(slices.Concat(f.before, f.now)); err != nil {
@@ -66,7 +67,7 @@ func (f *Files) writeList(names []string) error {
 	}, false)
 }
 
-// List is a file that lists others of its folder: a first line that says what they are, and a line for each.
+// List is a file that lists other files of its folder: a heading in the first line, then one line for each file.
 type List struct{ Name, Head string }
 
 // maxList bounds the bytes of a list.

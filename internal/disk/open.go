@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// ErrForeign is returned for a link, a pipe or a folder in place of a file: writing to it would write
-// elsewhere.
+// ErrForeign is returned for a link, a pipe or a folder instead of a file. Writing to it would write elsewhere.
 var ErrForeign = errors.New("want a file that is in this folder only; remove it")
 
 // OpenFile opens a file for writing, as os.OpenFile does, but follows no link and refuses a file with
@@ -57,9 +56,8 @@ func foreign(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Own replaces a file with other names (hard links, as in copies of folders) by a copy, so that
-// writing to it does not change the others. It refuses links, pipes and folders, and ignores a missing
-// file.
+// Own replaces a file that has other names (hard links, as in copies of folders) by a copy. Writing to the copy does
+// not change the file under its other names. Own refuses links, pipes and folders, and ignores a missing file.
 func Own(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Open opens a regular file, or a link to one, for reading. It returns an error for anything else, and does not wait for the other end of a
-// pipe.
+// Open opens a regular file, or a link to one, for reading. It returns an error for all other kinds of file, and does
+// not wait for the other end of a pipe.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
@@ -50,7 +50,7 @@ func irregular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %s; want a file", path, kindOf(info.Mode()))
 }
 
-// kindOf names what is no regular file.
+// kindOf names the kind of an irregular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:

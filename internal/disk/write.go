@@ -1,5 +1,5 @@
-// Package disk replaces files atomically, so that a killed program leaves a complete version, and
-// opens files without following links.
+// Package disk replaces files atomically and opens files without following links. A killed program leaves a complete
+// version of each file.
 package disk
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	// TemporarySuffix ends the names of unfinished files.
 	TemporarySuffix = ".unravel-tmp"
-	// PrevSuffix is appended to the name of a file whose previous version is kept.
+	// PrevSuffix is appended to the name of the previous version of a file.
 	PrevSuffix = ".prev"
 )
 
@@ -28,7 +28,8 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 	return WriteFileBy(filepath.Dir(path), path, write, keep)
 }
 
-// WriteFileBy is [WriteFile] with the folder, of the same file system, in which the file is written before it is renamed into its place.
+// WriteFileBy is [WriteFile] by way of a folder: it writes the file in this folder, on the same file system, and then
+// renames it into place.
 func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) error {
 	tmp := filepath.Join(folder, "."+filepath.Base(path)+TemporarySuffix)
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
@@ -77,8 +78,7 @@ func CheckDir(path string) error {
 	}
 }
 
-// writeSynced writes a new file, in place of one left by a killed process, and waits until it is on
-// disk.
+// writeSynced writes a new file, replaces any leftover of a killed process, and waits until the file is on disk.
 func writeSynced(path string, write func(io.Writer) error) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -103,8 +103,7 @@ func writeSynced(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// keepPrevious gives the file at path the name of the previous version as well, so that a file is at
-// path at every moment.
+// keepPrevious also gives the file at path the name of the previous version. A file is at path at every moment.
 func keepPrevious(folder, path string) error {
 	tmp := filepath.Join(folder, "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +134,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// IsTemporary reports whether a name is that of an unfinished file of WriteFile.
+// IsTemporary reports whether WriteFile gives such a name to unfinished files.
 func IsTemporary(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, TemporarySuffix)
 }
