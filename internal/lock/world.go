@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// ClaimsVariable is the environment variable that says when claims are used beside the system's locks: auto, always or never; or only claims.
+// ClaimsVariable is the environment variable that says when to use claims in addition to the system's locks: auto,
+// always or never. The value only uses claims alone.
 const ClaimsVariable = "UNRAVEL_CLAIMS"
 
 // AfterVariable is the environment variable with the time without a heartbeat after which a claim is taken over.
 const AfterVariable = "UNRAVEL_CLAIMS_AFTER"
 
-// usualAfter is that time where nothing is said. It is much longer than a machine that has too much to do is silent, and than caches of
-// network file systems keep what they have read.
+// usualAfter is this time by default. It is much longer than the silences of an overloaded machine, and than the time
+// for which network file systems cache reads.
 const usualAfter = time.Minute
 
 // The values of ClaimsVariable.
@@ -30,7 +31,7 @@ const (
 
 var begun = time.Now()
 
-// machine is the world as it is.
+// machine returns the world with the functions and settings of this machine.
 func machine() (*world, error) {
 	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: usualAfter, me: self, lock: tryLock, mode: auto, network: network}
 	if mode := os.Getenv(ClaimsVariable); mode != "" {
@@ -49,7 +50,7 @@ func machine() (*world, error) {
 	return w, nil
 }
 
-// CheckEnvironment reports settings of claims in the environment that no lock could be taken with.
+// CheckEnvironment reports invalid settings of claims in the environment. No lock could be taken with them.
 func CheckEnvironment() error {
 	_, err := machine()
 	return err
@@ -75,7 +76,7 @@ func (system) List(dir string) (names []string, err error) {
 }
 
 func (system) Read(path string) ([]byte, error) {
-	return os.ReadFile(path) // who opens a file on NFS sees what was written before
+	return os.ReadFile(path) // on NFS, a process that opens a file sees all earlier writes
 }
 
 func (system) Create(path string, text []byte) error {
