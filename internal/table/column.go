@@ -13,14 +13,14 @@ import (
 // Column is a column of numbers, or of words as numbers of levels.
 type Column struct {
 	Values []float64 // NaN where the value is missing
-	Ints   []int64   // the same numbers exactly if all are integers, 0 where missing; else nil
+	Ints   []int64   // the same numbers exactly if all are integers, 0 where missing; nil otherwise
 	Words  []string  // of levels 0, 1, ..., in the order of their bytes; nil: the column has numbers
 }
 
-// missing are the fields that stand for a value that is not known, in lower case.
+// missing are the fields that stand for an unknown value, in lower case.
 var missing = []string{"", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"}
 
-// Missing reports a field that stands for a value that is not known: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
+// Missing reports whether a field stands for an unknown value: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
 func Missing(field string) bool { return slices.Contains(missing, strings.ToLower(field)) }
 
 // fewWords is the number of different words that any column may have as levels.
@@ -107,8 +107,9 @@ func isDate(field string) bool {
 	})
 }
 
-// Factor reads a column of numbers or words; values may be missing. It refuses dates. Without mixed it refuses words beside
-// numbers, and without many it refuses words that hardly repeat.
+// Factor reads a column of numbers or words; values may be missing. It refuses dates. Without mixed it refuses a column
+// with both words and numbers. Without many it refuses words that hardly repeat, and with many it accepts dates as
+// words.
 func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
@@ -141,7 +142,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	return c, nil
 }
 
-// Levels numbers the different fields of a column, whatever they are, in the order of their bytes.
+// Levels numbers the different fields of a column, words or numbers, in the order of their bytes.
 func (t *Text) Levels(column int) *Column {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
 	for _, row := range t.Rows {

@@ -44,7 +44,7 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	return l, nil
 }
 
-// maxLine bounds the bytes of a line, so that a file without lines does not take all memory.
+// maxLine bounds the bytes of a line. Without it a file without line ends could take all memory.
 const maxLine = 256 << 20
 
 // lineReader fails in a line that is too long.
@@ -67,16 +67,17 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxQuoted bounds the bytes of a row behind its first line: a quoted field may have several lines, but one without an end would take the rest of the file.
+// maxQuoted bounds the bytes of a row after its first line. A quoted field may have several lines, but a field without an
+// end would take the rest of the file.
 const maxQuoted = 1 << 20
 
 var errQuoted = fmt.Errorf("a quoted field does not end within %d bytes; want a closing quote", maxQuoted)
 
-// rowReader fails in a row of many lines.
+// rowReader fails in a row with too many bytes after its first line.
 type rowReader struct {
 	r     io.Reader
-	ended bool // the first line of the row was read
-	n     int  // bytes behind it but for ends of lines, which may be empty lines
+	ended bool // the reader has read the first line of the row
+	n     int  // bytes after it without line ends: these may be empty lines
 }
 
 func (r *rowReader) Read(p []byte) (int, error) {
@@ -91,8 +92,8 @@ func (r *rowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read returns the fields of the next line that is not empty, without spaces at both ends, until the next call; at the
-// end, io.EOF. Errors of quotes wrap a [csv.ParseError].
+// Read returns the fields of the next line that is not empty, without spaces at both ends, or io.EOF at the end. The
+// fields are valid until the next call. Errors of quotes wrap a [csv.ParseError].
 func (l *Lines) Read() ([]string, error) {
 	l.src.ended, l.src.n = false, 0
 	fields, err := l.csv.Read()
@@ -114,8 +115,8 @@ func (l *Lines) Read() ([]string, error) {
 // Pos returns the line of a field of the last Read, and the byte in it, from 1.
 func (l *Lines) Pos(field int) (line, column int) { return l.csv.FieldPos(field) }
 
-// separator returns the most frequent separator of the first line that is not empty, outside of quotes. Commas between
-// digits are decimal commas where another separator stands beside them.
+// separator returns the most frequent separator of the first line that is not empty, outside quotes. If all commas
+// stand between digits and the line has another separator, the commas are decimal commas.
 func separator(begin []byte) rune {
 	begin = bytes.TrimLeft(begin, "\r\n")
 	count, between, quoted := map[byte]int{}, 0, false

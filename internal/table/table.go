@@ -18,7 +18,7 @@ type Table struct {
 	Rows, Cols int
 	Names      []string   // column names from the first line of a .csv file; nil: none
 	Data       []float64  // Rows*Cols, row by row
-	Ints       []int64    // the same numbers exactly if all are integers, 0 for NaN of ReadFactors; else nil
+	Ints       []int64    // the same numbers exactly if all are integers, 0 for NaN of ReadFactors; nil otherwise
 	Lines      []int      // of a .csv file: the line of each row, from 1; nil of others
 	Words      [][]string // by column: the words of levels 0, 1, ...; nil, of one column or of all: it has numbers
 	Notes      []string   // remarks on how the file is read
@@ -27,15 +27,15 @@ type Table struct {
 	counted, reals bool // as of a Text
 }
 
-// Read reads a file by its ending: a table of text (.csv, .tsv or .txt, see [ReadText]), .npz, else .npy. Arrays may
-// have any type of number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads the array NAME of
-// an archive; without a name, its only array or the array called role. An index in front of a table of text, a column
-// without a name, is left out.
+// Read reads a file by its ending: a table of text (.csv, .tsv or .txt, see [ReadText]), .npz, or .npy for every other
+// ending. Arrays may have any type of number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads
+// the array NAME of an archive; without a name, its only array or the array called role. Read leaves out an index in
+// front of a table of text, a column without a name.
 func Read(path, role string) (*Table, error) {
 	return read(path, role, false, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
 }
 
-// ReadFactors is Read of a table with missing values, NaN, whose columns of text may be words.
+// ReadFactors is Read for tables that may have missing values, NaN, and columns of words.
 func ReadFactors(path, role string) (*Table, error) { return read(path, role, false, factorColumn) }
 
 // ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
@@ -98,7 +98,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 	return m, nil
 }
 
-// Settle is [Table.WantRows] of codes and of their factors, whose rows are as many.
+// Settle is [Table.WantRows] of codes and of their factors, which have equally many rows.
 func Settle(codes, factors *Table) {
 	if codes.counted && codes.reals && factors.counted && factors.Cols > 1 && codes.Rows == factors.Rows { // both by chance is unlikely
 		codes.WantRows(codes.Rows - 1)
@@ -107,8 +107,8 @@ func Settle(codes, factors *Table) {
 	factors.WantRows(codes.Rows)
 }
 
-// WantRows settles whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns, where n rows are
-// wanted. A remark says what the line is taken for.
+// WantRows decides whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns. The caller wants
+// n rows. A remark tells the decision.
 func (t *Table) WantRows(n int) {
 	switch {
 	case !t.counted:
@@ -125,8 +125,8 @@ func (t *Table) WantRows(n int) {
 	t.counted = false
 }
 
-// DropCounter leaves out a first column that counts the rows, 0, 1, 2, ..., of a table whose columns have no names: an
-// index. A table of one column keeps it; so does one with names, with a remark.
+// DropCounter leaves out a first column that counts the rows, 0, 1, 2, ..., if the columns have no names: it is an
+// index. A table of one column keeps it. A table with names keeps it too and gets a remark.
 func (t *Table) DropCounter() {
 	if t.Cols < 2 || t.Rows < 3 {
 		return
@@ -170,8 +170,8 @@ func Size(path, role string) (rows, cols int, err error) {
 	return sizes(r.Reader, r.label, false)
 }
 
-// Beside returns the name, for Read, of the array called role in the archive that a path leads to; "" if there is none, or if it is the
-// path's own array.
+// Beside returns the name, for Read, of the array called role in the archive of path; "" if the archive has no such
+// array, or if path names this array.
 func Beside(path, role string) string {
 	file, name, ok := splitNPZ(path)
 	if !ok || name == role {
@@ -192,7 +192,7 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// opened is an array whose elements are not read yet.
+// opened is an open array. Its elements are still unread.
 type opened struct {
 	*npy.Reader
 	label   string
@@ -312,7 +312,7 @@ func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 // Finite reports the first NaN or infinite number.
 func (t *Table) Finite() error { return t.check(false) }
 
-// Known reports the first infinite number; NaN stands for what is not known.
+// Known reports the first infinite number; NaN stands for an unknown value.
 func (t *Table) Known() error { return t.check(true) }
 
 func (t *Table) check(gaps bool) error {

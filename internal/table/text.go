@@ -46,10 +46,10 @@ func ReadTextFile(path string, named bool) (*Text, error) {
 	return ReadText(f, path, named)
 }
 
-// ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise it does so if
-// it has no number and no missing value, or numbers the columns from 0 as pandas does: above words, above three or more
-// columns of numbers that are all written as real ones, or behind an empty field above an index. Of other lines 0, 1, ...
-// [Table.WantRows] decides.
+// ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise the first line
+// names the columns if it has no number and no missing value. It also does so if it numbers the columns from 0 as
+// pandas does: above words, above three or more columns of real numbers (all with a point or an exponent), or behind an
+// empty field above an index. For other lines 0, 1, ... [Table.WantRows] decides.
 func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	lines, err := NewLines(r, name)
 	if err != nil {
@@ -85,12 +85,12 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	return t, nil
 }
 
-// NewText returns a table of rows. A row whose line is 0 is not of the file.
+// NewText returns a table of rows. A row with line 0 does not come from the file.
 func NewText(file string, names []string, rows [][]string, lines []int, comma bool) *Text {
 	return &Text{file: file, Names: names, Rows: rows, Lines: lines, Comma: comma}
 }
 
-// takeNames moves the first line to Names if it is one of names.
+// takeNames moves the first line to Names if it names the columns.
 func (t *Text) takeNames(named bool) error {
 	head := t.Rows[0]
 	switch {
@@ -104,7 +104,7 @@ func (t *Text) takeNames(named bool) error {
 	case t.words(head), counts(head[1:]) && Unnamed(head[0]) && t.index():
 		t.Names = head
 	case counts(head):
-		const manyColumns = 3 // whose numbers from 0 are hardly a row of real numbers
+		const manyColumns = 3 // so many real numbers hardly happen to be 0, 1, 2, ...
 		words, reals := t.above()
 		if t.counted, t.reals = true, reals; !words && (!reals || len(head) < manyColumns) {
 			return nil
@@ -126,7 +126,8 @@ func someOf(fields []string) string {
 	return strings.Join(fields, ",")
 }
 
-// words reports fields that may all be names: none is a number or stands for a missing value, and not all are empty.
+// words reports whether all fields may be names: no field is a number or stands for a missing value, and at least one
+// is not empty.
 func (t *Text) words(fields []string) bool {
 	for _, f := range fields {
 		if _, err := t.number(f); err == nil || f != "" && Missing(f) {
@@ -158,8 +159,8 @@ func (t *Text) index() bool {
 	return len(seen) > 0
 }
 
-// above reports what whole numbers in the first line stand above: a column of words alone, and numbers that are all
-// written with a point or an exponent.
+// above describes the rows below a first line of whole numbers. words: a column has words only. reals: all fields are
+// numbers with a point or an exponent.
 func (t *Text) above() (words, reals bool) {
 	reals = len(t.Rows) > 1
 	for c := range t.Rows[0] {
