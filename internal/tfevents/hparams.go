@@ -58,8 +58,8 @@ type Setting struct {
 	Value any // a float64, a bool or a string
 }
 
-// SessionStart returns the value that tells of the settings of a run, and when it began. Equal settings give equal values,
-// whatever their order.
+// SessionStart returns the value with the settings of a run and the time when it began. Equal settings in any order
+// give equal values.
 func SessionStart(settings []Setting, begun time.Time) Value {
 	settings = slices.Clone(settings)
 	slices.SortFunc(settings, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
@@ -81,7 +81,7 @@ func (s *Setting) marshal() []byte {
 		if v {
 			return append(b, 1)
 		}
-		return append(b, 0) // one of several kinds is written though it is the default
+		return append(b, 0) // a member of a oneof is written even if it has the default value
 	case string:
 		return appendText(nil, valueText, v)
 	}
@@ -93,14 +93,14 @@ func SessionEnd(s Status, ended time.Time) Value {
 	return pluginValue(SessionEndTag, dataEnd, appendDouble(appendInt(nil, endStatus, int64(s)), endTime, unixSeconds(ended)))
 }
 
-// Metric is a scalar that the plugin compares runs by.
+// Metric is a scalar by which the plugin compares runs.
 type Metric struct {
-	Tag, Name, Description string // of the scalars; what the page calls it
+	Tag, Name, Description string // tag of the scalars, and the name and description on the page
 }
 
-// Experiment returns the value that tells of the settings and metrics of all runs of a folder; it is for an event file in the folder
-// itself. Each setting has
-// the type of its value here. Without an experiment TensorBoard compares all settings by all scalars.
+// Experiment returns the value with the settings and metrics of all runs of a folder; it belongs into an event file in
+// the folder itself. Each setting's value gives its type. Without an experiment TensorBoard compares all settings by
+// all scalars.
 func Experiment(description string, settings []Setting, metrics []Metric) Value {
 	b := appendText(nil, experimentDescription, description)
 	for _, s := range settings {

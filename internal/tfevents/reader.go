@@ -79,7 +79,7 @@ func (r *Reader) next() ([]byte, error) {
 	if n > maxRecord {
 		return nil, r.torn(nil, fmt.Sprintf("%d bytes long; at most %d are read", n, maxRecord))
 	}
-	// a wrong length must not cost memory: read what is there
+	// a wrong length must not cost memory: read only existing bytes
 	r.record = r.record[:0]
 	for want := int(n) + 4; len(r.record) < want; {
 		at := len(r.record)

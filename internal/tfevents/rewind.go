@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// rewind removes the events after the given step from a file, and those of drop. It returns the number of bytes that
-// remain; 0 for a missing file.
+// rewind removes from a file the events after the given step and the events for which drop returns true. It returns the
+// number of bytes that remain; 0 for a missing file.
 func rewind(path string, step int64, drop func(*Event) bool) (kept int64, err error) {
 	kept, inOrder, err := filter(path, io.Discard, step, drop)
 	switch {

@@ -1,11 +1,10 @@
-// Package tfevents writes and reads the event files that TensorBoard shows: scalars and
-// images under a tag, at a step, and the settings of a run for the plugin HParams.
+// Package tfevents writes and reads TensorBoard's event files: scalars and images under a tag, at a step, and the
+// settings of a run for the plugin HParams.
 //
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
-// https://www.tensorflow.org/tutorials/load_data/tfrecord), each of which holds one
-// Event message in Protocol Buffers' wire format (tensorflow/core/util/event.proto).
-// A file whose writer was killed can be continued: [Resume] removes a torn record, and the events
-// after the step from which the run continues.
+// https://www.tensorflow.org/tutorials/load_data/tfrecord). Each record holds one Event message in Protocol Buffers'
+// wire format (tensorflow/core/util/event.proto). A run can continue the file of a killed writer: [Resume] removes a
+// torn record, and the events after the step from which the run continues.
 package tfevents
 
 import (
@@ -34,13 +33,13 @@ func (e *Event) Tag() string {
 	return e.Values[0].Tag
 }
 
-// Value is a scalar under a tag, or an image, or what a plugin keeps.
+// Value is a scalar or an image under a tag, or the data of a plugin.
 type Value struct {
 	Tag         string
 	Scalar      float32
-	Image       *Image  // in place of the scalar
-	Plugin      *Plugin // in place of the scalar
-	Description string  // Markdown; TensorBoard shows that of the first value of a tag
+	Image       *Image  // an image instead of the scalar
+	Plugin      *Plugin // a plugin's data instead of the scalar
+	Description string  // Markdown; TensorBoard shows the description of a tag's first value
 }
 
 // Image is a picture.
@@ -50,7 +49,7 @@ type Image struct {
 	PNG           []byte
 }
 
-// Plugin is what a plugin of TensorBoard keeps.
+// Plugin is the data of a TensorBoard plugin.
 type Plugin struct {
 	Name    string
 	Content []byte // a message of the plugin's own
@@ -62,7 +61,7 @@ const fileVersion = "brain.Event:2"
 // castagnoli is the table of CRC-32C.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is TFRecord's checksum, masked so that checksums of checksums are safe.
+// maskedCRC is TFRecord's checksum, masked to make checksums of checksums safe.
 func maskedCRC(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8

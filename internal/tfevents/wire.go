@@ -109,7 +109,7 @@ func (v *Value) metadata() (b []byte) {
 	return b
 }
 
-// emptyTensor returns the float32 tensor of shape [0] that a value has whose message is all in its metadata.
+// emptyTensor returns the float32 tensor of shape [0], for a value with its complete message in the metadata.
 func emptyTensor() []byte {
 	return appendBytes(appendInt(nil, tensorType, typeFloat), tensorShape, appendBytes(nil, shapeDimension, nil))
 }

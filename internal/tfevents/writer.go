@@ -35,8 +35,8 @@ func Create(path string, now func() time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Resume continues a file after the given step. It removes later events, which a run wrote after its
-// checkpoint, those for which drop returns true, and a torn record. drop, if not nil, sees the events in order, perhaps twice. A missing
+// Resume continues a file after the given step. It removes later events, which a run wrote after its checkpoint, events
+// for which drop returns true, and a torn record. drop, if not nil, sees the events in order, perhaps twice. A missing
 // file is created.
 func Resume(path string, step int64, now func() time.Time, drop func(*Event) bool) (*Writer, error) {
 	if err := disk.Own(path); err != nil {
