@@ -52,7 +52,7 @@ func onCanvas(frame *image.Paletted, canvas image.Rectangle) *image.Paletted {
 	return whole
 }
 
-// decodeWebP returns a picture, or the first frame of an animation, whose bounds are its place on the canvas.
+// decodeWebP returns a picture, or the first frame of an animation. The frame's bounds are its place on the canvas.
 func decodeWebP(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -83,7 +83,8 @@ const (
 	webpAlpha    = 1 << 4
 )
 
-// firstFrame returns a file of the first frame of an animated WebP and the frame's place on the canvas, or the file itself if it is not animated.
+// firstFrame returns a file of the first frame of an animated WebP and the frame's place on the canvas. A file without
+// animation is returned unchanged.
 func firstFrame(data []byte) (still []byte, at image.Point, err error) {
 	var canvas image.Point
 	for id, body := range webpChunks(data) {
@@ -131,7 +132,7 @@ func appendChunk(dst []byte, id string, body []byte) []byte {
 // webpChunks yields the chunks of a WebP file.
 func webpChunks(data []byte) iter.Seq2[string, []byte] { return chunks(data[min(12, len(data)):]) }
 
-// chunks yields the names and bodies of RIFF chunks, up to the first that is not complete.
+// chunks yields the names and bodies of RIFF chunks, up to the first incomplete chunk.
 func chunks(data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for len(data) >= 8 {

@@ -2,8 +2,9 @@ package picture
 
 import "image"
 
-// planes converts luma and chroma to RGB. image/draw repeats subsampled chroma and takes WebP's narrow range for the full one; here chroma is interpolated
-// as libjpeg and libwebp do, so that pixels are within a few steps of those of programs that use these.
+// planes converts luma and chroma to RGB. image/draw repeats subsampled chroma and takes WebP's narrow range for the
+// full range. This package interpolates chroma as libjpeg and libwebp do: pixels are within a few steps of programs
+// that use these libraries.
 type planes struct {
 	sums   []int32 // a chroma row between two rows, times 4
 	cb, cr []uint8 // chroma of a row of pixels
@@ -95,7 +96,7 @@ func (p *planes) widen(dst, near, far []uint8) {
 	}
 }
 
-// fullRow converts by JFIF: R = Y + 1.402 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.772 Cb, in 1/65536.
+// fullRow converts by JFIF: R = Y + 1.402 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.772 Cb, in units of 1/65536.
 func fullRow(dst, luma, cb, cr []uint8) {
 	cb, cr = cb[:len(luma)], cr[:len(luma)]
 	for x, v := range luma {

@@ -75,7 +75,8 @@ func tiffOrientation(data []byte) int {
 	return 1
 }
 
-// faxInverted reports a TIFF file with the compression of faxes whose black runs are white: the decoder takes all of them for black.
+// faxInverted reports a TIFF file with fax compression and white runs of black: the decoder takes all such runs for
+// black.
 func faxInverted(data []byte) bool {
 	d := readDirectory(data)
 	fax := d.first(tagCompression, 1)

@@ -27,7 +27,7 @@ const MaxPixels = 1 << 27
 // bytesPerPixel is what decoding takes at most: coefficients of a progressive JPEG, its planes, and RGB twice.
 const bytesPerPixel = 28
 
-// Info is what the header of a file says.
+// Info is the content of a picture's header.
 type Info struct {
 	Format      string // png, jpeg, gif, webp, bmp or tiff
 	H, W        int    // of the upright picture
@@ -55,7 +55,7 @@ var formats = []format{
 	{"tiff", "MM\x00*", configTIFF, decodeTIFF},
 }
 
-// others are formats that are recognised, so that errors can name them.
+// others are formats that Read recognises only to name them in errors.
 var others = []format{
 	{name: "a HEIC or AVIF picture", magic: "????ftyp"}, {name: "a BigTIFF picture", magic: "II+\x00"}, {name: "a BigTIFF picture", magic: "MM\x00+"},
 	{name: "a JPEG 2000 picture", magic: "\x00\x00\x00\x0cjP"}, {name: "a JPEG XL picture", magic: "\xff\x0a"}, {name: "a Photoshop file", magic: "8BPS"},
@@ -93,7 +93,8 @@ func sniff(data []byte) (format, error) {
 	return format{}, fmt.Errorf("it is no picture; want %s", Formats)
 }
 
-// Read returns what the header of a picture says, without decoding it. Errors: another format, a broken header, and more than [MaxPixels].
+// Read returns the header of a picture without decoding the pixels. Errors: another format, a broken header, and more
+// than [MaxPixels].
 func Read(data []byte) (info Info, err error) {
 	defer rescue(&err)
 	f, err := sniff(data)
@@ -124,8 +125,9 @@ type Decoder struct {
 	narrow bool // of planes: their range
 }
 
-// Decode returns a picture of 1 (grey) or 3 (red, green, blue) channels, [info.H, info.W, channels], which stay until the next call. Grey of a
-// colour is (19595 R + 38470 G + 7471 B) / 65536, as Pillow rounds it. Errors are those of [Read] and of broken files; none of them is a panic.
+// Decode returns a picture of 1 (grey) or 3 (red, green, blue) channels, [info.H, info.W, channels], which stay until
+// the next call. Grey of a colour is (19595 R + 38470 G + 7471 B) / 65536, as Pillow rounds it. Errors are the errors
+// of [Read] and of broken files. Decode does not panic.
 func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, err error) {
 	defer rescue(&err)
 	info, err = Read(data)
@@ -233,8 +235,8 @@ func spread(dst, grey []uint8, channels int) {
 	}
 }
 
-// turn makes a stored picture of h x w pixels upright: by orientation, the pixel that becomes the first one, and the ways to the next one of
-// a row and of a column.
+// turn makes a stored picture of h x w pixels upright. For each orientation, steps has the first pixel of the upright
+// picture, the step to the next pixel of a row and the step to the next row.
 func turn(dst, src []uint8, h, w, channels, orientation int) {
 	steps := [...][3]int{
 		1: {0, 1, w}, 2: {w - 1, -1, w}, 3: {h*w - 1, -1, -w}, 4: {(h - 1) * w, 1, -w},
@@ -280,9 +282,9 @@ func configBMP(r io.Reader) (image.Config, error) {
 	return c, fmt.Errorf("%w (%d bits, compression %d)", err, bits, compression)
 }
 
-// explain says that a file ends early in place of EOF.
+// explain replaces EOF by an error that says the file ends early.
 func explain(err error) error {
-	early := func(words string) bool { return strings.Contains(err.Error(), words) } // some decoders do not wrap what they meet
+	early := func(words string) bool { return strings.Contains(err.Error(), words) } // some decoders do not wrap the errors of the reader
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") || early("not enough pixel data") {
 		return fmt.Errorf("the file ends early: %w", err)
 	}

@@ -139,7 +139,7 @@ func (d *directory) with(changes map[uint16][]uint32) []byte {
 	return d.order.AppendUint32(out, 0) // no other directory follows
 }
 
-// configTIFF reads the header. The library refuses CMYK, so the header is that of RGB and alpha.
+// configTIFF reads the header. The library refuses CMYK; configTIFF therefore presents CMYK as RGB and alpha.
 func configTIFF(r io.Reader) (image.Config, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -158,7 +158,7 @@ func (d *directory) asRGB() []byte {
 	return d.with(map[uint16][]uint32{tagPhotometric: {tiffRGB}, tagExtra: {2}}) // 2: alpha that does not multiply the colours
 }
 
-// decodeTIFF decodes what the library does, and CMYK and colours in planes of their own.
+// decodeTIFF decodes the library's formats, CMYK, and colours in separate planes.
 func decodeTIFF(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -191,7 +191,7 @@ func decodeTIFF(r io.Reader) (image.Image, error) {
 	return inks, nil
 }
 
-// decodePlanes decodes each plane as a grey picture: RGB, or RGB and alpha, of which CMYK has the form.
+// decodePlanes decodes each plane as a grey picture. The result is RGB, or RGB and alpha, which also carries CMYK.
 func (d *directory) decodePlanes() (image.Image, error) {
 	photometric, samples := d.first(tagPhotometric, 0), int(d.first(tagSamples, 1))
 	if !(photometric == tiffRGB && samples == 3 || samples == 4 && (photometric == tiffRGB || photometric == tiffCMYK)) {
@@ -236,7 +236,7 @@ var (
 		34712: "JPEG 2000", 34887: "LERC", 34925: "LZMA", 50000: "Zstandard", 50001: "WebP"}
 )
 
-// explain adds to an error what the directory says of the kind of picture.
+// explain adds the kind of picture, from the directory, to an error.
 func (d *directory) explain(err error) error {
 	if err == nil {
 		return nil

@@ -64,9 +64,10 @@ func paletted(f *image.RGBA, p color.Palette, known map[color.RGBA]uint8) *image
 	return out
 }
 
-// Palette returns at most n opaque colours for pictures: all that occur, or by median cut (Heckbert 1982): boxes of colours are
-// cut in two at the median of the channel with the widest range, those with the most pixels times the square of the range first, and
-// become their mean.
+// Palette returns at most n opaque colours for pictures: all their colours if they have at most n, otherwise a palette
+// by median cut (Heckbert 1982). Median cut divides boxes of colours in two at the median of the channel with the
+// widest range. The box with the most pixels times the square of the range comes first. In the end each box becomes its
+// mean.
 func Palette(pictures []*image.RGBA, n int) color.Palette {
 	counts := map[[3]uint8]int{}
 	for _, m := range pictures {
@@ -103,7 +104,7 @@ func Palette(pictures []*image.RGBA, n int) color.Palette {
 				best, most = i, weight
 			}
 		}
-		if best < 0 { // every colour has a box of its own
+		if best < 0 { // every box has a single colour
 			break
 		}
 		low, high := boxes[best].cut()
@@ -170,8 +171,8 @@ func (b colorBox) mean() color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// Mosaic arranges pictures of one size in rows of columns on white, with gaps of white, each pixel scale times as large, and
-// labels above them, cut where they are wider; nil: none. Nil pictures leave a blank.
+// Mosaic arranges pictures of one size in rows of columns on white, with white gaps, each pixel scale times as large.
+// Labels, if not nil, stand above the pictures, cut to the width. Nil pictures leave a blank.
 func Mosaic(pictures []image.Image, labels []string, columns, scale, gap int) *image.RGBA {
 	w, h := 1, 1
 	for _, m := range pictures {

@@ -23,8 +23,8 @@ type Pictures struct {
 	Low, High               float64 // black and white, or the bottom and the top of curves
 }
 
-// PicturesOf chooses the limits by the finite numbers of some images: 0 to 1 for pixels in this range, 0 to the
-// largest number for curves without negative numbers, and otherwise equally far below and above 0.
+// PicturesOf chooses the limits by the finite numbers of some images. They are 0 to 1 for pixels in this range, 0 to
+// the largest number for curves without negative numbers, and otherwise equally far below and above 0.
 func PicturesOf(h, w, c int, images ...[]float32) Pictures {
 	p := Pictures{Height: h, Width: w, Channels: c, High: 1}
 	top, low := 0.0, 0.0

@@ -1,5 +1,5 @@
-// Package raster turns arrays of pixels into pictures: tables of small labelled images, enlarged
-// without blurring, curves, and PNG files whose bytes depend on the pixels alone.
+// Package raster turns arrays of pixels into pictures: tables of small labelled images, enlarged without blurring,
+// curves, and PNG files. The bytes of a PNG file depend on the pixels only.
 package raster
 
 import (
@@ -11,8 +11,8 @@ import (
 	"math"
 )
 
-// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last: grey for one
-// channel, red and green for two, RGB for three. Values are clamped to [0, 1]; NaN shows as magenta.
+// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last. One channel is grey, two are red and
+// green, three are RGB. Values are clamped to [0, 1]; NaN shows as magenta.
 func FromFloats(pixels []float32, h, w, c int) (*image.RGBA, error) {
 	if h < 1 || w < 1 || c < 1 || c > 3 {
 		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels", h, w, c)

@@ -18,7 +18,7 @@ func drawable(s string) string {
 	}, s)
 }
 
-// Cut returns a label of one line that is at most so many pixels wide; what is too much goes from its middle.
+// Cut returns a one-line label that is at most width pixels wide. It shortens the label in the middle.
 func Cut(label string, width int) string {
 	r := []rune(strings.ReplaceAll(drawable(label), "\n", " "))
 	room := max(width/TextWidth("x"), 5)

@@ -99,7 +99,7 @@ func (t *Tiles) Draw() *image.RGBA {
 			}
 			large := Enlarge(img, l.scale)
 			at := image.Pt(l.left+c*(l.cellW+l.gap)+(l.cellW-large.Bounds().Dx())/2, y)
-			frame := large.Bounds().Add(at).Inset(-1) // frame, so that a white image has an edge
+			frame := large.Bounds().Add(at).Inset(-1) // frame, to give a white image an edge
 			if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
 				draw.Draw(out, frame.Inset(-2), image.NewUniform(colours.Light.Accent), image.Point{}, draw.Src)
 			} else {

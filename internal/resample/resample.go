@@ -1,9 +1,9 @@
 // Package resample resizes 8-bit images with the filters of Pillow (the Python Imaging Library), bit for bit.
 //
 // Each output is a weighted sum of inputs, first along rows, rounded to 8 bits, then along columns. Weights are
-// filter(distance to the output's centre), widened by the scale when shrinking, normalised to a sum of 1 in double precision, and
-// rounded to 22 binary digits. Channels are independent: there is no gamma, and no channel is opacity, by which
-// Pillow multiplies the others in its modes LA and RGBA.
+// filter(distance to the output's centre), with the filter widened by the scale when shrinking. They are normalised to
+// a sum of 1 in double precision, and rounded to 22 binary digits. Channels are independent. There is no gamma
+// correction, and no channel counts as opacity; Pillow multiplies the other channels by it in modes LA and RGBA.
 package resample
 
 import (
@@ -11,7 +11,7 @@ import (
 	"math"
 )
 
-// Filter is one of Pillow's filters.
+// Filter selects one of Pillow's filters.
 type Filter int
 
 // The filters, with their half widths in pixels of the smaller image: 0.5, 1, 1, 2 and 3.
@@ -68,7 +68,7 @@ func (r *Resizer) Resize(dst, src []uint8, srcH, srcW, dstH, dstW, channels int,
 	r.resize(dst, src, extent{srcH, float32(srcH), dstH}, extent{srcW, float32(srcW), dstW}, channels, f)
 }
 
-// extent is a side of an image before and after; span is what the outputs cover of the inputs.
+// extent is a side of an image before and after; span is the length of the inputs that the outputs cover.
 type extent struct {
 	from int
 	span float32
@@ -77,7 +77,7 @@ type extent struct {
 
 func (e extent) same() bool { return e.from == e.to && e.span == float32(e.from) }
 
-// resize computes both passes, or those that change a side.
+// resize computes both passes, or only the pass that changes a side.
 func (r *Resizer) resize(dst, src []uint8, h, w extent, c int, f Filter) {
 	switch {
 	case h.same() && w.same():
@@ -164,8 +164,8 @@ func add4(sums, a, b, c, d []uint64, u, v, w, x uint64) {
 	}
 }
 
-// Sums of two pixels share a word: weights are at most 23 bits and a sign, pixels 8 bits, and a sum of either fits in an
-// int32. The lower one borrows from the upper one when it is negative, which split gives back.
+// Sums of two pixels share a word: weights are at most 23 bits and a sign, pixels 8 bits, and either sum fits in an
+// int32. A negative lower sum borrows from the upper one; split gives this back.
 const (
 	digits = 22
 	start  = 1<<(digits-1) | 1<<(digits-1+32)
@@ -193,7 +193,7 @@ func rows(sums []uint64, upper, lower []uint8) {
 	}
 }
 
-// rowHalves stores sums of two rows, with the halves of each row beside one another.
+// rowHalves stores sums of two rows. Each word of a row holds one pixel from either half of the row.
 func rowHalves(sums, upper, lower []uint64) {
 	half := len(upper)
 	for x, s := range sums[:half] {
@@ -207,7 +207,7 @@ func rowHalves(sums, upper, lower []uint64) {
 	}
 }
 
-// halves lays the halves of a row beside one another.
+// halves packs a row: each word holds one pixel from either half.
 func halves(dst []uint64, row []uint8) {
 	for x, v := range row[:len(dst)] {
 		dst[x] = uint64(v)

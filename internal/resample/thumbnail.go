@@ -29,8 +29,8 @@ func nearest(x float64, miss func(float64) float64) int {
 	return max(int(n), 1)
 }
 
-// Thumbnail sets dst to src shrunk to [ThumbnailSize], as Pillow's thumbnail does with arrays: an image that is at least four times as large as
-// the result is first averaged over blocks of pixels. It returns the size.
+// Thumbnail sets dst to src shrunk to [ThumbnailSize], as Pillow's thumbnail does with arrays. An image at least four
+// times as large as the result is first averaged over blocks of pixels. It returns the size.
 func (r *Resizer) Thumbnail(dst, src []uint8, srcH, srcW, h, w, channels int, f Filter) (int, int) {
 	h, w = ThumbnailSize(srcH, srcW, h, w)
 	down, across := extent{srcH, float32(srcH), h}, extent{srcW, float32(srcW), w}
@@ -71,7 +71,8 @@ func (r *Resizer) reduce(src []uint8, h, w, c, fy, fx int) []uint8 {
 	return r.reduced
 }
 
-// divide returns sum/n by Pillow's reciprocal of n, which is rounded down: exact multiples of an n that is no power of two come out one lower.
+// divide returns sum/n by Pillow's reciprocal of n, rounded down. If n is no power of two, exact multiples of n come
+// out one lower.
 func divide(sum uint32, n int) uint8 {
 	return uint8(uint64(sum) * (1 << 24 / uint64(n)) >> 24)
 }
