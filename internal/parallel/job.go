@@ -13,7 +13,8 @@ const spinLimit = 20000
 // line separates what different threads write: two cache lines, which processors fetch together.
 type line [128]byte
 
-// job is a call of For, in a slot of the pool that the next call uses again when everyone who holds the job has let go of it.
+// job is a call of For, in a slot of the pool. The next call uses the slot again after all holders of the job have let
+// go of it.
 type job struct {
 	bit    uint64 // of the slot
 	body   func(worker, i int)
@@ -33,8 +34,8 @@ type job struct {
 	references atomic.Int32 // who holds the job; 0: nobody may join
 }
 
-// Chunk returns how many items of n a worker takes at once: few, so that all end at about the same time, and more of very many, whose counter
-// would be what the workers wait for.
+// Chunk returns how many of n items a worker takes at once. It takes few, to let all workers end at about the same
+// time, but more of very many items: workers would otherwise wait for the counter.
 func Chunk(n, workers int) int { return max(1, n/(32*workers)) }
 
 // open begins a call. The caller is worker 0 and holds the job.
@@ -63,7 +64,7 @@ func (j *job) join() (worker int, held bool) {
 	return -1, true
 }
 
-// work calls the body for items until none is left.
+// work calls the body for items until no item is left.
 func (j *job) work(worker int) {
 	for from := j.next.Add(j.chunk) - j.chunk; from < j.n; from = j.next.Add(j.chunk) - j.chunk {
 		to := min(from+j.chunk, j.n)

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Threads returns the largest number of goroutines of For.
+// Threads returns the largest number of goroutines that For uses.
 func Threads() int {
 	if r := recorder.Load(); r != nil {
 		return (*r).Threads()
@@ -64,8 +64,8 @@ type Panic struct {
 	item  int64
 }
 
-// Recovered returns the panic of a non-nil value of recover(). The deferred function itself must call
-// it, so that the stack contains the place of the panic.
+// Recovered returns the panic of a non-nil value of recover(). The deferred function itself must call Recovered: only
+// then does the stack contain the place of the panic.
 func Recovered(value any) *Panic {
 	if p, ok := value.(*Panic); ok { // from a For within the body
 		return p

@@ -20,17 +20,18 @@ var processors = runtime.NumCPU()
 // slots is the number of calls that may have helpers at a time.
 const slots = 64
 
-// helpers are goroutines that are started once and wait for jobs. Who calls For sets the bit of its job in a word that idle helpers read, so that asking
-// sixteen of them takes as long as asking one, and wakes as many as sleep and are needed.
+// helpers are goroutines that start once and wait for jobs. A caller of For sets the bit of its job in a word that idle
+// helpers read. Asking sixteen helpers therefore takes as long as asking one. The caller wakes sleeping helpers only as
+// far as it needs them.
 type helpers struct {
 	_       line
-	open    atomic.Uint64 // slots whose jobs need helpers
+	open    atomic.Uint64 // slots of jobs that need helpers
 	_       line
 	idle    atomic.Int32 // helpers that look for a job
-	asleep  atomic.Int32 // helpers that sleep, less those that are being woken
+	asleep  atomic.Int32 // helpers that sleep, less the helpers about to wake
 	crowded atomic.Bool  // there are more threads than processors
 	_       line
-	taken   atomic.Uint64 // slots that are in use
+	taken   atomic.Uint64 // slots in use
 	_       line
 	jobs    [slots]job
 	wake    chan struct{}
@@ -83,7 +84,7 @@ func (p *helpers) publish(j *job, wanted int) {
 	}
 }
 
-// withdraw asks no more helpers to join. Who calls it holds the job, so that the slot is still that job's.
+// withdraw asks no more helpers to join. The caller of withdraw holds the job, so the slot still belongs to it.
 func (p *helpers) withdraw(j *job) {
 	if p.open.Load()&j.bit != 0 {
 		p.open.And(^j.bit)
@@ -111,8 +112,8 @@ func (p *helpers) ensure(n int) {
 	}
 }
 
-// help runs jobs. After each it polls for the next one before it sleeps: the sections of a training
-// step follow each other within microseconds, and waking a thread takes longer than that.
+// help runs jobs. After each job it polls for the next one before it sleeps. The sections of a training step follow
+// each other within microseconds, and waking a thread takes longer.
 func (p *helpers) help() {
 	for spins := 0; ; spins++ {
 		if open := p.open.Load(); open != 0 {

@@ -7,7 +7,7 @@ import "sync/atomic"
 type Recorder interface {
 	Threads() int                                          // the answer of [Threads]
 	Section(workers, n int, body func(worker, i int))      // a call of For with so many workers, at least two
-	Background(work func() *Panic) (join func(), p *Panic) // work that a [Background] does beside the caller, until join
+	Background(work func() *Panic) (join func(), p *Panic) // work that a [Background] does in parallel with the caller, until join
 }
 
 var recorder atomic.Pointer[Recorder]
@@ -18,7 +18,7 @@ func Record(r Recorder) (stop func()) {
 	return func() { recorder.Store(nil) }
 }
 
-// Background does one piece of work at a time on a goroutine of its own, beside its user's. It has one user.
+// Background does one piece of work at a time on its goroutine, in parallel with its user. It has one user.
 type Background struct {
 	request chan func()
 	done    chan *Panic
@@ -49,7 +49,7 @@ func caught(work func()) (failed *Panic) {
 	return nil
 }
 
-// Start begins a piece of work. The one before must have been waited for.
+// Start begins a piece of work. The user must have waited for the piece before.
 func (b *Background) Start(work func()) {
 	b.running = true
 	if r := recorder.Load(); r != nil {

@@ -1,9 +1,10 @@
 // Package scaling computes what work would take on more threads than the machine has, for tests and benchmarks.
 //
-// A [Recorder] runs the work on one goroutine, and notes the time of every item of every parallel.For and of what lies between them.
-// [Trace.On] then hands the items out to any number of threads by the rules of the pool ([Costs] has what its hand-overs take) and returns when the
-// last one ends: the critical path of the work on a machine whose cores do not share caches and memory. Nested calls of For and work of a
-// parallel.Background are part of it; other goroutines are not seen.
+// A [Recorder] runs the work on one goroutine. It notes the time of every item of every parallel.For and the time
+// between items. [Trace.On] then hands the items out to any number of threads by the rules of the pool; [Costs] has the
+// times for handing over. It returns the time of the last item's end: the critical path of the work on a machine whose
+// cores share no caches and memory. Nested calls of For and work of a parallel.Background are included; the Recorder
+// does not see other goroutines.
 package scaling
 
 import (
@@ -27,11 +28,11 @@ type kind uint8
 
 const (
 	section kind = iota // a call of For begins
-	item                // its next item begins
-	done                // it ends
+	item                // the section's next item begins
+	done                // the section ends
 	task                // background work begins
-	given               // it ends, and the caller goes on
-	join                // the caller waits for it
+	given               // background work ends, and the caller goes on
+	join                // the caller waits for background work
 )
 
 // Trace is a recording: marks, and the times before, between and behind them.
@@ -41,7 +42,8 @@ type Trace struct {
 	places []string
 }
 
-// Recorder is a parallel.Recorder for a number of threads. Every item has worker 0, whose scratch is as warm as that of a core of its own would be.
+// Recorder is a parallel.Recorder for a number of threads. Every item runs as worker 0, with scratch as warm as on a
+// separate core.
 type Recorder struct {
 	Trace
 	threads int
@@ -78,7 +80,7 @@ func clockCost() time.Duration {
 	return least
 }
 
-// span ends a span of time. The next one begins when the caller has noted what it has to.
+// span ends a span of time. The next span begins when the caller has noted its mark.
 func (r *Recorder) span() { r.spans = append(r.spans, max(0, time.Since(r.last)-r.clock)) }
 
 func (r *Recorder) mark(m mark) {

@@ -20,8 +20,9 @@ const (
 	most   = 30
 )
 
-// Report adds to a benchmark that runs on one thread (-cpu 1): speedup-2 and speedup-16, how many times as fast it would be on 2 and on 16 threads, and
-// serial-%, the part of its time that lies outside of all parallel sections. It runs the work several times. With -v it logs what limits it.
+// Report adds metrics to a benchmark that runs on one thread (-cpu 1). speedup-2 and speedup-16 are the expected
+// speedups on 2 and on 16 threads. serial-% is the part of the time outside all parallel sections. Report runs the work
+// several times. With -v it logs what limits the speedup.
 func Report(b *testing.B, work func()) {
 	b.Helper()
 	if runtime.GOMAXPROCS(0) > 1 {
@@ -41,8 +42,8 @@ func Report(b *testing.B, work func()) {
 	}
 }
 
-// Limits describes what keeps the work from being as many times as fast as there are threads: places of sections by the time that is lost in them and
-// in what precedes them.
+// Limits describes what keeps the speedup below the number of threads. It lists places of sections by the time lost in
+// them and in the serial work before them.
 func (t *Trace) Limits(threads int, c Costs) string {
 	type limit struct {
 		count, items       int
@@ -89,7 +90,7 @@ func (t *Trace) Limits(threads int, c Costs) string {
 	return text.String()
 }
 
-// total is the time of parts with all that is in them.
+// total is the time of parts with all work within them.
 func total(parts []part) (sum time.Duration) {
 	for _, p := range parts {
 		sum += p.time

@@ -7,12 +7,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Costs are the times that the pool takes to hand work over. What a core does with them is measured by BenchmarkFor of package parallel.
+// Costs are the times that the pool takes to hand work over. BenchmarkFor of package parallel measures a core's part in
+// them.
 type Costs struct {
 	Publish time.Duration // the caller, for each section
 	Invite  time.Duration // the caller, for each helper asked
 	Start   time.Duration // a helper that looks for work, from being asked to its first item
-	Wake    time.Duration // a helper that sleeps, in place of Start
+	Wake    time.Duration // a sleeping helper, instead of Start
 	Spin    time.Duration // how long helpers look for work before they sleep
 	Claim   time.Duration // taking an item
 	Join    time.Duration // from the end of the last item until the caller goes on
@@ -30,7 +31,7 @@ type part struct {
 	wait  *taskWork
 }
 
-// sectionWork is a call of For.
+// sectionWork is one call of For.
 type sectionWork struct {
 	items [][]part
 	most  int
@@ -49,7 +50,7 @@ type taskWork struct {
 	waiting  *agent
 }
 
-// agent is a thread with what it is at.
+// agent is a thread and its present work.
 type agent struct {
 	now    time.Duration
 	stack  []frame
@@ -60,11 +61,11 @@ type agent struct {
 // frame is a place in some work: the next of its parts.
 type frame struct {
 	parts   []part
-	of      *sectionWork // whose item it is, or in which the agent takes part (then parts is nil)
-	task    *taskWork    // which it ends
-	caller  bool         // takes part in the section that it called
-	at      int          // the next item that it has taken
-	left    int          // such items
+	of      *sectionWork // the section of the item, or the section in which the agent takes part (then parts is nil)
+	task    *taskWork    // the task that ends with the parts
+	caller  bool         // takes part in the section as its caller
+	at      int          // the next of the items that the agent has taken
+	left    int          // the number of these items
 	claimed bool
 }
 
@@ -163,7 +164,7 @@ func (s *schedule) step(a *agent, threads int) bool {
 		p.wait.waiting = a
 		return false
 	case p.wait == nil:
-		s.finish(a) // the last part of a piece of work is nothing else
+		s.finish(a) // the last part of a piece of work has nothing after it
 	}
 	return true
 }
@@ -216,7 +217,7 @@ func (s *schedule) resume(a *agent, now time.Duration) {
 	heap.Push(&s.ready, a)
 }
 
-// assign gives tickets to idle helpers, the first to who became idle last, whose thread is awake.
+// assign gives tickets to idle helpers. The helper that became idle last gets the first ticket: its thread is awake.
 func (s *schedule) assign() {
 	for len(s.tickets) > 0 && len(s.idle) > 0 {
 		t := s.tickets[0]
