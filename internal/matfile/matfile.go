@@ -1,6 +1,7 @@
-// Package matfile reads arrays of numbers from MATLAB's files of version 5, which it writes as versions 5 to 7
-// (https://www.mathworks.com/help/pdf_doc/matlab/matfile_format.pdf): plain and compressed elements in both byte orders, arrays of numbers and of
-// logical values, whatever smaller type their numbers are stored in.
+// Package matfile reads arrays of numbers from MATLAB's files of version 5
+// (https://www.mathworks.com/help/pdf_doc/matlab/matfile_format.pdf). MATLAB writes this format as versions 5 to 7. The
+// package reads plain and compressed elements in both byte orders, and arrays of numbers and of logical values with any
+// type of storage.
 //
 // Cells, structures, texts, sparse and complex arrays have a name and a shape, and are refused when they are opened. Elements come in the
 // order of the file, the first index fastest. Files of version 7.3 are HDF5 files.
@@ -29,7 +30,7 @@ const (
 	typeCompressed = 15
 )
 
-// storedTypes are the types that numbers are stored in.
+// storedTypes are the storage types of numbers.
 var storedTypes = map[int]dtype.Type{
 	1: kind('i', 1), 2: kind('u', 1), 3: kind('i', 2), 4: kind('u', 2), 5: kind('i', 4), 6: kind('u', 4), 7: kind('f', 4), 9: kind('f', 8),
 	12: kind('i', 8), 13: kind('u', 8),
@@ -41,7 +42,7 @@ var numberClasses = map[int]dtype.Type{
 	14: kind('i', 8), 15: kind('u', 8),
 }
 
-// otherClasses names the classes that are not read.
+// otherClasses names the classes that the package does not read.
 var otherClasses = map[int]string{
 	1: "a cell array", 2: "a structure", 3: "an object", 4: "text", 5: "a sparse array", 16: "a function", 17: "an object",
 }
@@ -180,7 +181,8 @@ func (f *File) read() error {
 	return nil
 }
 
-// variable reads what is known of the variable at a place; nil if it is none. next is the place of the next one.
+// variable reads the description of the variable at a place; nil if the element is no variable. next is the place of
+// the next element.
 func (f *File) variable(at int64) (v *Variable, next int64, err error) {
 	var tag [8]byte
 	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
@@ -205,7 +207,7 @@ func (f *File) variable(at int64) (v *Variable, next int64, err error) {
 
 var errCutOff = errors.New("the file is damaged or cut off")
 
-// early returns meaning for an end that comes too early, else err.
+// early returns meaning for a premature end, and err otherwise.
 func early(err, meaning error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return meaning

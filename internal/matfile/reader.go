@@ -168,7 +168,7 @@ func (r *Reader) ReadFull(p []byte) error {
 	return r.end()
 }
 
-// take fills raw with numbers as they are stored, in little-endian order.
+// take fills raw with numbers in their storage type, in little-endian order.
 func (r *Reader) take(raw []byte) error {
 	if r.e.inline != nil {
 		raw = raw[:copy(raw, r.e.inline)]
@@ -223,7 +223,8 @@ func (r *Reader) end() error {
 	return nil
 }
 
-// convert turns stored numbers into those of a class. It returns the index of the first that does not fit, or -1.
+// convert turns stored numbers into numbers of a class. It returns the index of the first number that does not fit, or
+// -1.
 func convert(dst []byte, class dtype.Type, raw []byte, stored dtype.Type) int {
 	switch {
 	case class == dtype.Bool && stored == dtype.Uint8:

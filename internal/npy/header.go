@@ -57,7 +57,7 @@ func readHeader(r io.Reader) (h Header, dt dtype.Type, length int64, err error) 
 	return h, dt, int64(8 + size + n), nil
 }
 
-// unexpected returns the error truncated for an early end of the file, else err.
+// unexpected returns meaning for an early end of the file, and err otherwise.
 func unexpected(err, meaning error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return meaning

@@ -2,10 +2,9 @@
 // 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
 // .npz (a zip archive of .npy files).
 //
-// All boolean, integer and floating point types of 8 to 64 bits are read, in either
-// byte order, and elements always come in C order (the last index varies fastest).
-// A [Reader] checks the header against the size of the file, then gives elements in
-// blocks, so that an array need not fit in memory:
+// The package reads all boolean, integer and floating point types of 8 to 64 bits, in either byte order. Elements
+// always come in C order (the last index varies fastest). A [Reader] checks the header against the size of the file,
+// then gives elements in blocks. An array need not fit in memory:
 //
 //	r, err := npy.Open("images.npy")
 //	defer r.Close()
@@ -91,7 +90,7 @@ func ReadAll[T Element](r *Reader) (*Array[T], error) {
 	if r.left != r.Len() {
 		shape = []int{r.left}
 	}
-	// An unchecked size may be wrong: the data grows as it is read.
+	// An unchecked size may be wrong: the data grows while ReadAll reads.
 	const block = 1 << 20
 	data := []T{}
 	if r.sizeKnown {
@@ -145,8 +144,8 @@ func Read[T Element](r *Reader, dst []T) error {
 	return nil
 }
 
-// ReadRaw fills p with the next elements as little-endian bytes, in the order of the file: that of a Fortran array has the first index vary
-// fastest.
+// ReadRaw fills p with the next elements as little-endian bytes, in the order of the file. In a Fortran array the first
+// index varies fastest.
 func (r *Reader) ReadRaw(p []byte) error {
 	n, size := len(p)/r.dt.Size, r.dt.Size
 	if len(p)%size != 0 || n > r.left {

@@ -99,7 +99,7 @@ func split(data []byte) (head, body []byte, err error) {
 	return data[:n], data[n:], nil
 }
 
-// matches reports whether the checksum is that of the file with zeros in its place.
+// matches reports whether the checksum fits the file, computed with zeros in the checksum's place.
 func matches(data []byte, head int, sum string) bool {
 	at := bytes.Index(data[:8+head], []byte(checksumField(sum)))
 	if at != 8 || len(sum) != len(noChecksum) {

@@ -33,8 +33,8 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// Encode returns the bytes of a file with its checksum. Tensors are sorted by element size, then by
-// name, so that all are aligned.
+// Encode returns the bytes of a file with its checksum. Tensors are sorted by element size, then by name; this aligns
+// all of them.
 func Encode(f *File) ([]byte, error) {
 	tensors := slices.Clone(f.Tensors)
 	if err := check(f); err != nil {

@@ -1,6 +1,6 @@
 // Package safetensors reads and writes named tensors in the safetensors format
-// (https://huggingface.co/docs/safetensors): eight bytes with the length of a JSON
-// header, the header, and the elements, little endian and in C order.
+// (https://huggingface.co/docs/safetensors). A file has eight bytes with the length of a JSON header, the header, and
+// the elements, little endian and in C order.
 //
 // Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the whole
 // file with the 64 digits of the checksum taken as zeros. Reading detects any change or truncation of
@@ -33,7 +33,7 @@ type File struct {
 // ErrNoChecksum is returned for files of other programs; ReadForeign and DecodeForeign accept them.
 var ErrNoChecksum = errors.New("no checksum: not written by this program, or damaged")
 
-// ErrDamaged is returned for files whose content does not match their checksum.
+// ErrDamaged is returned for a file with content that does not match its checksum.
 var ErrDamaged = errors.New("damaged: the content does not match the checksum")
 
 // Get returns the tensor of a name.
@@ -124,7 +124,8 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 	return f, nil
 }
 
-// readDescribed reads a file, and of one that is longer than its header says one byte more than that.
+// readDescribed reads a file. If the file is longer than its header says, it reads one byte too many, for decode to
+// notice.
 func readDescribed(path string) ([]byte, error) {
 	f, err := disk.Open(path)
 	if err != nil {

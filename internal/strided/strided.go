@@ -1,4 +1,4 @@
-// Package strided copies boxes of arrays whose elements have different distances on both sides.
+// Package strided copies boxes between arrays with different distances of elements.
 package strided
 
 // Copy copies a box of count elements of a size along each dimension. to and from are the bytes from one element to the next of a dimension.
@@ -11,7 +11,7 @@ func Copy(dst, src []byte, count, to, from []int, size int) {
 	copyLines(dst, src, count[:last+1], to, from, size)
 }
 
-// copyLines copies a box whose innermost elements are not neighbours on one side.
+// copyLines copies a box with innermost elements that are not neighbours on one side.
 func copyLines(dst, src []byte, count, to, from []int, size int) {
 	switch {
 	case len(count) == 0:
