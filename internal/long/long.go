@@ -4,8 +4,8 @@
 //
 //	go test ./train -long
 //
-// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]). Studies, whose results the documents report, take
-// minutes to hours; they run with -study alone ([Study]).
+// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]). A study takes
+// minutes to hours, and the documents report its result; it runs with -study only ([Study]).
 package long
 
 import (
@@ -26,8 +26,9 @@ var (
 // memoryLimit bounds what garbage the tests of a package leave uncollected.
 const memoryLimit = 1 << 30
 
-// Run runs the tests of a package, for TestMain, and returns the exit code. Default tests run on one thread and collect garbage rarely, to save time on
-// cores: go test runs as many packages at once as there are processors, so more threads would only wait for each other.
+// Run runs the tests of a package, for TestMain, and returns the exit code. Default tests run on one thread and collect
+// garbage rarely, to save time on cores. go test runs as many packages at once as there are processors, so more threads
+// would only wait for each other.
 func Run(m interface{ Run() int }) int {
 	flag.Parse()
 	if !Enabled() {

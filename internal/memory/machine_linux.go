@@ -32,8 +32,8 @@ func machine() float64 {
 	return least
 }
 
-// limitFiles lists the files with the memory limits of the control groups in a text such as that of /proc/self/cgroup, of
-// version 1 or 2, and of the groups around them: a limit holds for all groups within.
+// limitFiles lists the files with the memory limits of the control groups in a text such as /proc/self/cgroup, of
+// version 1 or 2. It adds the enclosing groups: a limit holds for all groups within.
 func limitFiles(groups string) []string {
 	const root, limit2, limit1 = "/sys/fs/cgroup", "memory.max", "memory/memory.limit_in_bytes"
 	files := []string{path.Join(root, limit2), path.Join(root, limit1)}

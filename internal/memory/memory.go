@@ -1,5 +1,5 @@
-// Package memory refuses work that needs more memory than the machine has before it begins: the system
-// kills a program that runs out of memory without a message.
+// Package memory refuses work that needs more memory than the machine has, before the work begins. The system would
+// kill the program without a message.
 package memory
 
 import (
@@ -15,11 +15,11 @@ func Machine() float64 { return machine() }
 // rest.
 const Share = 0.8
 
-// least is the size in bytes up to which Check measures nothing.
+// least is the size in bytes up to which Check does no measurement.
 const least = 1 << 24
 
-// Check returns an error if something would take more bytes than are usable besides those in use. It
-// measures the use only where that could matter.
+// Check returns an error if something would take more bytes than are left. It measures the memory in use only if this
+// can matter.
 func Check(what string, bytes float64) error {
 	if bytes <= least {
 		return nil
@@ -41,7 +41,7 @@ func Check(what string, bytes float64) error {
 	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, of which %.0f %% can be used", what, Text(bytes), used, Text(have), 100*Share)
 }
 
-// Left returns the bytes that are usable besides those in use; +Inf if that is unknown.
+// Left returns the usable bytes that are not yet in use; +Inf if unknown.
 func Left() float64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -33,7 +33,7 @@ func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
 	}
 }
 
-// ActivationGradientAt is ActivationGradient at x, for activations whose derivative is no function of their value.
+// ActivationGradientAt is ActivationGradient at x, for activations with a derivative that is no function of the value.
 func ActivationGradientAt[T Float](a kernel.Activation, dx, dy, x []T) {
 	if d, ok := Singles(dx); ok {
 		g, _ := Singles(dy)

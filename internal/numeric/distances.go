@@ -35,7 +35,7 @@ func (d *Distances[T]) Sum() float64 {
 	return d.sums.Run()
 }
 
-// sumBlock sums the distances of a block's points from each other, and twice those from later points.
+// sumBlock sums the distances between a block's points, and twice the distances from them to later points.
 func (d *Distances[T]) sumBlock(lo, hi int) float64 {
 	b, sum := &d.blocks[lo/kernel.PairLanes], 0.0
 	if d.Ended != nil && d.Ended() {

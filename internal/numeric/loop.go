@@ -5,8 +5,8 @@ import "github.com/unravel-ml/unravel/internal/parallel"
 // BlockSize is the number of elements of a work item of cheap elementwise work.
 const BlockSize = 4096
 
-// Loop runs a body over [0, n) in parallel blocks of fixed size, and adds up its results in the order
-// of the blocks: the sum does not depend on the number of threads.
+// Loop runs a body over [0, n) in parallel blocks of fixed size, and adds up its results in the order of the blocks.
+// The sum does not depend on the number of threads.
 type Loop struct {
 	n, size int
 	body    func(lo, hi int) float64
@@ -42,7 +42,7 @@ func (l *Loop) Run() float64 {
 	return sum
 }
 
-// Resize changes the loop to [0, n); n is at most that of NewLoop.
+// Resize changes the loop to [0, n); n is at most the n of NewLoop.
 func (l *Loop) Resize(n int) {
 	l.n = n
 	l.sums = l.sums[:(n+l.size-1)/l.size]

@@ -1,7 +1,7 @@
 // Package onnx writes neural networks in the ONNX format (https://onnx.ai, IR version 8): a protocol
 // buffer of nodes, weights and named inputs and outputs. It knows the format, not what operators compute.
 //
-// Field numbers are those of onnx/onnx.proto of ONNX 1.12, which introduced operator set 17.
+// Field numbers are as in onnx/onnx.proto of ONNX 1.12, which introduced operator set 17.
 package onnx
 
 import (
@@ -15,7 +15,7 @@ const (
 	Opset     = 17
 )
 
-// Any is a dimension that is known when the network runs: the number of images.
+// Any is a dimension of unknown size until the network runs: the number of images.
 const Any = -1
 
 // anyName is the name of Any in a file.
@@ -29,7 +29,7 @@ type Model struct {
 	Graph             Graph
 }
 
-// Graph is a network. Nodes follow the nodes whose results they take.
+// Graph is a network. A node comes after the nodes that give its inputs.
 type Graph struct {
 	Name            string
 	Nodes           []Node
@@ -44,7 +44,7 @@ type Node struct {
 	Attributes      map[string]any // int, float32, string or []int
 }
 
-// Tensor is a constant: exactly one of Floats and Ints holds its elements in row-major order.
+// Tensor is a constant. Either Floats or Ints holds its elements in row-major order.
 type Tensor struct {
 	Name   string
 	Shape  []int

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// LostError is the panic of reading mapped bytes that are not in their file any more.
+// LostError is the panic of reading mapped bytes after the file has lost them.
 type LostError struct{ Path string }
 
 func (e *LostError) Error() string {

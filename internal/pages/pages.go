@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// size is that of a page.
+// size is the size of a page.
 var size = uintptr(os.Getpagesize())
 
 // around returns the pages that hold some bytes of mapped memory, from the beginning of the first to the last byte.

@@ -96,9 +96,8 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// WriteCSV writes records without formulas for a spreadsheet: a text that begins with =, +, -, @, or
-// white space before them, and is not a number, gets an apostrophe in front. Control characters are
-// escaped.
+// WriteCSV writes records without formulas for a spreadsheet. A text gets an apostrophe in front if it is not a number
+// and begins with =, +, -, @, or white space before them. Control characters are escaped.
 func WriteCSV(w io.Writer, records [][]string) error {
 	c := csv.NewWriter(w)
 	for _, r := range records {

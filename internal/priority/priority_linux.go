@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lower lowers every thread: on Linux each has a priority of its own, which it hands on to those that it starts.
+// lower lowers every thread: on Linux each thread has a priority and hands it on to the threads that it starts.
 func lower() {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

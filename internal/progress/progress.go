@@ -3,12 +3,12 @@ package progress
 
 import "context"
 
-// Func receives what is under way and how far it is. total is 0 if it is not known.
+// Func receives the name of the work and its progress. total is 0 if unknown.
 type Func func(what string, done, total int64)
 
 type key struct{}
 
-// With returns a context whose work is reported to a function; nil: to that of ctx.
+// With returns a context that reports the progress of work to f, or to the function of ctx if f is nil.
 func With(ctx context.Context, f Func) context.Context {
 	if f == nil {
 		return ctx
@@ -18,7 +18,7 @@ func With(ctx context.Context, f Func) context.Context {
 
 type sayKey struct{}
 
-// WithSay returns a context whose work gives remarks, a line each, to a function.
+// WithSay returns a context that passes remarks, a line each, to say.
 func WithSay(ctx context.Context, say func(line string)) context.Context {
 	return context.WithValue(ctx, sayKey{}, say)
 }

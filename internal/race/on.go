@@ -2,5 +2,5 @@
 
 package race
 
-// Enabled reports whether the race detector is on.
+// Enabled reports whether the race detector runs.
 const Enabled = true

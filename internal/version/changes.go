@@ -2,15 +2,16 @@ package version
 
 // Change is a change of the code after which some runs have other bits.
 type Change struct {
-	Generation int    // of the code from then on; the first one has none
+	Generation int    // the generation from this change on; the first generation has no change
 	Date       string // when it came, in UTC, as in RFC 3339
 	What       string // why runs before it differ, as the end of "trained by an earlier version: "
 	Parts      []string
 	All        bool // it touches configs with all of the parts; false: with one of them
 }
 
-// Changes lists the changes of bits since there is a ledger, the oldest first. A change of a kernel, model, loss, data set or metric that gives a
-// run other bits adds a line, with the names in configs of the parts that it touches, as configs have them (conv64, byol, med, sprites); none: all.
+// Changes lists the changes of results since the ledger began, the oldest first. If a change of a kernel, model, loss,
+// data set or metric alters the bits of a run, it adds a line here. Parts lists the parts that it affects by their
+// names in configs (conv64, byol, med, sprites); nil: all parts.
 var Changes = []Change{
 	{Generation: 2, Date: "2026-11-23T07:00:00Z", What: "its convolutions and matrix products added in another order"},
 	{
@@ -23,5 +24,5 @@ var Changes = []Change{
 	},
 }
 
-// Generation returns the number of the code's bits: that of the last of [Changes].
+// Generation returns the generation of this code: the number of the last of [Changes].
 func Generation() int { return Changes[len(Changes)-1].Generation }

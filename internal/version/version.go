@@ -1,4 +1,4 @@
-// Package version identifies the revision of the code that a program was built from.
+// Package version identifies the source revision of a program.
 package version
 
 import (
@@ -13,9 +13,9 @@ import (
 // modulePath is the path of this module.
 const modulePath = "github.com/unravel-ml/unravel"
 
-// Code returns the version of this module's code, in its own program or in one that imports it: the revision, with +
-// if files were changed, or the module's version. Without either, as under go run, it is "devel-" and the beginning of
-// the program's hash.
+// Code returns the version of this module's code, in this module's programs or in a program that imports it. It is the
+// revision, with + if files were changed, or the module's version. Without either, as under go run, it is "devel-" and
+// the beginning of the program's hash.
 func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -47,7 +47,7 @@ func versionOf(info *debug.BuildInfo) string {
 			changed = "+"
 		}
 	}
-	if revision != "" && info.Main.Path == modulePath { // otherwise it is that of the importing program
+	if revision != "" && info.Main.Path == modulePath { // otherwise the revision belongs to the importing program
 		return revision + changed
 	}
 	if module.Replace != nil {
