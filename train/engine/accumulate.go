@@ -32,8 +32,8 @@ func (s *Settings) newAccumulator(parameters []Parameter) *accumulator {
 	return a
 }
 
-// take adds the gradients of a batch, which are means over its images, and returns those to update by: the batch's own, or, once
-// the group is complete, the mean over the images of the group.
+// take adds the gradients of a batch, which are means over its images, and returns the gradients for the update. These
+// are the mean over the images of the group if it is complete, and the batch's gradients before.
 func (a *accumulator) take(gradients [][]float32, images int, g *BatchGroup) [][]float32 {
 	if a == nil {
 		return gradients
@@ -60,7 +60,7 @@ func (a *accumulator) add(_, i, from, to int) {
 	}
 }
 
-// BatchGroup is the group of batches whose gradients make one update.
+// BatchGroup is a group of batches that share one update.
 type BatchGroup struct {
 	Objective string `json:"objective"`
 	Batches   int    `json:"batches"` // so far
@@ -82,8 +82,8 @@ func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 	return g
 }
 
-// timeOf is the time of the update by a group whose last batch is the next one to count, in an epoch of so many batches: its
-// place among the updates of the epoch.
+// timeOf is the time of a group's update: the place among the updates of an epoch of so many batches. The next batch to
+// count is the last of the group.
 func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	first := l.at.inEpoch + 1 - g.Batches
@@ -95,13 +95,14 @@ func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
 }
 
-// epochUpdates is the number of updates in an epoch of so many batches: labelled and unlabelled ones are in groups of their own.
+// epochUpdates is the number of updates in an epoch of so many batches. Labelled and unlabelled batches are in separate
+// groups.
 func (l *Loop) epochUpdates(of int) int {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	return groupsOf(labelled, k) + groupsOf(of-labelled, k)
 }
 
-// groupsOf is the number of groups of k batches, the last of which may be smaller.
+// groupsOf is the number of groups of k batches. The last group may be smaller.
 func groupsOf(batches, k int) int { return (batches + k - 1) / k }
 
 // accumulatedPrefix begins the names of tensors of gradients that wait for further batches.

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/unravel-ml/unravel/internal/kernel"
 
-// Adam are the settings of the optimiser of that name; see Optimizers. The
-// default epsilon is that of Keras, which the reference results used.
+// Adam are the settings of the optimiser of that name; see Optimizers. The default epsilon equals Keras's, which the
+// reference results used.
 type Adam struct {
 	LR      float64 `yaml:"lr" doc:"learning rate"`
 	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
@@ -48,7 +48,7 @@ func (o *adam) Update(gradients [][]float32, rate, clip float64) {
 		LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, a.Decay)
 }
 
-// AdamW are the settings of the optimiser of that name: those of Adam with other defaults.
+// AdamW are the settings of the optimiser of that name: Adam's settings with other defaults.
 type AdamW struct {
 	Adam `yaml:",inline"`
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// adversary is the program that trains a discriminator on the codes of another
-// program's last step and on codes that are permuted: the same, or those of a second batch.
+// adversary is the program that trains a discriminator. It takes the codes of another program's last step, and permuted
+// codes: of the same batch or of a second batch.
 type adversary struct {
 	name          string
 	settings      *losses.Discriminator
@@ -21,7 +21,7 @@ type adversary struct {
 	columns       int
 	blocks        []int // widths of blocks that are permuted; nil: single columns
 
-	again        *machine.Machine // computes the codes anew; nil: those of the step are used
+	again        *machine.Machine // computes the codes anew; nil: the codes of the step are used
 	input        []float32        // [2n, columns]: codes, then permuted codes
 	second       []float32        // the codes of the second batch, and where they are active: set for every step, if settings want them
 	secondActive []float32
@@ -77,8 +77,8 @@ func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	return adam.New(parametersOf(discriminators, a.names))
 }
 
-// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on
-// permuted ones. Their gradients are accumulated as those of the model are.
+// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on permuted codes. It
+// accumulates their gradients in the same way as the model's.
 func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	if err := l.takeSecond(p); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	} else {
 		losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
 	}
-	if a.again != nil { // the model's parameters are new, its inputs still those of the step
+	if a.again != nil { // the model's parameters are new, its inputs still come from the step
 		if err := a.again.RunAll(); err != nil {
 			return 0, err
 		}

@@ -7,10 +7,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Average are the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and Valpola 2017,
-// equation 2): after every update each averaged number a of a weight w is set to Decay a + (1 - Decay) w. The averages start as
-// copies after the first update, or at From. They do not change the training. The running moments of normalisations are averaged
-// as weights are; states with rules of their own (EMA targets, queues), frozen parameters and those that no loss reaches are not.
+// Average are the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and
+// Valpola 2017, equation 2). After every update each averaged number a of a weight w is set to Decay a + (1 - Decay) w.
+// The averages start as copies after the first update, or at From. They do not change the training. The running moments
+// of normalisations are averaged like weights. Other states (EMA targets, queues), frozen parameters and parameters
+// that no loss reaches are not averaged.
 type Average struct {
 	Decay float64 `yaml:"decay" doc:"decay of the average by update, 0 to 1"`
 	From  Span    `yaml:"from" doc:"length of training, in epochs or {steps: N}, after which averaging begins; until then the averages are copies"`
@@ -25,7 +26,7 @@ func (a *Average) Validate() error { return checkSettings(below1("decay", a.Deca
 // average holds the averages of a loop's parameters.
 type average struct {
 	settings Average
-	of       []Parameter // what is averaged
+	of       []Parameter // the averaged parameters
 	values   []Parameter // the averages
 	decay    float32
 	pieces   *kernel.Pieces
@@ -35,7 +36,7 @@ type average struct {
 // runningSuffix ends the names of running moments of normalisations.
 const runningSuffix = "/running"
 
-// newAverage averages what a loop trains; nil without settings.
+// newAverage averages the parameters that a loop trains; nil without settings.
 func (l *Loop) newAverage() *average {
 	if l.settings.Average == nil {
 		return nil
@@ -125,7 +126,7 @@ func (l *Loop) averageTensors(to []Tensor) []Tensor {
 	return to
 }
 
-// restoreAverage sets the averages to those of a state.
+// restoreAverage sets the averages from a state.
 func (l *Loop) restoreAverage(t Tensors) error {
 	if l.average == nil {
 		return nil

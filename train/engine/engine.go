@@ -17,14 +17,14 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Task is what is trained, and on what.
+// Task names the model to train, the data and the losses.
 type Task struct {
 	Model  models.Model
 	Data   datasets.Dataset
-	Split  *datasets.Split // the images that are trained on, and what is known of them; nil: all, and nothing
-	Views  *augment.Views  // nil: the model sees the images as they are
+	Split  *datasets.Split // images for training, and the known labels and groups; nil: all images, without supervision
+	Views  *augment.Views  // nil: the model sees the images unchanged
 	Losses []losses.Choice
-	Freeze []string // patterns of parameters that stay as they are (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
+	Freeze []string // patterns of parameters that do not change (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
 	Seed   uint64   // of the order of batches, of noise and of discriminators
 }
 
@@ -36,11 +36,11 @@ type Settings struct {
 	Optimizer  OptimizerSettings
 	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
 	Schedule   Schedule
-	Warmup     Span // in which the learning rate rises from 0
+	Warmup     Span // the time in which the learning rate rises from 0
 	Precision  Precision
 	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
-	Accumulate int      // batches of an objective before an update, which is by the mean of their gradients over images; 0: 1
-	Average    *Average // nil: none is kept
+	Accumulate int      // batches of an objective in an update, which takes the mean of their gradients over images; 0: 1
+	Average    *Average // settings of averaged weights; nil: no average
 }
 
 // NewSettings returns 20 epochs of batches of 64 with Adam at a constant learning rate of 0.001.
@@ -48,8 +48,8 @@ func NewSettings() Settings {
 	return Settings{Epochs: 20, Batch: 64, Optimizer: NewAdam(), Schedule: &Constant{}}
 }
 
-// Error is an error about a part of a task or its settings. Key is what a config calls the part: "train.batch",
-// "losses", "supervision" or "views".
+// Error is an error about a part of a task or its settings. Key is the part's key in a config: "train.batch", "losses",
+// "supervision" or "views".
 type Error struct {
 	Key string
 	Err error
@@ -57,10 +57,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// validate reports what a loop cannot do without.
+// validate reports missing and invalid settings.
 func (t *Task) validate(s *Settings) error {
 	switch {
 	case t.Model == nil:
@@ -85,7 +85,7 @@ func (t *Task) validate(s *Settings) error {
 	return nil
 }
 
-// New prepares training: it compiles the programs of the first batches, so that a task that cannot work fails here.
+// New prepares training. It compiles the programs of the first batches, and so reports a task that cannot work.
 func New(t Task, s Settings) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func everything(n int) []int {
 	return list
 }
 
-// leaveOut leaves images that are in no group out of training if all losses are about groups.
+// leaveOut leaves images without a group out of training if all losses are about groups.
 func (l *Loop) leaveOut() {
 	f := l.feed
 	if f.split.GroupCount() > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
@@ -279,10 +279,10 @@ func (l *Loop) Notes() []string {
 // MaxBatch returns the number of images in the largest batch: fewer than the settings ask for where there are fewer.
 func (l *Loop) MaxBatch() int { return l.feed.sampler.MaxBatch() }
 
-// LeftOut returns the number of images that are not trained on, because they are in no group and all losses are about groups.
+// LeftOut returns the number of images that training leaves out: images without a group if all losses are about groups.
 func (l *Loop) LeftOut() int { return l.leftOut }
 
-// Untrained lists the parameters of the model that no loss depends on, but for its states and what is frozen.
+// Untrained lists the parameters of the model that no loss depends on, without states and frozen parameters.
 func (l *Loop) Untrained() []string {
 	var trained, list []string
 	for _, o := range l.objectives {

@@ -11,15 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Footprint is an estimate of the memory that training takes, in bytes. All of it follows from shapes, so that it is
-// known before any of it is used.
+// Footprint is an estimate of the memory that training takes, in bytes. It follows from shapes alone, before training
+// takes any memory.
 type Footprint struct {
 	Parameters  float64 `json:"parameters"`  // of the model and of discriminators, with states such as EMA targets
 	Moments     float64 `json:"moments"`     // what optimisers remember
 	Gradients   float64 `json:"gradients"`   // of parameters and of activations
 	Activations float64 `json:"activations"` // results of layers and losses, which the backward pass needs
 	Batches     float64 `json:"batches"`     // images and views of this batch and the next, noise and labels
-	Scratch     float64 `json:"scratch"`     // what operations take beside their results
+	Scratch     float64 `json:"scratch"`     // what operations take in addition to their results
 }
 
 // Total is the sum.
@@ -30,7 +30,8 @@ func (f Footprint) Total() float64 {
 // numberBytes are the bytes of a float32.
 const numberBytes = 4
 
-// Footprint estimates the memory of the loop: its compiled programs, and those of a smaller last batch of every epoch.
+// Footprint estimates the memory of the loop: its compiled programs, and the programs of a smaller last batch of every
+// epoch.
 func (l *Loop) Footprint() Footprint {
 	f := Footprint{Parameters: numberBytes * float64(l.plan.model.Params().Count()+l.plan.discriminators.Count())}
 	for _, o := range l.objectives {
@@ -89,15 +90,15 @@ func stateBytes(o Optimizer) (bytes float64) {
 	return bytes
 }
 
-// stepMemory is what a step with a batch takes, in bytes.
+// stepMemory is the memory of a step with a batch, in bytes.
 type stepMemory struct {
 	images   int
-	bytes    float64 // all of it: with images that are loaded ahead, but without parameters and moments
-	fixed    float64 // what of it does not depend on the batch
-	existing float64 // what of it is in use already
+	bytes    float64 // the sum: with images that are loaded ahead, but without parameters and moments
+	fixed    float64 // the part that does not depend on the batch
+	existing float64 // the part that is in use already
 }
 
-// fits reports a batch that takes more memory than there is, with one that would fit.
+// fits reports a batch that takes more memory than the machine has, and suggests a batch that would fit.
 func (l *plan) fits(s stepMemory) error {
 	h, w, c := l.data.ImageShape()
 	err := memory.Check(fmt.Sprintf("a step with a batch of %d images of %d x %d x %d", s.images, h, w, c), s.bytes-s.existing)
@@ -147,7 +148,7 @@ func (l *Loop) fitsLoading(images int) error {
 	return l.plan.fits(s)
 }
 
-// fitsProgram checks a program, for whose batch images are loaded.
+// fitsProgram checks a program. The images of its batch are loaded already.
 func (l *Loop) fitsProgram(p *program, images int) error {
 	f := p.footprint()
 	loaded := l.loaded()
@@ -162,7 +163,7 @@ func (p *program) gradientBytes() (bytes float64) {
 	return bytes
 }
 
-// footprint estimates what a program takes but for parameters.
+// footprint estimates the memory of a program without parameters.
 func (p *program) footprint() Footprint {
 	var f Footprint
 	add := func(m *machine.Machine, params *nn.Params) {

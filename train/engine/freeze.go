@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// frozenBy returns what the patterns of a task freeze; nil if there are none.
+// frozenBy returns whether the patterns of a task freeze a parameter; nil without patterns.
 func frozenBy(patterns []string) func(name string) bool {
 	if len(patterns) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func freezes(patterns []string, params *nn.Params) error {
 	return nil
 }
 
-// nothingLearns is the error about an objective whose losses depend on no parameter that may change.
+// nothingLearns is the error about an objective with losses that depend on no parameter that may change.
 func (l *plan) nothingLearns() error {
 	if l.frozen != nil && slices.ContainsFunc(l.model.Params().Names(), l.frozen) {
 		return &Error{"freeze", errors.New("all parameters that the losses depend on are frozen; want some that learn")}
@@ -41,7 +41,7 @@ func (l *plan) nothingLearns() error {
 	return &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
 }
 
-// Frozen lists the parameters that stay as they are, without states.
+// Frozen lists the parameters that do not change, without states.
 func (l *Loop) Frozen() []string {
 	if l.plan.frozen == nil {
 		return nil

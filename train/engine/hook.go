@@ -12,14 +12,15 @@ import (
 // [Loop.Stop], which is not an error.
 type Hook struct {
 	Name     string // begins the message of an error
-	Priority int    // lower first; hooks of one priority are called in the order in which they were added
+	Priority int    // lower first; hooks of one priority are called in the order of their addition
 
-	OnStart func(l *Loop) error                 // before the first step of a Run, also of one that resumes
+	OnStart func(l *Loop) error                 // before the first step of a Run, even if it resumes
 	OnStep  func(l *Loop, r *StepReport) error  // after each step
 	OnEpoch func(l *Loop, r *EpochReport) error // after each epoch
 	OnEnd   func(l *Loop, why error) error      // when Run ends: why is nil, ErrStopped or the error that ended it
 
-	// State, if not nil, is a pointer to what the hook remembers. It is saved and restored with the loop, as JSON, under Name.
+	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
+	// Name.
 	State any
 }
 
@@ -31,8 +32,8 @@ type StepReport struct {
 	Images       int
 	Names        []string  // "loss", then its parts
 	Values       []float64 // weighted sum, then the parts without weights
-	Accumulating bool      // the parameters were not updated: the gradient waits for those of further batches
-	GradientNorm float64   // of the gradient that the update is by; while Accumulating, of the batch's own
+	Accumulating bool      // the parameters were not updated: the gradient waits for further batches
+	GradientNorm float64   // norm of the update's gradient; while Accumulating, of the batch's gradient
 	Rate         float64   // learning-rate multiplier
 }
 
@@ -144,7 +145,7 @@ func (h *Hook) wrap(err error) error {
 	return fmt.Errorf("%s: %w", h.Name, err)
 }
 
-// hookStates encodes what the hooks remember.
+// hookStates encodes the states of the hooks.
 func (l *Loop) hookStates() (map[string]json.RawMessage, error) {
 	var states map[string]json.RawMessage
 	for _, h := range l.hooks {
@@ -166,7 +167,7 @@ func (l *Loop) hookStates() (map[string]json.RawMessage, error) {
 	return states, nil
 }
 
-// restoreHooks gives the hooks what they remembered; a hook that is new keeps its state.
+// restoreHooks restores the states of the hooks; a new hook keeps its state.
 func (l *Loop) restoreHooks(states map[string]json.RawMessage) error {
 	for _, h := range l.hooks {
 		if text := states[h.Name]; h.State != nil && text != nil {

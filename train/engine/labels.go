@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// labelInputs are the inputs of a program that say what is known about the
-// factors of a batch. Inputs are created on first request.
+// labelInputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
 type labelInputs struct {
 	known  *datasets.Labels
 	scaled [][]float32 // the values, by factor and level
@@ -54,7 +53,7 @@ func newLabelInputs(known *datasets.Labels, data datasets.Dataset) *labelInputs 
 	return l
 }
 
-// spans finds the factors whose exact values the data set has: bins of equal widths are their levels.
+// spans finds the factors with exact values in the data set; their levels are bins of equal widths.
 func (l *labelInputs) spans() []span {
 	list := make([]span, len(l.known.Factors))
 	for k, f := range l.known.Factors {
@@ -73,8 +72,8 @@ func (l *labelInputs) spans() []span {
 	return list
 }
 
-// offer is what losses may ask for, for rows of codes: one for each image, or, in a model of two views, as many
-// again for the second views.
+// offer lists the inputs that losses may ask for, for rows of codes. There is a row for each image and, in a model of
+// two views, another for its second view.
 func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
 	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {
@@ -125,7 +124,7 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 	return offered
 }
 
-// fill writes what is known about a batch, image by image, and again for a second view.
+// fill writes the labels of a batch, image by image, and again for a second view.
 func (l *labelInputs) fill(b datasets.Batch) {
 	l.write(l.groups, b.Levels, (*labelInputs).group)
 	l.write(l.levels, b.Levels, (*labelInputs).level)
@@ -145,7 +144,7 @@ func (l *labelInputs) fill(b datasets.Batch) {
 	}
 }
 
-// write fills an input with what numbers of a batch mean, -1 where it has none.
+// write fills an input with the meanings of a batch's numbers; a batch without numbers counts as -1 everywhere.
 func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *labelInputs, factor int, number int32) float32) {
 	if n == nil {
 		return
@@ -194,10 +193,10 @@ func (l *labelInputs) writeExact(n *gorgonia.Node, b datasets.Batch, scaled bool
 	}
 }
 
-// group is a number as it is: a level, or that of a pair.
+// group is the number itself: of a level or of a pair.
 func (l *labelInputs) group(_ int, number int32) float32 { return float32(number) }
 
-// level is -1 where a number is that of a pair.
+// level is the number of a level, and -1 for the number of a pair.
 func (l *labelInputs) level(factor int, number int32) float32 {
 	if int(number) >= len(l.scaled[factor]) {
 		return -1

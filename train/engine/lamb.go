@@ -19,8 +19,8 @@ type LAMB struct {
 	Exclude Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
 }
 
-// NewLAMB returns the paper's settings: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-6, a weight decay of
-// 0.01, without biases and norms.
+// NewLAMB returns the paper's settings: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of
+// 1e-6, and a weight decay of 0.01, without biases and norms.
 func NewLAMB() *LAMB {
 	return &LAMB{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, Decay: 0.01, Exclude: ExcludeBiasesAndNorms}
 }

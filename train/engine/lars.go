@@ -13,8 +13,9 @@ import (
 //	v = Momentum v + Trust |w|/|g| g          where |w| or |g| is 0: Momentum v + g
 //	w = w - LR v
 //
-// with Euclidean norms. Excluded tensors have neither decay nor scaling. Unlike in the paper the learning rate is outside of
-// the velocity, and |g| is that of the whole sum in place of |g| + Decay |w|, as in the code of SimCLR (Chen et al. 2020).
+// with Euclidean norms. Excluded tensors have neither decay nor scaling. Unlike in the paper the learning rate is
+// outside the velocity, and |g| is the norm of the sum instead of |g| + Decay |w|, as in the code of SimCLR (Chen et
+// al. 2020).
 type LARS struct {
 	LR       float64 `yaml:"lr" doc:"learning rate; BYOL has 0.2 times the images of a batch over 256"`
 	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
@@ -23,8 +24,8 @@ type LARS struct {
 	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
 }
 
-// NewLARS returns BYOL's settings for batches of 256 images: a learning rate of 0.2, a momentum of 0.9, a trust of 0.001 and a weight
-// decay of 1.5e-6, without biases and norms.
+// NewLARS returns BYOL's settings for batches of 256 images. They are a learning rate of 0.2, a momentum of 0.9, a
+// trust of 0.001 and a weight decay of 1.5e-6, without biases and norms.
 func NewLARS() *LARS {
 	return &LARS{LR: 0.2, Momentum: 0.9, Trust: 1e-3, Decay: 1.5e-6, Exclude: ExcludeBiasesAndNorms}
 }
@@ -105,7 +106,7 @@ func newTrust(u *updater) *trust {
 	return t
 }
 
-// measure sets the ratios to factor |w|/|update|, or 1 where one of the norms is 0 or the tensor is excluded.
+// measure sets the ratios to factor |w|/|update|, or to 1 if a norm is 0 or the tensor is excluded.
 func (t *trust) measure(factor float64) {
 	t.pieces.Norms(t.values, t.weights)
 	t.pieces.Norms(t.update, t.norms)

@@ -39,8 +39,8 @@ func (l *Loop) paced() bool {
 	return false
 }
 
-// sameRates reports whether a training of another number of epochs has the same learning rate at all updates so far, and at an update
-// under way, whose batches have moved discriminators.
+// sameRates reports whether training for another number of epochs has the same learning rates so far. It compares all
+// updates, and an update under way: its batches have moved discriminators.
 func (l *Loop) sameRates(epochs int) bool {
 	updates := l.at.updates
 	if g := l.at.group; g.Batches > 0 && !g.complete {

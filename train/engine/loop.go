@@ -26,7 +26,7 @@ type Loop struct {
 	plan           *plan
 	feed           *feed
 	programs       map[batchShape]*program
-	objectives     []*objective         // those that there are images for, in the model's order
+	objectives     []*objective         // the objectives that have images, in the model's order
 	discriminators map[string]Optimizer // of discriminators, by loss, and of networks, by loss and function
 	average        *average             // of the weights; nil: none
 	pending        map[string]*accumulator
@@ -103,7 +103,7 @@ func (l *Loop) Losses() []ObjectiveLoss {
 	return list
 }
 
-// Context returns the context of the Run under way, which a hook that takes long looks at.
+// Context returns the context of the Run under way. A slow hook should watch it.
 func (l *Loop) Context() context.Context { return l.ctx }
 
 // Stop ends training, without an error, when the hooks of the step or epoch have been called. why is the reason in words.
@@ -116,8 +116,8 @@ func (l *Loop) Stop(why string) {
 // Stopped returns the reason why a hook ended training; empty if none did.
 func (l *Loop) Stopped() string { return l.stopped }
 
-// Close ends the loop's background work and frees the compiled programs, which hold most of the memory. No more
-// steps can be taken; all else stays.
+// Close ends the loop's background work and frees the compiled programs, which hold most of the memory. The loop can
+// take no more steps; all other methods still work.
 func (l *Loop) Close() {
 	if !l.closed {
 		l.closed = true
@@ -128,8 +128,8 @@ func (l *Loop) Close() {
 
 var errNoContext = errors.New("the context is nil; want one, such as context.Background()")
 
-// Run trains until the last epoch, until a hook ends it, or until the context is done: then it returns ErrStopped at
-// the end of the step under way.
+// Run trains until the last epoch, or until a hook ends it. If the context ends, Run returns ErrStopped at the end of
+// the step under way.
 func (l *Loop) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
@@ -195,8 +195,8 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 	return nil
 }
 
-// endEpoch counts the epoch under way as finished and calls the hooks. If they
-// are stopped the epoch is still under way, so that a resumed run calls them again.
+// endEpoch counts the epoch under way as finished and calls the hooks. If a hook returns ErrStopped, the epoch is still
+// under way, and a resumed run calls the hooks again.
 func (l *Loop) endEpoch() error {
 	under := l.at
 	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
@@ -213,7 +213,7 @@ func (l *Loop) endEpoch() error {
 	return err
 }
 
-// trainStep runs one batch and updates the parameters, unless its gradient waits for those of further batches.
+// trainStep runs one batch and updates the parameters, unless its gradient waits for further batches.
 func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
@@ -311,8 +311,8 @@ func (s *Settings) rate(t Time) float64 {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// explainNotFinite runs a program again, on the same inputs and parameters, to
-// find the first node that is not finite.
+// explainNotFinite runs a program again, on the same inputs and parameters, to find the first node with a number that
+// is not finite.
 func (l *Loop) explainNotFinite(p *program) error {
 	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
 	p.machine.CheckFinite(true)
@@ -325,7 +325,8 @@ func (l *Loop) explainNotFinite(p *program) error {
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
 }
 
-// advice says what to change when a number is not finite: the learning rate, of which what says more, or, before the first update, what else there is.
+// advice says what to change when a number is not finite. After the first update it suggests a smaller learning rate,
+// followed by what. Before, it suggests scaling the images, or looking at loss weights and initial parameters.
 func (l *Loop) advice(what string) string {
 	if l.at.updates > 0 {
 		return "try a smaller learning rate" + what
@@ -337,7 +338,7 @@ func (l *Loop) advice(what string) string {
 	return none + "; look at the weights of the losses and at the initial parameters"
 }
 
-// numbers returns the least and the largest number in the images of a set of real numbers, else 0 and 1.
+// numbers returns the least and the largest number in the images of a real-valued data set, and 0 and 1 for other data.
 func (p *plan) numbers() (low, high float64) {
 	if !datasets.RealValued(p.data) {
 		return 0, 1

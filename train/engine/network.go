@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// network is a network that a loss asked for: its parameters are updated after each step by the gradient of the total, with an
-// optimiser of their own.
+// network is a network that a loss asked for. After each step an optimiser of the network updates its parameters by the
+// gradient of the total.
 type network struct {
 	name      string
 	settings  *losses.NetworkTraining
@@ -19,7 +19,8 @@ type network struct {
 	gradients [][]float32
 }
 
-// differentiate adds the gradients of the total in the model's parameters, and in those of networks that losses asked for.
+// differentiate adds the gradients of the total in the parameters of the model and of the networks that losses asked
+// for.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	own := len(learnables)
 	for _, asked := range p.asked.Networks {
@@ -64,8 +65,8 @@ func (n *network) optimizer(params *nn.Params) Optimizer {
 	return adam.New(parametersOf(params, n.names))
 }
 
-// trainNetworks updates the networks of a program by the gradients of its last step. These are accumulated as those of the
-// model are.
+// trainNetworks updates the networks of a program by the gradients of its last step. It accumulates these gradients in
+// the same way as the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
 		o := l.discriminators[n.name]

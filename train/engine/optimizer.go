@@ -55,8 +55,8 @@ type Parameter struct {
 	Shape []int // nil: one axis
 }
 
-// Optimizer updates parameters by their gradients, which are given in the
-// parameters' order and stay as they are.
+// Optimizer updates parameters by their gradients. Gradients come in the parameters' order, and Optimizer does not
+// change them.
 type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64
@@ -99,8 +99,8 @@ func parametersOf(store *nn.Params, names []string) []Parameter {
 	return list
 }
 
-// RegisterOptimizer adds an optimiser of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterOptimizer adds an optimiser from another module. A config can then name it. A program calls RegisterOptimizer
+// before it reads a config. A name that is taken is an error.
 func RegisterOptimizer(e registry.Entry[OptimizerSettings]) error { return Optimizers.Register(e) }
 
 // NamedOptimizer returns an optimiser by name with its defaults.

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Part gives the parameters that fit a pattern options of their own. Where several parts fit a parameter, the last one that has an
-// option sets it; nil leaves it as it is.
+// Part sets options of the optimiser for parameters with certain names. If several parts fit a parameter, the last part
+// with an option sets it; nil does not change the option.
 type Part struct {
 	Match Patterns `yaml:"match" doc:"names of parameters, in which * stands for any characters: a pattern, or a list of them"`
 	LR    *float64 `yaml:"lr" doc:"the optimiser's option lr for these parameters"`
@@ -94,7 +94,7 @@ func ownOf(parts []Part, name string) own {
 	return o
 }
 
-// newOptimizer makes the optimiser of parameters, some of which may have options of their own.
+// newOptimizer makes the optimiser of parameters. Parts may give some parameters other options.
 func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
 	groups := map[own][]int{}
 	var order []own
@@ -196,7 +196,7 @@ func LearningRate(s OptimizerSettings) (float64, error) {
 	return lr, nil
 }
 
-// grouped is an optimiser of groups of parameters with settings of their own.
+// grouped is an optimiser of groups of parameters. Each group has its settings.
 type grouped struct {
 	members []member
 	tensors []Parameter

@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Precision is that of the matrix products and convolutions of a step. Whatever it is, parameters, moments, gradients, norms
-// and losses are float32. In a config it is float32 or mixed; Float32 is left out when a config is written, so that
-// configs have the hashes that they had before there was a choice.
+// Precision is the precision of the matrix products and convolutions of a step. Parameters, moments, gradients, norms
+// and losses are float32 in any case. In a config it is float32 or mixed. Configs are written without Float32: their
+// hashes then equal the hashes from before mixed precision existed.
 type Precision int
 
 const (

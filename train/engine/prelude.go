@@ -2,7 +2,7 @@ package engine
 
 import "github.com/unravel-ml/unravel/models"
 
-// prelude is what a step begins with, compiled.
+// prelude is the compiled beginning of a step.
 type prelude struct {
 	*models.Prelude
 	early *models.Early

@@ -28,15 +28,15 @@ type program struct {
 	moves       []movesInput
 	actions     *actionInput
 	labels      *labelInputs
-	asked       losses.Requests // what its losses ask for
+	asked       losses.Requests // the requests of its losses
 	machine     *machine.Machine
 	loss        *losses.Objective
 	names       []string // parameters that the losses depend on, in the order of gradients
 	nodes       gorgonia.Nodes
 	gradients   [][]float32    // of the last run
-	losses      gorgonia.Nodes // the sum and its parts, then what is watched
+	losses      gorgonia.Nodes // the sum and its parts, then the watched numbers
 	values      []float64      // of losses, of the adversaries' losses, and of weights that change, in the last step
-	changing    []losses.Part  // parts whose weights change with the steps
+	changing    []losses.Part  // parts with weights that change with the steps
 	watched     []models.Logged
 	adversaries []*adversary
 	networks    []*network
@@ -54,7 +54,7 @@ type movesInput struct {
 	columns []int // of a batch's moves
 }
 
-// plan is what the programs of an experiment have in common.
+// plan is the common part of an experiment's programs.
 type plan struct {
 	model          models.Model
 	losses         []losses.Choice
@@ -65,7 +65,7 @@ type plan struct {
 	population     int        // images in the data set
 	discriminators *nn.Params // the parameters of discriminators and networks that losses train
 	precision      Precision
-	frozen         func(name string) bool // parameters that stay as they are; nil: none
+	frozen         func(name string) bool // reports parameters that do not change; nil: all change
 	dropout        *rng.Stream
 }
 
@@ -184,7 +184,8 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	return p, built, p.suitsImages(l.data, images)
 }
 
-// suitsImages reports inputs of another size than so many images of the data, such as those of a model made for other data.
+// suitsImages reports inputs whose size differs from so many images of the data, such as the inputs of a model made for
+// other data.
 func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
@@ -232,8 +233,8 @@ func (l *plan) suitsViews(takes int) error {
 	return nil
 }
 
-// objectives lists those of the model. A model without one of its own for labelled groups learns from their
-// images as from any others, with the losses that need groups besides.
+// objectives lists the objectives of the model. A model without an objective for labelled groups learns from their
+// images as from any others, and from the losses that need groups.
 func (l *plan) objectives() []models.Objective {
 	list := l.model.Objectives()
 	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
@@ -273,8 +274,8 @@ func (l *plan) fed() error {
 	return nil
 }
 
-// lossNames lists what a program's losses are called: their sum first, then the
-// parts in the config's order, then what the model watches, what the discriminators minimise, and weights that change.
+// lossNames lists the names of a program's losses: their sum first, then the parts in the config's order. After these
+// come the numbers that the model watches, the discriminators' losses, and changing weights.
 func (p *program) lossNames() []string {
 	names := []string{"loss"}
 	for _, part := range p.loss.Parts {
@@ -292,8 +293,8 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, of which a model of images takes the first, new noise, and
-// new masks of dropout. k is the number of columns of its moves, step the number of updates before.
+// fill writes the inputs of a step: a batch with its views, new noise, and new masks of dropout. A model of images
+// takes the first view. k is the number of columns of the batch's moves, step the number of updates before.
 func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
@@ -341,8 +342,9 @@ func (p *program) lonely() []string {
 	return nil
 }
 
-// follow applies the updates that are not gradient steps: batch-norm running statistics, then the model's After (EMA
-// target, queue). progress is the fraction of training before the step; accumulating says that the parameters have not changed.
+// follow applies the updates that are not gradient steps: first the running statistics of batch norm, then the model's
+// After (EMA target, queue). progress is the fraction of training before the step; accumulating says that the
+// parameters have not changed.
 func (p *program) follow(progress float64, accumulating bool) error {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))

@@ -82,7 +82,7 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	}
 	s := o.square[i][from:to]
 	if o.mean == nil {
-		o.direction.Step(d, g, s, g) // of which the mean is the gradient itself
+		o.direction.Step(d, g, s, g) // the gradient stands for its mean
 	} else {
 		m := o.mean[i][from:to]
 		o.direction.Step(d, m, s, g)

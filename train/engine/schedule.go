@@ -26,8 +26,8 @@ var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []regist
 
 // Schedule is a learning-rate schedule.
 type Schedule interface {
-	// Rate returns the learning-rate multiplier, finite and 0 or more, at a progress in
-	// epochs (with the fraction of the epoch under way) of epochs in all. It depends on these alone.
+	// Rate returns the learning-rate multiplier, finite and 0 or more, at a progress in epochs (with the fraction of
+	// the epoch under way) out of epochs in total. It depends on these two numbers alone.
 	Rate(progress, epochs float64) float64
 }
 
@@ -37,7 +37,7 @@ type Timed interface {
 	RateAt(t Time) float64
 }
 
-// Continuous is implemented by schedules whose rate has no jumps.
+// Continuous is implemented by schedules with rates that do not jump.
 type Continuous interface{ Continuous() }
 
 // Ranged is implemented by schedules that know the range of their rates.
@@ -74,7 +74,7 @@ func (s *Step) Validate() error {
 	return nil
 }
 
-// Rate is Factor to the power of the whole number of Every epochs gone by; 1 where Every is in steps, see RateAt.
+// Rate is Factor to the power of the whole number of Every epochs passed; 1 if Every is in steps, see RateAt.
 func (s *Step) Rate(progress, _ float64) float64 {
 	if s.Every.Steps > 0 {
 		return 1
@@ -82,7 +82,7 @@ func (s *Step) Rate(progress, _ float64) float64 {
 	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs))
 }
 
-// RateAt is Factor to the power of the whole number of Every gone by.
+// RateAt is Factor to the power of the whole number of Every passed.
 func (s *Step) RateAt(t Time) float64 {
 	if s.Every.Steps > 0 {
 		return math.Pow(s.Factor, float64(t.Update/s.Every.Steps))
@@ -117,7 +117,7 @@ func (m *Milestones) Validate() error {
 	return nil
 }
 
-// Rate is Factor to the power of the number of milestones gone by.
+// Rate is Factor to the power of the number of milestones passed.
 func (m *Milestones) Rate(progress, epochs float64) float64 {
 	rate := 1.0
 	for _, at := range m.At {
@@ -128,7 +128,7 @@ func (m *Milestones) Rate(progress, epochs float64) float64 {
 	return rate
 }
 
-// Range is from 1 to the rate after the last milestone.
+// Range returns 1 and the rate after the last milestone, the smaller number first.
 func (m *Milestones) Range() (low, high float64) {
 	last := math.Pow(m.Factor, float64(len(m.At)))
 	return min(1, last), max(1, last)
@@ -240,7 +240,7 @@ func (o *OneCycle) Rate(progress, epochs float64) float64 {
 // Continuous implements the interface of that name.
 func (*OneCycle) Continuous() {}
 
-// Range is from the lower end to 1.
+// Range returns the smaller of Start and Final, and 1.
 func (o *OneCycle) Range() (low, high float64) { return min(o.Start, o.Final), 1 }
 
 // ScheduleChoice is a schedule in a config: `constant`, or `{step: {every: 5}}`.
@@ -262,8 +262,8 @@ func (c ScheduleChoice) EncodeConfig() (any, error) {
 // ConfigType lists the names.
 func (c ScheduleChoice) ConfigType() string { return config.ChoiceType(Schedules) }
 
-// RegisterSchedule adds a schedule of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterSchedule adds a schedule from another module. A config can then name it. A program calls RegisterSchedule
+// before it reads a config. A name that is taken is an error.
 func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
 
 // NamedSchedule returns a schedule by name with its defaults.

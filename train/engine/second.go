@@ -12,9 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// secondBatches deals batches beside those of training, in epochs of the same batches with
-// the same sizes and kinds, but in an order of their own: discriminators with the setting
-// SecondBatch permute their codes.
+// secondBatches deals batches in addition to the batches of training. Its epochs have the same number of batches with
+// the same sizes and kinds, but another order. Discriminators with the setting SecondBatch permute their codes.
 type secondBatches struct {
 	sampler *datasets.Sampler
 	loader  *datasets.Loader
@@ -32,8 +31,8 @@ func (l *Loop) needsSecond() bool {
 	return false
 }
 
-// addSecond makes the program that encodes second batches, if a discriminator permutes them. It
-// has a graph of its own, because operations keep their values, which those of the step must outlive.
+// addSecond makes the program that encodes second batches, if a discriminator permutes them. The program has a separate
+// graph: operations keep their values, and the values of the step must survive.
 func (l *plan) addSecond(p *program, images, group int) error {
 	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
 		return nil
@@ -79,7 +78,7 @@ func (l *Loop) takeSecond(p *program) error {
 	return nil
 }
 
-// newSecondBatches starts to deal, from streams of their own.
+// newSecondBatches starts to deal, from separate random streams.
 func newSecondBatches(d datasets.Dataset, split *datasets.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
 	s, err := datasets.NewSampler(split, batch, rng.New(seed, "second batch"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 //	v = Momentum v + (1 - Dampening) g      in the first step: v = g
 //	w = w - LR v                            with Nesterov: w - LR (g + Momentum v)
 //
-// so that a change of the learning rate acts at once. Sutskever et al. have the rate inside v; the two agree while it is
+// Thus a change of the learning rate acts at once. Sutskever et al. have the rate inside v; the two agree while it is
 // constant.
 type SGD struct {
 	LR        float64 `yaml:"lr" doc:"learning rate"`

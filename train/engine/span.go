@@ -10,7 +10,7 @@ import (
 // parameters.
 type Span struct {
 	Epochs float64
-	Steps  int // updates of the parameters, in place of epochs; 0: none
+	Steps  int // updates of the parameters, instead of epochs; 0: none
 }
 
 // spanKeys is a Span in a config.
@@ -19,7 +19,7 @@ type spanKeys struct {
 	Steps  *int     `yaml:"steps" doc:"updates of the parameters"`
 }
 
-// DecodeConfig reads a number of epochs, or one of the keys epochs and steps.
+// DecodeConfig reads a number of epochs, or either of the keys epochs and steps.
 func (s *Span) DecodeConfig(n *config.Node) error {
 	*s = Span{}
 	if n.IsScalar() {

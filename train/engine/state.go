@@ -31,7 +31,7 @@ type State struct {
 	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
 	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
 	Updates        int                        `json:"updates,omitempty"` // of the parameters, where gradients are accumulated
-	Group          *BatchGroup                `json:"group,omitempty"`   // batches whose gradients wait for more
+	Group          *BatchGroup                `json:"group,omitempty"`   // batches with gradients that wait for more
 	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // what hooks remember, by name
 }
 
@@ -45,7 +45,7 @@ type LossSum struct {
 	Images int       `json:"images"`
 }
 
-// Tensor is a named array of a State. Its data are those of the loop, valid until the next step.
+// Tensor is a named array of a State. Its data belong to the loop and are valid until the next step.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -60,7 +60,7 @@ type Tensors interface {
 // AveragePrefix begins the names of averages of weights among a state's tensors, before the names of the parameters.
 const AveragePrefix = "average/"
 
-// Names of tensors begin with what they are of.
+// Names of tensors begin with their owner.
 const (
 	modelPrefix         = "model/"
 	optimizerPrefix     = "optimizer/"
@@ -68,7 +68,7 @@ const (
 	judgePrefix         = "judge-optimizer/" // of a discriminator's optimiser
 )
 
-// State returns all that training needs to continue. A parameter that is not finite is an error.
+// State returns the complete state for continuing training. A parameter that is not finite is an error.
 func (l *Loop) State() (*State, []Tensor, error) {
 	s := &State{Version: StateVersion, Step: l.at.step, Epoch: l.at.epoch, InEpoch: l.at.inEpoch, Images: l.at.images, Seconds: l.at.duration.Seconds(),
 		Sums: l.at.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
@@ -146,7 +146,7 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 
 func notFinite(x float32) bool { return x-x != 0 }
 
-// Restore sets the loop to a state. After an error the loop is of no use.
+// Restore sets the loop to a state. After an error the loop is not usable.
 func (l *Loop) Restore(s *State, t Tensors) error {
 	if s == nil || t == nil {
 		return errors.New("there is no state, or there are no tensors, to restore")
@@ -254,7 +254,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 // stateKey is the metadata key under which a file holds its state.
 const stateKey = "unravel.state"
 
-// Save writes the state as a safetensors file, from which [Loop.Load] continues training to the same bits.
+// Save writes the state as a safetensors file. [Loop.Load] continues training from it to the same bits.
 func (l *Loop) Save(w io.Writer) error {
 	s, tensors, err := l.State()
 	if err != nil {

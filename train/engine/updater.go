@@ -65,10 +65,10 @@ func below1(key string, value float64) setting {
 	return setting{key: key, value: value, most: 1}
 }
 
-// chunk is the number of elements that one pass of an update takes at a time, so that the next pass finds them in the cache.
+// chunk is the number of elements that one pass of an update takes at a time: the next pass finds them in the cache.
 const chunk = 1024
 
-// updater is what optimisers share: the parameters, their state, and the pieces of work of an update.
+// updater is the common part of optimisers: the parameters, their state, and the pieces of work of an update.
 type updater struct {
 	parameters []Parameter
 	values     [][]float32
@@ -83,7 +83,7 @@ type updater struct {
 	body      func(worker, tensor, from, to int)
 }
 
-// newUpdater returns what an optimiser of parameters starts from. body is called for every chunk of an update.
+// newUpdater returns the initial updater for an optimiser of parameters. body is called for every chunk of an update.
 func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, from, to int)) updater {
 	u := updater{parameters: parameters, excluded: make([]bool, len(parameters)), body: inChunks(body)}
 	for i, p := range parameters {
