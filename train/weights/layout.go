@@ -65,7 +65,7 @@ func (s *Source) forms() (map[string]form, error) {
 	return forms, nil
 }
 
-// formsOf adds those of the parameters of a graph.
+// formsOf adds the forms of a graph's parameters.
 func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 	operands := map[*gorgonia.Node][]*gorgonia.Node{}
 	users := map[*gorgonia.Node][]*gorgonia.Node{}
@@ -101,7 +101,7 @@ func isOperation(n *gorgonia.Node, name string) bool {
 	return is == name
 }
 
-// elementwiseOperations treat all elements of their first operand alike, whatever their order.
+// elementwiseOperations treat all elements of their first operand alike, in any order.
 var elementwiseOperations = []string{"activate", "dropout", "exp", "stop gradient"}
 
 func isElementwise(n *gorgonia.Node) bool {
@@ -109,7 +109,7 @@ func isElementwise(n *gorgonia.Node) bool {
 	return ok && slices.Contains(elementwiseOperations, operation)
 }
 
-// before returns what a node is made of by elementwise operations.
+// before returns the node from which elementwise operations make n.
 func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gorgonia.Node {
 	for isElementwise(n) {
 		n = operands[n][0]
@@ -129,7 +129,8 @@ func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list [
 	return list
 }
 
-// flattened returns the shapes [H, W, C] of the images whose rows a dense layer takes and gives; nil: none.
+// flattened returns the shapes [H, W, C] of images that a dense layer takes or gives as rows; nil for a side without
+// images.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
 	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
@@ -200,7 +201,7 @@ type array struct {
 	data  []float32
 }
 
-// The names of what a normalisation has, in both layouts.
+// The names of a normalisation's tensors, in both layouts.
 const (
 	running         = "running" // [1, 2, channels]: means, then variances
 	runningMean     = "running_mean"
@@ -215,8 +216,9 @@ func isRunning(name string, shape []int) bool {
 	return path.Base(name) == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2
 }
 
-// arrays lists the tensors of a file for a parameter in a layout: one, or two for the running moments of batch
-// normalisation in that of PyTorch. There names have dots, and factors and offsets are called weight and bias.
+// arrays lists the tensors of a file for a parameter in a layout. There is one tensor, or two for the running moments
+// of batch normalisation in the layout of PyTorch. In PyTorch's layout names have dots, and factors and offsets are
+// called weight and bias.
 func arrays(name string, shape []int, data []float32, l Layout, forms map[string]form) []array {
 	if l == Native {
 		return []array{{name, shape, data}}

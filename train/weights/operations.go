@@ -4,8 +4,9 @@ import (
 	"fmt"
 )
 
-// Operations is a network as a list of operations of ONNX (operator set 17, version 8 of its format), for programs that compute
-// it themselves, such as the page of a run. An operation follows those whose results it takes.
+// Operations is a network as a list of operations of ONNX (operator set 17, version 8 of its format), for programs that
+// compute the network themselves, such as the page of a run. An operation comes after the operations that give its
+// inputs.
 type Operations struct {
 	Input     string // the name of the network's argument, of shape Arguments
 	Output    string
@@ -26,7 +27,7 @@ type Operation struct {
 	Attributes map[string]any // int, float32, string or []int
 }
 
-// Constant is an array that an operation takes: exactly one of Floats and Ints holds its elements, in row-major order.
+// Constant is an array that an operation takes. Either Floats or Ints holds its elements, in row-major order.
 type Constant struct {
 	Name   string
 	Shape  []int
@@ -34,8 +35,8 @@ type Constant struct {
 	Ints   []int64
 }
 
-// Operations returns a part of the model as [Source.WriteONNX] writes it in the layout [Native]: a decoder goes from codes [N, d]
-// to images [N, H, W, C] with pixels in [0, 1], or any numbers if the data set is real-valued.
+// Operations returns a part of the model as [Source.WriteONNX] writes it in the layout [Native]. A decoder goes from
+// codes [N, d] to images [N, H, W, C] with pixels in [0, 1], or any numbers if the data set is real-valued.
 func (s *Source) Operations(p Part) (*Operations, error) {
 	t, err := s.trace(p)
 	if err != nil {
@@ -75,7 +76,7 @@ func (t *trace) products() (n int) {
 	return n
 }
 
-// elements is the product of sizes, those that depend on the number of images taken for one.
+// elements is the product of sizes; a size that depends on the number of images counts as for one image.
 func elements(shape []int) int {
 	n := 1
 	for _, k := range shape {

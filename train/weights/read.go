@@ -23,7 +23,7 @@ type File struct {
 	file *safetensors.File
 }
 
-// Open reads a safetensors file. It needs no checksum; one that is there must be right.
+// Open reads a safetensors file. A checksum is optional; if the file has one, it must be right.
 func Open(path string) (*File, error) {
 	f, err := safetensors.ReadForeign(path)
 	if err != nil && strings.HasSuffix(path, ".onnx") {
@@ -51,7 +51,7 @@ func NewFile(name string, tensors []Tensor) *File {
 	return &File{name, f}
 }
 
-// Config returns the experiment that the file's model is of, in YAML; empty if it does not say.
+// Config returns the experiment of the file's model, in YAML; empty if the file does not contain it.
 func (f *File) Config() string { return f.file.Metadata[configKey] }
 
 // Layout returns the layout that the file says it has; [Native] if it does not say.
@@ -66,8 +66,8 @@ func (f *File) Layout() Layout {
 type LoadOptions struct {
 	Layout  Layout      // of the tensors; empty: as the file says
 	Renames [][2]string // beginnings of names, and what stands for them in the model
-	Only    []string    // patterns of the model's names (nn.Match): nothing else is set or looked at; empty: all
-	Partial bool        // parameters that are not in the file stay as they are, and tensors that the model lacks are left out
+	Only    []string    // patterns of the model's names (nn.Match): Load sets and checks only these; empty: all
+	Partial bool        // parameters that the file lacks do not change, and tensors that the model lacks are left out
 	Fitting bool        // tensors of other shapes than the model's are left out too
 }
 
@@ -83,9 +83,9 @@ type Loaded struct {
 	Derived  []string `json:"-"`                  // states that the model derived from them, see [models.Starter]
 }
 
-// Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32 or 64
-// bits and are rounded to float32. EMA targets that are not in the file become copies of the parameters that were set. Nothing is set if
-// there is an error.
+// Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32
+// or 64 bits and are rounded to float32. EMA targets that the file lacks become copies of the parameters that were set.
+// After an error nothing is set.
 func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	l := o.layout(f)
 	err := l.check()
@@ -181,7 +181,7 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
 }
 
-// isCounter reports the batch counter beside the running moments of a batch norm of the model.
+// isCounter reports whether a tensor is the batch counter of a batch norm whose running moments the model has.
 func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	norm, ok := strings.CutSuffix(name, counter)
 	_, whole := t.Data.([]int64)
@@ -209,7 +209,7 @@ func native(name string, l Layout) string {
 	return name
 }
 
-// layout is that of a file.
+// layout returns the layout of a file.
 func (o *LoadOptions) layout(f *File) Layout {
 	if o.Layout != "" {
 		return o.Layout
@@ -232,8 +232,8 @@ func (o *LoadOptions) patternsFit(params *nn.Params) error {
 	return nil
 }
 
-// Digest is a hash of what the options take: the names that tensors have in the model, their shapes and elements. It does not depend on
-// the model, nor on the file's other tensors.
+// Digest is a hash of the tensors that the options take: their names in the model, their shapes and elements. It does
+// not depend on the model, nor on the file's other tensors.
 func (f *File) Digest(o LoadOptions) (string, error) {
 	l := o.layout(f)
 	given, err := f.renamed(o.Renames, l)
@@ -304,7 +304,7 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	return data, nil
 }
 
-// hint says what a shape looks like that would fit in the other layout.
+// hint says which layout a shape would fit, if it is the other one.
 func hint(got, native []int, l Layout) string {
 	n := len(got)
 	switch {
@@ -335,11 +335,11 @@ func (l *Loaded) mismatch(given, known []string) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// listed joins the first names with those of others that are near to them.
+// listed joins the first names, each with similar names among others.
 func listed(names, others []string) string {
 	list := make([]string, 0, mostNames+1)
 	for _, name := range names[:min(len(names), mostNames)] {
-		if near := registry.Suggest(name, others); strings.Contains(near, "did you mean") { // else it lists all of them
+		if near := registry.Suggest(name, others); strings.Contains(near, "did you mean") { // otherwise near lists all of them
 			name += " (" + strings.TrimPrefix(near, "; ") + ")"
 		}
 		list = append(list, name)

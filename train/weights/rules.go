@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// rules translate the operations of package graph that encoders and decoders are made of.
+// rules translate the operations of package graph in encoders and decoders.
 var rules map[string]rule
 
 func init() { // rules call the translator, which looks rules up
@@ -47,7 +47,7 @@ func init() { // rules call the translator, which looks rules up
 	}
 }
 
-// get returns an attribute of a step, whose type follows from its operation.
+// get returns an attribute of a step; the type follows from the step's operation.
 func get[T any](s *step, name string) (v T, err error) {
 	v, ok := s.attributes[name].(T)
 	if !ok {
@@ -115,8 +115,8 @@ func dense(t *translator, s *step) (string, error) {
 	return t.activation(s, t.node("Gemm", nil, in...))
 }
 
-// layerOperands are the images [N, C, H, W], the filters and the bias of a convolution, of either kind:
-// [k, k, in, out] becomes [out, in, k, k], [k, k, out, in] becomes [in, out, k, k].
+// layerOperands are the images [N, C, H, W], the filters and the bias of a convolution of either kind. Filters [k, k,
+// in, out] become [out, in, k, k], and [k, k, out, in] become [in, out, k, k].
 func layerOperands(t *translator, s *step) (in []string, stride int, valid bool, err error) {
 	in = make([]string, 3)
 	if in[0], err = t.value(s.in[0]); err != nil {
@@ -192,7 +192,7 @@ func reshape(t *translator, s *step) (string, error) {
 	return t.reshape(x, s.shape)
 }
 
-// reshape adds a reshape to a shape, one size of which may depend on the number of images.
+// reshape adds a reshape to a shape. One size may depend on the number of images.
 func (t *translator) reshape(x string, shape []int) (string, error) {
 	to := slices.Clone(shape)
 	open := 0

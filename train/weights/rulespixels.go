@@ -53,8 +53,8 @@ func pool(t *translator, s *step) (string, error) {
 	return t.channelsLast(y), nil
 }
 
-// adaptivePool is a pooling of the whole image or of equal windows where it is one. Otherwise averages are products
-// with two matrices, and maxima those of slices.
+// adaptivePool pools the whole image or equal windows if the operation amounts to this. Otherwise averages are products
+// with two matrices, and maxima are taken over slices.
 func adaptivePool(t *translator, s *step) (string, error) {
 	x, shape, err := imageOperand(t, s)
 	if err != nil {

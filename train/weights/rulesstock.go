@@ -9,7 +9,8 @@ import (
 )
 
 // stockRules translate operations of Gorgonia, by the names of their types: elementwise arithmetic and functions,
-// products of matrices, reductions, softmax, convolutions (which Gorgonia makes of im2col and a product), max pooling, and what changes shapes.
+// products of matrices, reductions, softmax, convolutions (which Gorgonia makes of im2col and a product), max pooling,
+// and changes of shape.
 var stockRules map[string]rule
 
 func init() {
@@ -77,7 +78,7 @@ func stockUnary(t *translator, s *step) (string, error) {
 	return t.node(op, nil, x), nil
 }
 
-// stockBinary are arithmetic and comparisons, whose result is 0 or 1.
+// stockBinary are arithmetic and comparisons. The result of a comparison is 0 or 1.
 func stockBinary(t *translator, s *step) (string, error) {
 	in, err := t.operands(s)
 	if err != nil {

@@ -17,10 +17,9 @@ const (
 	formatName = "weights 1"
 )
 
-// WriteSafetensors writes the parameters and states of a model, or those of one part if it is not empty, under
-// their names. The metadata says how axes are ordered, which operations take which tensors with which
-// settings, how images are normalised, which spaces the code has, and which config the model is of. In the layout [PyTorch]
-// names are those of a state_dict.
+// WriteSafetensors writes the parameters and states of a model, or of one part if p is not empty, under their names.
+// The metadata state the order of axes, the operations with their tensors and settings, the normalisation of images,
+// the spaces of the code, and the model's config. In the layout [PyTorch] names are as in a state_dict.
 func (s *Source) WriteSafetensors(w io.Writer, p Part, l Layout) (tensors int, err error) {
 	if err := l.check(); err != nil {
 		return 0, err
@@ -64,7 +63,7 @@ func (s *Source) parametersOf(p Part) ([]string, error) {
 	}), nil
 }
 
-// layouts say in words what the layouts are.
+// layouts describe the layouts in words.
 var layouts = map[Layout]map[string]string{
 	Native: {"images": "[N, H, W, C]", "convolution": "[height, width, in, out]", "transposed convolution": "[height, width, out, in]",
 		"dense": "[in, out]", "flatten": "rows, columns, channels", "running": "[1, 2, channels]: means, variances"},
@@ -87,7 +86,7 @@ func (s *Source) metadata(l Layout, parts ...Part) (map[string]string, error) {
 		Width    int    `json:"width"`
 		Channels int    `json:"channels"`
 		Pixels   string `json:"pixels"`
-		Plain    any    `json:"normalise,omitempty"` // what the encoder's input goes through first
+		Plain    any    `json:"normalise,omitempty"` // the normalisation of the encoder's input
 	}
 	images := image{s.Data.Height, s.Data.Width, s.Data.Channels, "[0, 1]", nil}
 	if s.Data.Real {

@@ -56,7 +56,7 @@ func (s *Source) trace(p Part) (*trace, error) {
 	return of[0], nil
 }
 
-// build adds a part of the model to a graph of its own.
+// build adds a part of the model to a new graph.
 func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	g := nn.NewGraph(s.Model.Params())
 	if p == Encoder {
@@ -75,7 +75,7 @@ func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	return in, out, err
 }
 
-// follow lists the nodes that an output depends on.
+// follow lists the nodes on which an output depends.
 func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 	t := &trace{input: -1}
 	g := out.Graph().ExactSubgraphRoots(out) // which lists operands in their order

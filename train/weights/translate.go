@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// WriteONNX writes a part of the model as an ONNX network of operator set 17: the encoder from
-// images, float32 [N, H, W, C] with pixels in [0, 1], to codes [N, d]; or the decoder from codes to
-// images with pixels in [0, 1] (any numbers if the data set is real-valued). Normalisation of images is part of
-// the encoder. In the layout [PyTorch] images are [N, C, H, W].
+// WriteONNX writes a part of the model as an ONNX network of operator set 17. The encoder goes from images, float32 [N,
+// H, W, C] with pixels in [0, 1], to codes [N, d]. The decoder goes from codes to images with pixels in [0, 1] (any
+// numbers if the data set is real-valued). Normalisation of images is part of the encoder. In the layout [PyTorch]
+// images are [N, C, H, W].
 func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (t *translator) normalise(s *Source) error {
 	return nil
 }
 
-// finish names the output and takes out what it does not need.
+// finish names the output and removes nodes and weights that it does not need.
 func (t *translator) finish(value string, out onnx.Value) {
 	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: "Identity", Name: out.Name, Inputs: []string{value}, Outputs: []string{out.Name}})
 	t.graph.Outputs = []onnx.Value{out}
@@ -167,7 +167,7 @@ func (t *translator) step(s *step) (string, error) {
 	if s.operation == "" {
 		return t.constant(s, nil)
 	}
-	for _, i := range s.in { // operands first, so that nodes have their layers' names
+	for _, i := range s.in { // operands first: nodes then have their layers' names
 		if t.steps[i].operation != "" && t.steps[i].operation != "sizeOp" {
 			if _, err := t.value(i); err != nil {
 				return "", err

@@ -1,9 +1,9 @@
 // Package weights takes models in and out: parameters by name as safetensors, for NumPy, PyTorch or
 // JAX, and encoders and decoders as ONNX networks.
 //
-// What is written is read off the graph that a model builds, node by node, so that networks of other
-// modules, made of the operations of package graph and of Gorgonia, are written too. An operation without
-// a translation is an error that names it.
+// Package weights reads networks off the graph that a model builds, node by node. It can therefore also write networks
+// of other modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an
+// error that names it.
 package weights
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Source is a model and what belongs to it.
+// Source is a model with its data, views and config.
 type Source struct {
 	Model models.Model
 	Data  models.Data    // the shape of the images
@@ -37,12 +37,12 @@ type Layout string
 
 // The layouts.
 const (
-	// Native is the layout of package graph: images [N, H, W, C], filters [k, k, in, out], of transposed
+	// Native is the layout of package graph: images [N, H, W, C], filters [k, k, in, out], filters of transposed
 	// convolutions [k, k, out, in], weights of dense layers [in, out].
 	Native Layout = "unravel"
 
-	// PyTorch is that of torch.nn: images [N, C, H, W], filters [out, in, k, k], of transposed
-	// convolutions [in, out, k, k], weights of dense layers [out, in]; an image is flattened channel by channel.
+	// PyTorch is the layout of torch.nn: images [N, C, H, W], filters [out, in, k, k], filters of transposed
+	// convolutions [in, out, k, k], weights of dense layers [out, in]. An image is flattened channel by channel.
 	PyTorch Layout = "pytorch"
 )
 
