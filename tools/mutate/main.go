@@ -1,13 +1,14 @@
-// Command mutate measures how many faults the tests find: it changes one token of the code, runs the tests that depend on it, and counts the changes
-// after which a test fails.
+// Command mutate measures how many faults the tests find. It changes one token of the code, runs the tests that depend
+// on it, and counts the changes after which a test fails.
 //
 //	go run ./tools/mutate -count 126 -seed 1              by the default tests
 //	go run ./tools/mutate -count 126 -seed 1 -long        by the complete tests
 //	go run ./tools/mutate -count 126 -seed 1 -near 3      by the tests of the three nearest packages: a lower bound in a fraction of the time
 //	go run ./tools/mutate -from survivors.txt -long       the changes of a list, as -out writes them
 //
-// The code on the disk stays as it is: go test sees a changed copy of the file (-overlay). Tests of the changed package run first, then those of the
-// packages nearest to it in the graph of imports; the first failure ends the search. A test that runs into the time limit has found the fault, too.
+// The code on the disk does not change: go test sees a changed copy of the file (-overlay). Tests of the changed
+// package run first, then the tests of the nearest packages in the graph of imports. The first failure ends the search.
+// A test that runs into the time limit has found the fault, too.
 package main
 
 import (

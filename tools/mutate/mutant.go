@@ -31,7 +31,7 @@ func (m mutant) apply(text []byte) []byte {
 	return append(append(append([]byte{}, text[:m.offset]...), m.new...), text[m.offset+len(m.old):]...)
 }
 
-// swaps are what tokens become. Literals have rules of their own.
+// swaps maps tokens to their replacements. replacement has other rules for literals.
 var swaps = map[string]string{
 	"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&",
 	"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "++": "--", "--": "++", "<<": ">>", ">>": "<<",
@@ -94,7 +94,7 @@ func mutantsOf(file string, text []byte) (list []mutant, err error) {
 	}
 }
 
-// replacement returns what a token becomes; false if it stays.
+// replacement returns a token's replacement; false if the token has no replacement.
 func replacement(tok token.Token, old string) (string, bool) {
 	if tok == token.INT {
 		n, err := strconv.ParseInt(old, 10, 64)

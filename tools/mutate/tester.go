@@ -56,7 +56,7 @@ func list(ctx context.Context) ([]*goPackage, error) {
 	}
 }
 
-// dependents returns, for each package, the packages whose tests see it, nearest first.
+// dependents returns, for each package, the packages with tests that see it, nearest first.
 func dependents(packages []*goPackage) map[string][]*goPackage {
 	importers, testers := map[string][]*goPackage{}, map[string][]*goPackage{}
 	for _, p := range packages {
@@ -105,7 +105,7 @@ func other(same bool) int {
 	return 1
 }
 
-// errInvalid reports a change that does not compile, or leaves the program as it is.
+// errInvalid reports a change that does not compile or does not change the program.
 var errInvalid = errors.New("not a change")
 
 type tester struct {
@@ -120,7 +120,7 @@ var (
 	failedPackage = regexp.MustCompile(`(?m)^FAIL\s+github.com/unravel-ml/unravel/(\S+)`)
 )
 
-// kill returns the first package and test that find a change; empty if none does.
+// kill returns the first package and test that find a change; empty if all tests pass.
 func (t *tester) kill(ctx context.Context, m mutant) (string, error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t *tester) kill(ctx context.Context, m mutant) (string, error) {
 	return "", nil
 }
 
-// test runs the tests of packages that take -long, or of those that do not, and returns the first failure.
+// test runs the tests of packages that take -long, or of packages that do not, and returns the first failure.
 func (t *tester) test(ctx context.Context, overlay string, packages []*goPackage, long bool) (string, error) {
 	args := []string{"test", "-overlay", overlay, "-failfast", "-vet=off", "-timeout", t.limit.String()}
 	before := len(args)

@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// systems are those of the binaries: some link modules that others do not.
+// systems are the systems of the binaries: some link modules that others do not.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
 
 // module is a module that is linked.

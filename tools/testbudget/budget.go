@@ -18,13 +18,13 @@ type budget struct {
 	Packages map[string]float64 `json:"packages"` // those above least
 }
 
-// budgets are those of suites of tests.
+// budgets holds the budget of each suite of tests.
 type budgets map[string]budget
 
 const (
 	tolerance = 1.25 // times a budget is what tests may take
-	headroom  = 1.6  // times what tests take is their budget: processors differ in what they are slow at, and cores share caches
-	least     = 5.0  // units: the budget of packages without one of their own
+	headroom  = 1.6  // a new budget is so many times the tests' time: processors are slow at different things, and cores share caches
+	least     = 5.0  // units: the budget of packages that have no entry
 )
 
 func units(d, unit time.Duration) float64 { return d.Seconds() / unit.Seconds() }

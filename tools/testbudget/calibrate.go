@@ -18,8 +18,8 @@ const (
 	perUnit = 30 // workloads
 )
 
-// calibrate returns a unit of time on cores: perUnit times the least of rounds of the workload. All cores work at once, as they do when go test runs
-// packages. A unit is about half a second on a server of 2025.
+// calibrate returns a unit of time on cores: perUnit times the least of rounds of the workload. All cores work at once,
+// as under go test. A unit is about half a second on a server of 2025.
 func calibrate() time.Duration {
 	var times []time.Duration
 	for range rounds {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// measureCommand is the first argument of a process that go test starts in place of a test binary.
+// measureCommand is the first argument of a process that go test starts instead of a test binary.
 const measureCommand = "measure"
 
 // measure runs a test binary, stops it at the limit, and stores its time on cores in a folder. The arguments are the folder, the limit, the binary and its

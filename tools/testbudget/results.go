@@ -48,7 +48,7 @@ type testResult struct {
 	elapsed time.Duration
 }
 
-// read reads go test -json until the end of in.
+// read parses the output of go test -json, to the end of in.
 func read(in io.Reader) (*results, error) {
 	r := &results{packages: map[string]*packageResult{}}
 	outputs := map[[2]string][]string{}
@@ -171,7 +171,7 @@ func (r *results) total() (sum time.Duration) {
 // slowest is how many tests and packages are printed.
 const slowest = 10
 
-// print writes failures, the slowest tests and packages, and what was skipped.
+// print writes failures, the slowest tests and packages, and skipped tests.
 func (r *results) print(w io.Writer, unit time.Duration) {
 	for _, line := range r.builds {
 		fmt.Fprint(w, line)

@@ -6,8 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// activations writes those that layers do not fuse, their gradients, and what pooling and dropout need. Every length
-// is a multiple of 16.
+// activations writes the activations that layers do not fuse, their gradients, and the functions for pooling and
+// dropout. Every length is a multiple of 16.
 func activations(v isa) {
 	for _, f := range []struct {
 		name, doc string
@@ -61,7 +61,7 @@ func activations(v isa) {
 	loop(v, []string{"dst", "x", "y"}, func() { a, b = v.broadcast("a"), v.broadcast("b") }, func(at func(string) Mem) {
 		r, s := v.virtual(), v.virtual()
 		VMULPS(at("x"), a, r)
-		VMULPS(at("y"), b, s) // no FMA: Go computes what is left of an array
+		VMULPS(at("y"), b, s) // no FMA: Go computes the remaining elements of an array
 		VADDPS(s, r, r)
 		VMOVUPS(r, at("dst"))
 	})
@@ -146,7 +146,7 @@ func normalTail(v isa, x VecVirtual) (z, e, p VecVirtual) {
 	VDIVPS(t, one, t)
 	p = polynomial(v, t, normalTailCoefficients...)
 	VMULPS(t, p, p)
-	// e^(h + l) = e^h (1 + l), where h is -z^2/2 rounded and l what that lost
+	// e^(h + l) = e^h (1 + l): h is -z^2/2 rounded, and l is the rounding error
 	half, h, l := v.virtual(), v.virtual(), v.virtual()
 	VMULPS(constant(-0.5), z, half)
 	VMULPS(z, half, h)

@@ -147,7 +147,7 @@ func pairRowsBF16() {
 	RET()
 }
 
-// standIn is an instruction that stands for one of AVX512_BF16, on three registers.
+// standIn is an instruction on three registers that stands for an instruction of AVX512_BF16.
 var standIn = regexp.MustCompile(`^\t(VPDPWSSD|VPERMT2W) +Z(\d+), Z(\d+), Z(\d+)$`)
 
 // encodeBF16 replaces the stand-ins in a generated file by the bytes of the instructions of AVX512_BF16.

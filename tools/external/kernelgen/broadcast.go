@@ -9,9 +9,9 @@ import (
 // instruction splits a line of assembly into opcode and operands.
 var instruction = regexp.MustCompile(`^\t([A-Z][A-Z0-9.]*) +(.*)$`)
 
-// broadcast rewrites a generated file so that constants are read by 4 bytes and broadcast. Blocks of 64 bytes
-// would cross cache lines in the programs whose linker puts them at odd multiples of 32, which is as much
-// as Go aligns data: exp then took 1.6 times as long.
+// broadcast rewrites a generated file: instructions then read constants as 4 bytes and broadcast them. Go aligns data
+// to 32 bytes at most. In programs whose linker puts constants at odd multiples of 32, blocks of 64 bytes would cross
+// cache lines: exp then took 1.6 times as long.
 func broadcast(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -79,7 +79,7 @@ func channelSums(v isa, name, doc, signature, product string, other bool) {
 	RET()
 }
 
-// channels loads the 16 elements that a parameter points to.
+// channels loads the 16 elements at a parameter's address.
 func (v isa) channels(parameter string) (list []VecVirtual) {
 	from := Load(Param(parameter), GP64())
 	for j := 0; j < 16; j += v.lanes {

@@ -24,8 +24,8 @@ var targets = []target{
 	{"portable", "!amd64 && !arm64", nil},
 }
 
-// dispatch writes a file for each architecture to a folder with generated stubs: for each function of all levels of
-// all architectures, one called ...Vector that runs the active level's.
+// dispatch writes a file for each architecture to a folder with generated stubs. For each function of all levels of all
+// architectures, the file has a function called ...Vector that runs the active level's function.
 func dispatch(folder string) error {
 	stubs := map[string]map[string]*ast.FuncType{} // by suffix of the level, by name without it
 	var names []string                             // in the order of the first file

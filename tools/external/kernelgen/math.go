@@ -8,8 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The polynomials below are those of the Cephes library (S. Moshier, single
-// precision: expf, logf, tanhf).
+// The polynomials below come from the Cephes library (S. Moshier, single precision: expf, logf, tanhf).
 
 // polynomial evaluates c[0] x^k + ... + c[k] by Horner's rule.
 func polynomial(v isa, x VecVirtual, c ...float32) VecVirtual {
@@ -150,7 +149,7 @@ func log(v isa, x VecVirtual) VecVirtual {
 		VCMPPS(Imm(s.predicate), constant(s.limit), kept, mask)
 		VBLENDVPS(mask, special, y, y)
 	}
-	// Inf and NaN stay what they are
+	// Inf and NaN do not change
 	VCMPPS(Imm(6), constant(3.4028234e38), kept, mask) // not <=
 	VADDPS(kept, kept, special)
 	VBLENDVPS(mask, special, y, y)

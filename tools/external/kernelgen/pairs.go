@@ -196,7 +196,7 @@ type weightedLoops struct {
 	g, x, s, w, stride, stride3, columns Register
 }
 
-// at returns vector j of column c from p on.
+// at returns vector j of column c, counted from p.
 func (v weightedLoops) at(p Register, c, j int) Mem {
 	m := Mem{Base: p, Disp: j * v.bytes()}
 	switch c {

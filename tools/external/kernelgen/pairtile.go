@@ -11,8 +11,8 @@ func folds(v isa, name, doc string, arrays []string, step func(at func(string) M
 	rows(v, name, doc, arrays, nil, true, step)
 }
 
-// rows writes a loop over the n rows of tiles, with arrays of 64 lanes common to all rows and, if it
-// folds, an accumulator for each lane.
+// rows writes a loop over the n rows of tiles. All rows share the fixed arrays of 64 lanes and, if the loop folds, an
+// accumulator for each lane.
 func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(at func(string) Mem, acc VecVirtual)) {
 	signature := ""
 	if fold {
@@ -59,10 +59,9 @@ func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(
 	RET()
 }
 
-// roots returns the square roots of numbers and, if asked for, their inverses: 0 for
-// numbers below the normal ones. Goldschmidt's iteration from an estimate is several
-// times as fast as the instructions for roots and quotients; its last step makes the
-// root the nearest number, so that the root of a square is exact.
+// roots returns the square roots of numbers and, if asked, their inverses. Both are 0 for numbers below the normal
+// numbers. Goldschmidt's iteration from an estimate is several times as fast as the instructions for roots and
+// quotients. Its last step makes the root the nearest number, which makes the root of a square exact.
 func roots(v isa, at Mem, invert bool) (root, inverse VecVirtual) {
 	x, half, g, h, r := v.virtual(), v.virtual(), v.virtual(), v.virtual(), v.virtual()
 	VMOVUPS(at, x)

@@ -56,7 +56,7 @@ func tiles(v isa) {
 	}
 }
 
-// subtile computes rows [row, row+rows) and n vectors of columns from column on.
+// subtile computes rows [row, row+rows) and n vectors of columns, starting at column.
 func subtile(v isa, row, rows, column, n int, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	pointers := []GPPhysical{R8, R9, R10, R11, R12, R13, R14, R15}[:rows]

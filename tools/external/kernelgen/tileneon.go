@@ -60,7 +60,8 @@ func (f *neonTile) field(offset, shift int) neon.Reg {
 	return r
 }
 
-// lines returns pointers to the block's rows, which a list of the tile gives in elements from a slice on.
+// lines returns pointers to the block's rows. A list of the tile holds the rows' offsets in elements from the start of
+// a slice.
 func (f *neonTile) lines(slice, list int) (pointers [blockRows]neon.Reg) {
 	base, rows := f.field(slice, 0), f.field(list, 0)
 	f.Go(1, "ADD %s, %s, %s", f.row, rows, rows)

@@ -18,7 +18,8 @@ const (
 	squareB        = pointB * pointB
 )
 
-// term is a coefficient times value of a transform: an input, or after the inputs one of its group's sums.
+// term is a coefficient times a value of a transform. The value is an input, or (numbered after the inputs) a sum that
+// the group shares.
 type term struct {
 	coefficient float64
 	value       int
@@ -81,7 +82,7 @@ func winograd3(v isa) {
 		{shared: differences, at: []int{1}, result: []sum{{{pointA, 6}, {pointB, 7}}}}}}.write(v)
 }
 
-// constantsOf returns the coefficients other than 1, those that do not begin a sum without their signs.
+// constantsOf returns the coefficients other than 1, without their signs unless they begin a sum.
 func (t tileTransform) constantsOf() []float64 {
 	all := map[float64]bool{}
 	for _, g := range t.groups {
@@ -173,7 +174,7 @@ func (c combiner) sum(s sum, value func(i int) Op) VecVirtual {
 	return r
 }
 
-// group computes the results of a group and hands each over as soon as it is known.
+// group computes the results of a group and hands over each at once.
 func (c combiner) group(g group, inputs int, input func(i int) Op, result func(at int, r VecVirtual)) {
 	var shared []VecVirtual
 	value := func(i int) Op {
@@ -213,8 +214,8 @@ func (s multiples) from(base Register, i int) Mem {
 	return Mem{Base: base, Index: s.one, Scale: uint8(i)}
 }
 
-// write writes the function: for each tile and vector of channels it computes group after group of rows of
-// the result, and stores a row as soon as it is known.
+// write writes the function. For each tile and vector of channels it computes group after group of rows of the result,
+// and stores each row at once.
 func (t tileTransform) write(v isa) {
 	signature := "func(dst, src *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int)"
 	if t.bias {

@@ -1,5 +1,5 @@
-// Kubecheck decodes the object of a Kubernetes Job from standard input by the published types, strictly: a key that they lack, or one that is there twice,
-// is an error. It checks what the server would refuse of an Indexed Job besides, as far as the types do not say it.
+// Kubecheck strictly decodes a Kubernetes Job from standard input by the published types: a key that they lack and a
+// repeated key are errors. It also checks the rules of the server for an Indexed Job that the types do not express.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// generalRegisters are those that Go leaves to functions in assembly: not R18 (the system's), R27 (the assembler's), R28 (the
-// goroutine), R29 and R30.
+// generalRegisters are the registers that Go leaves to functions in assembly. Go keeps R18 (the system's), R27 (the
+// assembler's), R28 (the goroutine), R29 and R30.
 var generalRegisters = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
 // set is a set of small numbers.
@@ -85,7 +85,7 @@ func live(code []instruction, registers int) []set {
 	return after
 }
 
-// withoutDead returns code without instructions whose results nobody reads.
+// withoutDead returns code without instructions with unread results.
 func withoutDead(code []instruction, registers int) []instruction {
 	for {
 		after := live(code, registers)
@@ -106,8 +106,8 @@ func withoutDead(code []instruction, registers int) []instruction {
 	}
 }
 
-// allocate chooses the registers of a function and returns them by Reg. Copies whose registers are the same are left out of
-// code.
+// allocate chooses the registers of a function and returns them by Reg. It removes copies from a register to itself
+// from the code.
 func (f *Function) allocate() ([]int, error) {
 	f.code = append(slices.Clone(f.entry), f.code...)
 	f.entry = nil
@@ -188,7 +188,7 @@ func (g *graph) coalesce(code []instruction) {
 	}
 }
 
-// colour chooses a register for each node: those with few neighbours last.
+// colour chooses a register for each node. Nodes with few neighbours come last.
 func (g *graph) colour(chosen []int) error {
 	degree := make([]int, len(g.same))
 	var rest, stack []Reg

@@ -81,7 +81,8 @@ var encodings = map[string]encoding{
 // bytesOf is the number of bytes of a register's part.
 var bytesOf = map[string]int{"q": 16, "d": 8, "s": 4}
 
-// encode returns the bits of an instruction and how disassemblers print it. registers are those of the text, in its order.
+// encode returns the bits of an instruction and how disassemblers print it. registers are the text's registers, in its
+// order.
 func encode(name string, registers []int, i int) (uint32, string, error) {
 	e, ok := encodings[name]
 	if !ok {
@@ -130,7 +131,7 @@ func encode(name string, registers []int, i int) (uint32, string, error) {
 	return e.memory(op, lanes, registers, i)
 }
 
-// memory encodes an instruction that reads or writes memory; the last registers are those of the address.
+// memory encodes an instruction that reads or writes memory; the last registers form the address.
 func (e encoding) memory(op, lanes string, registers []int, i int) (uint32, string, error) {
 	r := func(n int) uint32 { return uint32(registers[n]) }
 	size, _, _ := strings.Cut(lanes, ".")

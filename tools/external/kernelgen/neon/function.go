@@ -1,4 +1,4 @@
-// Package neon writes functions for arm64: it translates what avo has for AVX2 and assembles what is written for NEON by hand.
+// Package neon writes functions for arm64: it translates avo's AVX2 functions and assembles handwritten NEON functions.
 // Go's assembler lacks most vector instructions of floating-point numbers: they are written as words.
 package neon
 
@@ -10,7 +10,8 @@ import (
 // Reg is a register that allocate has yet to choose; 0 is none.
 type Reg int
 
-// instruction is one of code: a vector instruction by its name in encodings, or Go's text with a %s for each register.
+// instruction is one instruction of code: a vector instruction by its name in encodings, or Go's text with a %s for
+// each register.
 type instruction struct {
 	name          string
 	text          string
@@ -19,8 +20,8 @@ type instruction struct {
 	i             int  // immediate
 
 	move   bool   // copies registers[1] to registers[0], or for text the other way round
-	effect bool   // has an effect besides what it writes
-	label  string // stands here; then all else is empty
+	effect bool   // has an effect besides the registers it writes
+	label  string // a label at this place; then all other fields are empty
 	target string // jumps there
 	always bool   // and never further
 }
@@ -89,7 +90,8 @@ func (f *Function) DoAt(name string, i int, registers ...Reg) {
 	f.code = append(f.code, vector(name, i, registers...))
 }
 
-// Go adds an instruction that Go's assembler has: text has a %s for each register, of which the last n are written.
+// Go adds an instruction of Go's assembler. text has a %s for each register; the instruction writes the last n
+// registers.
 func (f *Function) Go(n int, text string, registers ...Reg) {
 	f.code = append(f.code, general(n, text, registers...))
 }
@@ -168,7 +170,7 @@ func (f *Function) Constant(bits uint32) Reg {
 // SetConstant sets a register to a float32 of these bits in all lanes.
 func (f *Function) SetConstant(r Reg, bits uint32) { f.code = append(f.code, f.constant(bits, r)) }
 
-// constant returns the instruction that loads a constant. pool numbers are those of the file, see File.
+// constant returns the instruction that loads a constant. All functions of a file share the pool, see File.
 func (f *Function) constant(bits uint32, r Reg) instruction {
 	if bits == 0 {
 		return vector("movi.4s", 0, r)

@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// conditions are those of jumps after comparisons and counts.
+// conditions are the conditions of jumps after comparisons and counts.
 var conditions = map[string]string{"JMP": "", "JE": "EQ", "JZ": "EQ", "JEQ": "EQ", "JNZ": "NE", "JNE": "NE", "JL": "LT", "JLT": "LT", "JG": "GT", "JGT": "GT", "JGE": "GE", "JLE": "LE"}
 
 // integer translates an instruction on general registers.
@@ -125,7 +125,7 @@ func (t *translator) generalOf(o operand.Op, written bool) Reg {
 	var r Reg
 	if isMemory {
 		for _, d := range w.definitions {
-			if d == nil { // it begins as what was passed
+			if d == nil { // it begins with the parameter's value
 				r = t.Parameter(m.Symbol.Name, m.Disp, false)
 			}
 		}

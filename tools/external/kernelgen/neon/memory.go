@@ -41,7 +41,7 @@ func (t *translator) offset(base Reg, n int) Reg {
 	return r
 }
 
-// changed forgets the addresses that a register is part of.
+// changed forgets the addresses that contain a register.
 func (t *translator) changed(r Reg) {
 	for k, sum := range t.sums {
 		if k.base == r || k.index == r || sum == r {
@@ -55,7 +55,7 @@ func (t *translator) changed(r Reg) {
 	}
 }
 
-// load sets a value to what is in memory.
+// load sets a value from memory.
 func (t *translator) load(v value, m operand.Mem) { t.transfer("ld", v, m) }
 
 // store stores a value.

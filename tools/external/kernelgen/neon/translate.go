@@ -13,8 +13,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// value is what stands for a register of AVX2: two vector registers for its halves, or one twice if all its lanes are the same
-// or if it has one half, or a constant.
+// value stands for a register of AVX2. It is a constant, or two vector registers for the halves. Both halves are the
+// same register if all lanes are equal or if the value has only one half.
 type value struct {
 	half     [2]Reg
 	constant bool
@@ -37,7 +37,7 @@ type translator struct {
 	n       *ir.Instruction
 
 	sums   map[key]Reg // computed in this stretch of code without labels
-	copies map[Reg]Reg // what a register is a copy of, here
+	copies map[Reg]Reg // copies of registers in this stretch of code, and their originals
 }
 
 // translate returns a function of AVX2 for NEON; its name gets another suffix. hold are the constants that have a register.
@@ -76,8 +76,8 @@ func printed(n *ir.Instruction) string {
 	return text
 }
 
-// Translate returns the best of a function's forms with 8 and 4 lanes, the one with the fewest instructions in loops for
-// its lanes, and with as many constants in registers as there is room for.
+// Translate returns the best of a function's forms with 8 and 4 lanes: the form with the fewest instructions in loops
+// per lane. It keeps as many constants in registers as fit.
 func Translate(forms map[int]*ir.Function) (*Function, error) {
 	var best *Function
 	var least float64
@@ -98,7 +98,7 @@ func Translate(forms map[int]*ir.Function) (*Function, error) {
 	return best, nil
 }
 
-// fit translates a function with as many constants in registers as there is room for, those that are used most first.
+// fit translates a function with as many constants in registers as fit, the most used constants first.
 func fit(f *ir.Function) (*Function, error) {
 	first, err := translate(f, nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func (f *Function) inLoops() float64 {
 	return sum
 }
 
-// forget forgets what was known of registers at the end of a stretch of code.
+// forget discards all facts about registers at the end of a stretch of code.
 func (t *translator) forget() { t.sums, t.copies = map[key]Reg{}, map[Reg]Reg{} }
 
 // constantBits returns the bits of a constant in memory.
@@ -171,7 +171,7 @@ func constantBits(o operand.Op) (uint32, bool) {
 // isZero reports whether an instruction sets a register to 0.
 func isZero(n *ir.Instruction) bool { return n.Opcode == "VXORPS" && n.Operands[0] == n.Operands[1] }
 
-// source returns the constant of which an instruction makes a copy.
+// source returns the constant that an instruction copies.
 func source(n *ir.Instruction) (uint32, bool) {
 	if isZero(n) {
 		return 0, true
@@ -182,7 +182,7 @@ func source(n *ir.Instruction) (uint32, bool) {
 	return 0, false
 }
 
-// findUniform finds the webs whose lanes are all the same: broadcasts, and what is computed of them alone.
+// findUniform finds the webs with equal lanes: broadcasts, and webs computed from uniform webs alone.
 func (t *translator) findUniform(f *ir.Function) {
 	for _, w := range t.webs {
 		t.uniform[w] = true
@@ -284,7 +284,7 @@ func widest(w *web) (bytes uint) {
 	return bytes
 }
 
-// isInverted reports whether a comparison is of a kind that NEON has the complement of.
+// isInverted reports whether NEON has only the complement of a comparison.
 func isInverted(n *ir.Instruction) bool {
 	if n.Opcode != "VCMPPS" && n.Opcode != "VCMPPD" {
 		return false

@@ -9,15 +9,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lanewise are the instructions that compute lane by lane, with their names here; operands are in Go's order, that of the
-// manual backwards.
+// lanewise maps the instructions that compute lane by lane to their names in encodings. Operands are in Go's order, the
+// reverse of the manual's.
 var lanewise = map[string]string{
 	"VADDPS": "fadd.4s", "VADDPD": "fadd.2d", "VSUBPS": "fsub.4s", "VSUBPD": "fsub.2d", "VMULPD": "fmul.2d",
 	"VDIVPS": "fdiv.4s", "VDIVPD": "fdiv.2d", "VPADDD": "add.4s", "VPSUBD": "sub.4s", "VORPS": "orr.16b",
 	"VUNPCKLPS": "zip1.4s", "VUNPCKHPS": "zip2.4s", "VADDSS": "fadd",
 }
 
-// unary are those of one operand.
+// unary maps the instructions with one operand.
 var unary = map[string]string{
 	"VSQRTPS": "fsqrt.4s", "VSQRTPD": "fsqrt.2d", "VROUNDPS": "frintn.4s", "VCVTPS2DQ": "fcvtns.4s", "VCVTDQ2PS": "scvtf.4s",
 }
@@ -168,8 +168,8 @@ func (t *translator) broadcast(from operand.Op) error {
 	return nil
 }
 
-// isFactor reports whether a web is a number in memory that instructions only multiply by, as they can by one lane: loading all
-// lanes takes a slot of arithmetic on many processors.
+// isFactor reports whether a web is a number in memory that instructions only use as a factor. They can multiply by one
+// lane, and loading all lanes takes a slot of arithmetic on many processors.
 func isFactor(w *web) bool {
 	if len(w.definitions) != 1 || w.definitions[0] == nil || w.definitions[0].Opcode != "VBROADCASTSS" {
 		return false
@@ -223,8 +223,8 @@ func (t *translator) multiply(a, b value) error {
 
 var errOneLane = errors.New("both factors are in one lane")
 
-// extreme computes the larger or smaller of a and b as AVX does, b if one is not a number. If one of them is a constant
-// or the same in all lanes, it is a number: fmax has a result of NaN if the other is, fmaxnm the number.
+// extreme computes the larger or smaller of a and b as AVX does: b if either is not a number. A constant or a value
+// with equal lanes is a number. If the other value is NaN, fmax returns NaN and fmaxnm the number.
 func (t *translator) extreme(op, lanes string, a, b value) {
 	to := t.write()
 	t.halves(to, func(h int) {
@@ -247,7 +247,7 @@ func (t *translator) extreme(op, lanes string, a, b value) {
 	})
 }
 
-// compare sets a mask; predicates are those of VCMPPS.
+// compare sets a mask; predicates are as in VCMPPS.
 func (t *translator) compare(predicate, lanes string, a, b value) error {
 	to := t.write()
 	var err error

@@ -20,7 +20,7 @@ type place struct {
 	written     bool
 }
 
-// webs are those of a function, by place.
+// webs are the webs of a function, by place.
 type webs map[place]*web
 
 // parameter is the register that stands for a parameter in memory.
