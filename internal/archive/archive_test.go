@@ -117,7 +117,7 @@ func TestRefusedZips(t *testing.T) {
 	}
 }
 
-// TestDamagedMembers changes the members in place: what the directory says is then wrong.
+// TestDamagedMembers changes members in place: their directory entries are then wrong.
 func TestDamagedMembers(t *testing.T) {
 	small := zipOf(t, stored("a"), deflated("b"))
 	directory := bytes.Index(small, []byte("PK\x01\x02"))

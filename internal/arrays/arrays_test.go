@@ -22,7 +22,7 @@ func open(t testing.TB, path string) File {
 	return f
 }
 
-// ramp is what testdata/make.py fills arrays with.
+// ramp returns the elements that testdata/make.py writes.
 func ramp(n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {

@@ -105,8 +105,8 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// slots solves the problem as a linear assignment of the items to n copies of each category, the m-th of which costs m times
-// the balance more, by shortest augmenting paths.
+// slots solves the problem as a linear assignment of the items to n copies of each category, by shortest augmenting
+// paths. The m-th copy costs m times the balance more.
 func slots(costs []float64, k int, balance float64) float64 {
 	n := len(costs) / k
 	at := func(i, s int) float64 { return costs[i*k+s/n] + balance*float64(s%n) }

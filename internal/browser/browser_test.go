@@ -36,7 +36,7 @@ func write(t *testing.T, script string) string {
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// Tests that share a Chromium do not see what the others stored.
+// Tests that share a Chromium do not see each other's stored data.
 func TestProfiles(t *testing.T) {
 	long.NotShort(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -89,7 +89,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Wait waits for a page that comes after others, each of which leaves at another moment of the waiting.
+// Wait waits for a page that comes after several other pages. Each of these leaves at another moment of the waiting.
 func TestWaitAcrossPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

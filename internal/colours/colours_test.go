@@ -12,8 +12,8 @@ var (
 	eyes   = map[string]Vision{"normal": Normal, "protanopia": Protanopia, "deuteranopia": Deuteranopia, "tritanopia": Tritanopia}
 )
 
-// Any two colours of the palette differ by four times what is just noticeable, for every eye (three times without short
-// waves, which is rare), and all stand out from paper and panels.
+// For every kind of eye, any two colours of the palette differ by four times the just noticeable difference (three
+// times for the rare eye without short waves). All stand out from paper and panels.
 func TestPalette(t *testing.T) {
 	for _, theme := range themes {
 		for i, a := range theme.Palette {
@@ -60,8 +60,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// Maps are even: equal steps of the number are about equal steps to every eye; numbers that differ by an eighth of the range
-// are told apart, and lightness alone tells their order.
+// Maps are even: equal steps of the number are about equal steps to every eye. Numbers that differ by an eighth of the
+// range look different, and lightness alone shows their order.
 func TestMaps(t *testing.T) {
 	for _, theme := range themes {
 		for name, v := range eyes {
@@ -150,7 +150,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-// Grey is grey to every eye, and eyes without a kind of cones confuse what they are known to confuse.
+// Grey is grey to every eye, and eyes without a kind of cones confuse the known pairs of colours.
 func TestVisions(t *testing.T) {
 	for name, v := range eyes {
 		for _, g := range []uint8{0, 90, 200, 255} {

@@ -49,7 +49,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 func TestFirstRound(t *testing.T) {
 	x := columns(t, 4, 1, []float64{3, 0, 2, 1})
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
-	r := regress(t, x, []float64{8, 0, 4, 4}, o) // mean 4; cuts after 1 and 3 rows are as good: the first
+	r := regress(t, x, []float64{8, 0, 4, 4}, o) // mean 4; cuts after 1 and 3 rows are equally good: the first wins
 	for i, want := range []float64{4 + 0.4/3, 3.6, 4 + 0.4/3, 4 + 0.4/3} {
 		near(t, "estimate", r.Fitted()[i], want, 1e-15)
 	}
@@ -113,7 +113,7 @@ func (c *checker) gain(rows []int, column int, threshold float64) (gain float64,
 	return l * r / (l + r) * d * d, left, right
 }
 
-// check reports splits that are not the best, and wrong steps of leaves.
+// check reports splits that are not optimal, and wrong steps of leaves.
 func (c *checker) check(tree tree, at int, rows []int, depth int, scale float64) {
 	mean, variance, curvature := 0.0, 0.0, 0.0
 	for _, i := range rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// made returns n numbers of a stream of its own.
+// made returns n numbers from a named random stream.
 func made(n int, name string, number func(s *rng.Stream, i int) float64) []float64 {
 	stream, values := rng.New(1, name), make([]float64, n)
 	for i := range values {
@@ -73,8 +73,8 @@ func TestColumnRegress(t *testing.T) {
 	}
 }
 
-// Two cuts of a classifier are often equally good, so that rounding decides. Its trees are compared
-// with the definition, its deviance with that of a table of one column.
+// Two cuts of a classifier are often equally good, and rounding decides between them. The test compares the trees with
+// the definition, and the deviance with the fit of a table of one column.
 func TestColumnClassify(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
@@ -285,7 +285,7 @@ func TestColumnTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
-	got, err := c.Regress(ctx, []float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are as good
+	got, err := c.Regress(ctx, []float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are equally good
 	if err != nil {
 		t.Fatal(err)
 	}

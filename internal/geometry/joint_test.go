@@ -87,7 +87,7 @@ func TestDrawnJointMinimax(t *testing.T) {
 	}
 }
 
-// The map of constant points is their best centre: that of the smallest ball.
+// The map of constant points is the targets' best centre: the centre of the smallest ball.
 func TestJointMinimaxOfConstants(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 1))
 	for c := range 200 {

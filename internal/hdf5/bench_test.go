@@ -10,8 +10,9 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// thinChunks writes a file with one array of images of 64 x 64 x 3 in deflated chunks of rows x 4 x 4 x 1, cut as those of 3D Shapes, in the
-// simplest form that there is: a superblock of version 3, and an index of chunks without pages.
+// thinChunks writes a file with one array of images of 64 x 64 x 3 in deflated chunks of rows x 4 x 4 x 1, cut like the
+// chunks of 3D Shapes. The format is the simplest possible: a superblock of version 3, and an index of chunks without
+// pages.
 func thinChunks(t testing.TB, rows, perChunk int) string {
 	t.Helper()
 	var file bytes.Buffer
@@ -110,7 +111,7 @@ func TestThinChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkThinChunks reads images cut as those of 3D Shapes, on all processors; MB/s are of pixels.
+// BenchmarkThinChunks reads images in chunks like 3D Shapes, on all processors; MB/s count pixels.
 func BenchmarkThinChunks(b *testing.B) {
 	const rows = 4000
 	h, err := Open(thinChunks(b, rows, rows/2))

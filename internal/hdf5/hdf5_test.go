@@ -25,7 +25,7 @@ func open(t testing.TB, name string) *File {
 	return h
 }
 
-// ramp returns what testdata/make.py fills arrays with.
+// ramp returns the elements that testdata/make.py writes.
 func ramp(n int, kind dtype.Type) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -131,7 +131,8 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// Filters have any order and may come twice; a second gzip packs what the first one has made longer.
+// Filters have any order and may come twice; a second gzip compresses the output of the first, which was longer than
+// its input.
 func TestFilterOrders(t *testing.T) {
 	h := open(t, "filters.h5")
 	for _, order := range strings.Fields("gg ggg sgg gsg ggs gs fg gf sfg gfs fgf gfgf fsgf gsgsg") {
@@ -335,7 +336,7 @@ func TestFilters(t *testing.T) {
 	if out, err := lzf(make([]byte, 20), []byte{2, 'a', 'b', 'c', 0x40, 2, 0xe0, 1, 0}); err != nil || string(out) != "abcabcacccccccccc"[:len(out)] && len(out) != 17 {
 		t.Errorf("%q, %v", out, err)
 	}
-	// A stream whose header is cut off, and the next one by the same worker.
+	// A stream with a truncated header, and the next stream by the same worker.
 	w, packed := &worker{}, []byte{0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27}
 	for _, n := range []int{1, 2, 5, 9} {
 		if _, err := w.deflated(make([]byte, 3), packed[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -10,7 +10,8 @@ import (
 // usual are methods that everyone knows.
 var usual = []string{"Error", "Unwrap", "String"}
 
-// TestDocumented checks that public packages have a comment, and that what they export has one that begins with its name.
+// TestDocumented checks that every public package has a comment, and every exported identifier a comment that begins
+// with its name.
 func TestDocumented(t *testing.T) {
 	packages := map[string]bool{}
 	for _, f := range files(t) {

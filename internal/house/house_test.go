@@ -18,8 +18,8 @@ const (
 	module = "github.com/unravel-ml/unravel/"
 )
 
-// floors lists the folders of the first level from the ground up, and folders in them that are on a floor of their own. A
-// package imports packages of its own folder and of lower floors.
+// floors lists the folders of the first level from the ground up, and inner folders that have another floor than their
+// parent. A package imports packages of its own folder and of lower floors.
 var floors = [][]string{
 	{".", "configs/registry", "results", "graph/rng"}, // . are the documents
 	{"configs", "configs/config"},
@@ -126,7 +126,7 @@ func TestImportsDescend(t *testing.T) {
 	}
 }
 
-// TestNoInternalTypes checks that what a public package exports names no internal package, and is no alias.
+// TestNoInternalTypes checks that exported declarations of public packages name no internal package and are no aliases.
 func TestNoInternalTypes(t *testing.T) {
 	for _, f := range files(t) {
 		if !f.public() {
@@ -197,7 +197,7 @@ func checkFields(name string, list *ast.FieldList, check func(string, ast.Node))
 	}
 }
 
-// exportedReceiver says whether a function has no receiver or one of an exported type.
+// exportedReceiver reports whether a function has no receiver or a receiver of an exported type.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// names holds what the Go files of the module say, tests and tools included.
+// names holds the names in the Go files of the module, tests and tools included.
 type names struct {
 	files    map[string]bool // base names of the files
 	packages map[string]bool // names of the packages

@@ -63,7 +63,7 @@ func TestSlopes(t *testing.T) {
 	}
 }
 
-// The assembly of what has one right result gives the bits of Go.
+// If a function has one right result, the assembly gives the same bits as Go.
 func TestExact(t *testing.T) {
 	nan, minus := float32(math.NaN()), float32(math.Copysign(0, -1))
 	levels(t, func(t *testing.T) {

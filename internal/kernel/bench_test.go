@@ -82,8 +82,8 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// peakRate returns the GFLOP/s of the micro-kernel on all threads where no operand moves, so that only its multiplications
-// and additions take time.
+// peakRate returns the GFLOP/s of the micro-kernel on all threads without moving operands: only multiplications and
+// additions take time.
 func peakRate() float64 {
 	const steps, calls = 20000, 8
 	best := 0.0
@@ -119,7 +119,8 @@ func BenchmarkFunctions(b *testing.B) {
 }
 
 // BenchmarkResNet18 times each kind of convolution of a ResNet-18 for images of 64x64x3, in a batch of 64; the rate
-// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1 is one thread, -cpu 2 two (a list would run its first on the most).
+// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1 is one thread, -cpu 2
+// two (with a list, go test runs its first entry on the largest number of threads).
 func BenchmarkResNet18(b *testing.B) {
 	const batch = 64
 	r := rand.New(rand.NewPCG(1, 1))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sums, maps and gradients of channels against float64, for channels that do and do not fill vectors,
-// in the middle of wider rows whose other elements must stay.
+// Sums, maps and gradients of channels against float64. The channels do and do not fill vectors, in the middle of wider
+// rows; the rows' other elements must not change.
 func TestChannels(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 9))

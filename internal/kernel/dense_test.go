@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// denseCases are sizes at and beside the edges of panels, blocks of rows and pieces of long sums, some with rows that meet in the
-// caches.
+// denseCases are sizes at and near the edges of panels, blocks of rows and pieces of long sums. Some have rows that
+// share cache lines.
 var denseCases = [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}, {5, 130, 33},
 	{12, 384, 31}, {13, 385, 16}, {23, 700, 49}, {3, 1, 65}, {257, 2, 130}, {2, 641, 5}, {301, 70, 65}, {9, 1024, 100}, {21, 100, 1024}}
 
@@ -80,7 +80,7 @@ func checkDense(t *testing.T, rows, in, out int, a Activation, mixed bool) [][]f
 	return all[0]
 }
 
-// A row has the same bits whatever the rows beside it are: a program of another batch size encodes alike.
+// A row has the same bits with any neighbouring rows: a program of another batch size encodes alike.
 func TestDenseComputesRowsAlone(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 4))
@@ -102,7 +102,7 @@ func TestDenseComputesRowsAlone(t *testing.T) {
 	})
 }
 
-// What is not finite reaches the sums that it is a term of, and no others.
+// A number that is not finite reaches the sums with it as a term, and no other sums.
 func TestDenseKeepsNonFinite(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		for _, a := range []Activation{LinearActivation, ReLUActivation, LeakyActivation} {
@@ -138,7 +138,7 @@ func ones(n int) []float32 {
 	return x
 }
 
-// The micro-kernels of all instruction sets compute what the one in Go does, and touch no other element.
+// The micro-kernels of all instruction sets give the results of the Go version, and touch no other element.
 func TestPanel(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))

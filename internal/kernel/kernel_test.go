@@ -52,7 +52,7 @@ func random(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// stale returns garbage, to detect elements that are not written.
+// stale returns garbage, to detect elements that nothing writes.
 func stale(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -143,8 +143,8 @@ var convCases = []ConvShape{
 	{Batch: 1, InH: 16, InW: 16, InC: 48, OutH: 8, OutW: 8, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 1},
 }
 
-// eachProduct calls f with the places of products of a convolution by the definition in ConvShape, where In is the big image: of
-// one channel of the big image, and of the first of all channels of the small one.
+// eachProduct calls f with the places of products of a convolution by the definition in ConvShape, with In as the big
+// image. The places are for one channel of the big image, and for the first of all channels of the small image.
 func eachProduct(s ConvShape, f func(big, w, small int)) {
 	for b := range s.Batch {
 		for y := range s.OutH {
@@ -209,8 +209,8 @@ func TestConvolutions(t *testing.T) {
 	})
 }
 
-// checkConvolution compares a plan with the definition. s is the shape of the convolution; the transposed one goes the other way.
-// In mixed precision the operands are numbers that bfloat16 has, so that only the order of sums is another one.
+// checkConvolution compares a plan with the definition. s is the shape of the convolution; the transposed convolution
+// goes the other way. In mixed precision bfloat16 represents the operands exactly, and only the order of sums differs.
 func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation, mixed bool) [][]float32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	nBig, nSmall := s.Batch*s.InH*s.InW*s.InC, s.Batch*s.OutH*s.OutW*s.OutC
@@ -273,10 +273,10 @@ func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation, 
 	return all[0]
 }
 
-// definition is what a layer computes by its definition.
+// definition holds a layer's results by its definition.
 type definition struct{ y, dx, dw, db []float64 }
 
-// definitions are those of the convolutions so far, which are the same on every instruction set.
+// definitions caches the results of the convolutions so far. They are the same on every instruction set.
 var definitions = map[string]definition{}
 
 // define computes a convolution and its gradients by plain loops.

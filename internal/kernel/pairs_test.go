@@ -180,8 +180,8 @@ func TestPremetrics(t *testing.T) {
 	}
 }
 
-// The root of a square is exact, so that a distance of one coordinate is; and numbers
-// from the smallest normal one to the largest have roots.
+// The root of a square is exact, and so is a distance in one coordinate. Numbers from the smallest normal number to the
+// largest have roots.
 func TestRoots(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 9))

@@ -90,8 +90,8 @@ func TestWinograd3Shared(t *testing.T) {
 	})
 }
 
-// The errors of the transforms, with many channels and inputs after a ReLU, whose mean is not 0: at most 3e-5 of
-// the results' root mean square.
+// The errors of the transforms, with many channels and inputs after a ReLU, which have a mean other than 0: at most
+// 3e-5 of the results' root mean square.
 func TestWinograd3Accuracy(t *testing.T) {
 	s := sameShape(1, 12, 16, 512, 32, 3, 1)
 	definitions := map[bool]definition{}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Forward, a pixel whose inputs are all 0 is exactly 0: rounding would decide whether a ReLU lets its gradient pass.
+// In the forward pass a pixel is exactly 0 if all its inputs are 0. Otherwise rounding would decide whether a ReLU lets
+// its gradient pass.
 func TestForwardZeros(t *testing.T) {
 	long.NotShort(t)
 	levels(t, func(t *testing.T) {
@@ -55,8 +56,8 @@ func checkZeros(t *testing.T, side, big, small int) {
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
 }
 
-// checkZeros3 runs a convolution with kernel 3 and stride 1, and its transpose, on images that are 0 but for a pixel: all results
-// that do not see it are the bias, or 0 where a ReLU cuts that off.
+// checkZeros3 runs a convolution with kernel 3 and stride 1, and its transpose, on images with one pixel that is not 0.
+// All results that do not see this pixel are the bias, or 0 if a ReLU cuts the bias off.
 func checkZeros3(t *testing.T, in, out, padding int) {
 	const side, pixel = 13, 6
 	for _, a := range []Activation{LinearActivation, ReLUActivation} {

@@ -23,8 +23,8 @@ func sample(seed uint64, n, d, classes int) (x []float64, labels []int) {
 	return x, labels
 }
 
-// slopes returns the gradient of the objective at a fit in double precision, in the order of the
-// weights, and the sum of the absolute terms of each element.
+// slopes returns the gradient of the objective at a fit in double precision, in the order of the weights. size is the
+// sum of the absolute terms of each element.
 func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float64) {
 	d, k := m.columns, m.outputs
 	g, size = make([]float64, len(m.weights)), make([]float64, len(m.weights))
@@ -59,7 +59,7 @@ func alike(row []float64) {
 	}
 }
 
-// The gradient of the objective vanishes at the fit, whatever the columns' sizes and relations.
+// The gradient of the objective vanishes at the fit, at any size and correlation of the columns.
 func TestLogisticGradient(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -269,8 +269,7 @@ func TestLogisticPath(t *testing.T) {
 	}
 }
 
-// The weight of two inputs -1 and 1, twice each, with labels of their own solves
-// w = 4/(1 + e^w).
+// With inputs -1 and 1, twice each, and a label for each value, the weight solves w = 4/(1 + e^w).
 func TestLogisticByHand(t *testing.T) {
 	x, labels := []float64{-1, -1, 1, 1}, []int{0, 0, 5, 5}
 	m, err := FitLogistic(ctx, x, 1, labels, 1, 100)

@@ -21,7 +21,7 @@ func objective(x []float64, labels []int, class int, costYes, costNo, w, b float
 	return v
 }
 
-// No line near that of solve is better.
+// No line near the result of solve is better.
 func TestSolve(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {

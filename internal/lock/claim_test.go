@@ -12,17 +12,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// work is a run of so many steps, each of which a process that holds the claim stores; commits are the steps that were stored, in their order.
+// work is a run of so many steps. A process that holds the claim stores each step; commits are the stored steps, in
+// order.
 type work struct {
 	steps    int
 	after    time.Duration // that waiters wait
 	commits  []string
-	acquired int // newest generation whose claim a process believed to have
+	acquired int // newest generation that a process believed to hold
 	wrong    string
 }
 
-// process takes its part of the work: it claims the path, continues from the step that is stored, and stores some. It may forget to
-// release the claim, as one that dies does.
+// process takes its part of the work: it claims the path, continues from the stored step, and stores some steps. It may
+// forget to release the claim, like a process that dies.
 func (w *work) process(p *process) {
 	const path = "run/lock"
 	watch := p.watch()
@@ -105,9 +106,9 @@ func (w *work) commit(p *process, c *claim, generation, step int) error {
 	return err
 }
 
-// Processes of machines whose clocks differ, which are stopped at any moment and come back, or die, and of which some believe what they saw of
-// a folder before, make each step of a run once, and never does one write after another has begun. That holds also if they take over what they find
-// without any patience.
+// Processes of several machines share a run and make each of its steps once. Their clocks differ, they are stopped at
+// any moment and come back, or die, and some use outdated lists of folders. No process writes after another has begun.
+// All this also holds for processes that take over a claim without any patience.
 func TestClaimsInterleaved(t *testing.T) {
 	long.NotShort(t)
 	rounds := 600
@@ -145,8 +146,8 @@ func TestClaimsInterleaved(t *testing.T) {
 	}
 }
 
-// A claim is taken over after its time without a heartbeat, as the waiter counts it, and not before; a waiter that was stopped itself has seen
-// nothing meanwhile.
+// A waiter takes over a claim after the claim's time without a heartbeat, counted by the waiter, and not before. A
+// waiter that was stopped has seen nothing meanwhile.
 func TestClaimPatience(t *testing.T) {
 	var now time.Duration
 	s := &sim{random: rand.New(rand.NewPCG(1, 1)), root: &node{files: map[string]*node{"run": {files: map[string]*node{}}}}, turn: make(chan *process)}
@@ -174,7 +175,7 @@ func TestClaimPatience(t *testing.T) {
 			t.Fatal("taken over from a holder that lives:", err)
 		}
 	}
-	for now += time.Hour; ; now += time.Second { // an hour in which nobody looked
+	for now += time.Hour; ; now += time.Second { // an hour without a look
 		if try() {
 			break
 		}

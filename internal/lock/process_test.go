@@ -146,7 +146,8 @@ func TestProcessesWithoutLocks(t *testing.T) {
 	}
 }
 
-// A lock that the system refuses, or gives to everybody, is no lock: the claim decides. One that works says who is dead at once.
+// A lock that the system refuses, or gives to everybody, is no lock: the claim decides. A lock that works shows at once
+// that its holder is dead.
 func TestLocksThatDoNotWork(t *testing.T) {
 	for name, lock := range map[string]func(*os.File) (bool, error){
 		"refused": func(*os.File) (bool, error) { return false, errRefused },

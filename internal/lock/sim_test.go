@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// sim is a file system that processes share, each operation of which is a step; who takes the next step is drawn. Time passes between steps.
+// sim is a file system that processes share. Each operation is a step, and the next process to take a step is drawn at
+// random. Time passes between steps.
 type sim struct {
 	random *rand.Rand
 	root   *node
@@ -30,7 +31,7 @@ type node struct {
 	removed bool
 }
 
-// process is a process of another machine. It may keep what it has seen of folders, as clients of network file systems do.
+// process is a process of another machine. It may keep lists of folders, as clients of network file systems do.
 type process struct {
 	sim    *sim
 	name   string
@@ -40,13 +41,13 @@ type process struct {
 	rate   float64       // and how fast that goes
 
 	turn    chan bool     // false: it is dead
-	until   time.Duration // when it goes on; it is asleep or stopped
+	until   time.Duration // time at which it goes on; until then it is asleep or stopped
 	ended   bool
 	handles map[string]*node
 	lists   map[string]list
 }
 
-// list is what a process keeps of a folder.
+// list is a process's cached list of a folder.
 type list struct {
 	names []string
 	until time.Duration
@@ -139,7 +140,7 @@ func (p *process) now() time.Duration {
 	return p.offset + time.Duration(float64(p.sim.time)*p.rate)
 }
 
-// find returns a node. A process that keeps handles uses those of folders that it has used before.
+// find returns a node. A process that keeps handles uses the handles of folders that it has used before.
 func (p *process) find(at string) *node {
 	if n := p.handles[at]; n != nil && p.keeps {
 		if n.removed {
@@ -166,7 +167,7 @@ func (p *process) parent(at string) (*node, string, error) {
 	if n == nil || n.files == nil {
 		return nil, "", fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 	}
-	delete(p.lists, path.Dir(at)) // whoever changes a folder sees it as it is
+	delete(p.lists, path.Dir(at)) // a process that changes a folder sees its present content
 	return n, path.Base(at), nil
 }
 
@@ -275,7 +276,7 @@ func (p *process) watch() *Watch {
 	return &Watch{world: &world{files: p, now: p.now, after: time.Minute, me: me, mode: always}, seen: map[string]sight{}}
 }
 
-// unless returns nil in place of some errors.
+// unless returns nil instead of some errors.
 func unless(err error, these ...error) error {
 	for _, e := range these {
 		if errors.Is(err, e) {

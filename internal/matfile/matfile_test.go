@@ -24,7 +24,7 @@ func open(t testing.TB, name string) *File {
 	return f
 }
 
-// ramp is what testdata/make.py fills arrays with.
+// ramp returns the elements that testdata/make.py writes.
 func ramp(n int, t dtype.Type) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -214,7 +214,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A size that no file can hold is refused before memory is asked for.
+// A size that no file can hold is refused before any memory is taken.
 func TestHuge(t *testing.T) {
 	data, err := os.ReadFile("testdata/smaller.mat")
 	if err != nil {

@@ -279,8 +279,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// Without a size to compare, a wrong shape is detected when the data ends, without allocating what it
-// claims.
+// Without a size to compare, a wrong shape is detected when the data ends, without allocating memory for the shape.
 func TestHugeShapeOfStream(t *testing.T) {
 	for _, fortran := range []string{"False", "True"} {
 		file := npyFile(1, "{'descr': '<f4', 'fortran_order': "+fortran+", 'shape': (1000000, 1000000, 1000)}", 1000)
@@ -319,7 +318,7 @@ func TestDamagedNPZ(t *testing.T) {
 	}
 }
 
-// An archive with wrong sizes gives an error, without allocating what it claims.
+// An archive with wrong sizes gives an error, without allocating memory for these sizes.
 func TestHugeShapeInNPZ(t *testing.T) {
 	for _, claimed := range []struct{ shape, uncompressed, compressed uint64 }{
 		{1 << 58, 1<<61 + 128, 1 << 51},

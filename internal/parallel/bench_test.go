@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkFor times sections of two items of a microsecond, by the pause between two sections. With pause=0 helpers look for work; after 100
-// microseconds they sleep. What is beyond a microsecond are the costs of package scaling.
+// BenchmarkFor times sections of two items of a microsecond, by the pause between two sections. With pause=0 helpers
+// look for work; after 100 microseconds they sleep. The time beyond a microsecond is the costs of package scaling.
 //
 //	go test ./internal/parallel -run '^$' -bench For
 func BenchmarkFor(b *testing.B) {

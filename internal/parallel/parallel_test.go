@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// explode panics for the items from 40 on.
+// explode panics for items 40 and above.
 func explode(i int) {
 	if i >= 40 {
 		panic(errLate)
@@ -18,7 +18,7 @@ func explode(i int) {
 
 var errLate = errors.New("item after 40")
 
-// panicOf returns what f panics with.
+// panicOf returns the panic of f.
 func panicOf(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()

@@ -60,8 +60,8 @@ func TestWriteGIF(t *testing.T) {
 	}
 }
 
-// Of more colours the palette follows those that occur: a smooth picture is off by little, and a rare colour far from all others is
-// still told from them.
+// With too many colours the palette follows the colours of the picture: a smooth picture is off by little, and a rare
+// colour far from all others stays distinct.
 func TestPalette(t *testing.T) {
 	smooth := gradient(64, 64, func(x, y int) color.RGBA { return color.RGBA{uint8(4 * x), uint8(4 * y), uint8(2 * (x + y)), 255} })
 	rare := color.RGBA{255, 0, 255, 255}
@@ -102,7 +102,7 @@ func TestMosaic(t *testing.T) {
 	}
 }
 
-// Labels are above the pictures, whose cells they widen up to a limit.
+// Labels are above the pictures, and widen their cells up to a limit.
 func TestMosaicLabels(t *testing.T) {
 	grey := gradient(10, 10, func(int, int) color.RGBA { return color.RGBA{9, 9, 9, 255} })
 	m := Mosaic([]image.Image{grey, grey}, []string{"z0", "a part with a name that is too long\x1b[31m"}, 2, 1, 2)

@@ -70,7 +70,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The layout is that of the format's description, with the data aligned.
+// The layout follows the format's description, with the data aligned.
 func TestLayout(t *testing.T) {
 	data := encode(t, &File{Tensors: []Tensor{{"a", []int{1}, []float32{1}}, {"b", []int{}, []float64{2}}}})
 	n := binary.LittleEndian.Uint64(data)
@@ -230,7 +230,7 @@ func TestAccess(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// FuzzDecode tests that nothing panics, and that what is read is written and read the same.
+// FuzzDecode tests that nothing panics, and that a decoded file is encoded and decoded to the same file.
 func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, sample()))
 	f.Add(encode(f, &File{}))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Boxes of all kinds are those that are copied element by element.
+// Copying boxes of all kinds gives the same result as copying them element by element.
 func TestCopy(t *testing.T) {
 	for _, test := range []struct {
 		count, to, from []int

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Archives of NumPy (see testdata/README.md) read the same whatever the element type, the byte order
-// and the order of axes of their arrays.
+// Archives of NumPy (see testdata/README.md) read the same for every element type, byte order and order of axes.
 func TestReadNumPy(t *testing.T) {
 	for _, file := range []string{"testdata/numpy.npz", "testdata/numpy_compressed.npz"} {
 		for name, value := range map[string]func(i int) float64{

@@ -66,7 +66,7 @@ func readTable(text string, factors bool) (*Table, error) {
 	return x.table(func(x *Text, c int) (*Column, error) { return x.Numbers(c, false) })
 }
 
-// All forms in which programs write one table are read the same.
+// A table reads the same in all forms in which programs write it.
 func TestForms(t *testing.T) {
 	const plain = "x,y\n0.5,-2\n1.25,3.5\n7,40\n"
 	want, err := readTable(plain, false)

@@ -17,10 +17,10 @@ import (
 type schema map[protowire.Number]struct {
 	name string
 	sub  schema
-	kind string // of what is no message: string, bytes, double, float, int
+	kind string // of a field that is no message: string, bytes, double, float, int
 }
 
-// The schemas of what this package writes.
+// The schemas of the messages that this package writes.
 var (
 	protoValue  = schema{2: {name: "number_value", kind: "double"}, 3: {name: "string_value", kind: "string"}, 4: {name: "bool_value", kind: "int"}}
 	hparamsData = schema{
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// text reads a message by a schema, with an implementation of the wire format that is not this package's.
+// text reads a message by a schema, with an independent implementation of the wire format.
 func (s schema) text(b []byte) (string, error) {
 	var parts []string
 	for len(b) > 0 {
@@ -142,7 +142,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Events that are dropped go wherever they are, and the others stay as they were.
+// Events that are dropped go from any place, and the other events do not change.
 func TestResumeDrops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	for _, drop := range []string{"start", "mid", "end", "none"} {

@@ -183,7 +183,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Wherever the writer was killed, the complete records stay.
+// The complete records stay, at any point where the writer was killed.
 func TestResumeTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	data := steps(t, path, 1, 2, 3)
@@ -290,7 +290,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzReader tests that nothing panics, and that what is read is written and read the same.
+// FuzzReader tests that nothing panics, and that events are written and read the same.
 func FuzzReader(f *testing.F) {
 	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Scalar: 2}}}
 	f.Add(e.marshal())

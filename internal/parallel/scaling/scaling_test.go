@@ -110,7 +110,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A panic under way ends the recording; one of background work reaches who waits for it.
+// A panic under way ends the recording; a panic of background work reaches the goroutine that waits for it.
 func TestRecordPanics(t *testing.T) {
 	func() {
 		defer func() {
