@@ -35,8 +35,8 @@ func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overr
 	return l
 }
 
-// An update by k batches of n images is that by one batch of k n images, also where the last ones of an epoch are fewer, with the
-// same schedule, warm-up and limit of the norm.
+// An update by k batches of n images equals the update by one batch of k n images, with the same schedule, warm-up and
+// limit of the norm. This also holds when the last batches of an epoch are smaller.
 func TestAccumulate(t *testing.T) {
 	for _, schedule := range [][]string{nil, {"train.schedule=cosine", "train.warmup=1.5", "train.clip=0.05"}, {"train.schedule={step: {every: {steps: 2}}}", "train.warmup={steps: 3}"}} {
 		overrides := append([]string{"train.epochs=3"}, schedule...)
@@ -73,7 +73,7 @@ func TestAccumulate(t *testing.T) {
 	}
 }
 
-// Groups are of one objective and within an epoch.
+// A group has batches of one objective and one epoch.
 func TestAccumulateObjectives(t *testing.T) {
 	var got []string
 	l := runLoop(t, tiny, func(_ *Loop, r *StepReport) {

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// TestJudgeOfParts checks that a step trains the model by the discriminator as it
-// was, without changing it, and then the discriminator on the codes of that step.
+// TestJudgeOfParts checks that a step trains the model by the unchanged discriminator, and then the discriminator on
+// the codes of that step.
 func TestJudgeOfParts(t *testing.T) {
 	loop := loopOf(t, judged)
 	var values []float64
@@ -79,8 +79,8 @@ func snapshot(p *nn.Params) (list [][]float32) {
 	return list
 }
 
-// TestSecondBatch checks what a discriminator with a second batch learns from: the codes of the
-// step, and permuted codes of other images, computed with the new parameters.
+// TestSecondBatch checks the inputs of a discriminator with a second batch: the codes of the step, and permuted codes
+// of other images, computed with the new parameters.
 func TestSecondBatch(t *testing.T) {
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
 		loop := loopOf(t, judged, append(overrides, "train.epochs=1")...)
@@ -129,7 +129,7 @@ func TestSecondBatch(t *testing.T) {
 			if slices.Equal(a.input[n:], codes) {
 				t.Errorf("%s: the codes of the second batch are not permuted", name)
 			}
-			// The model's parameters are already those of after the step.
+			// The model already has the parameters after the step.
 			if err := p.second.machine.RunAll(); err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestCapacityRises(t *testing.T) {
 	}
 }
 
-// A discriminator that renews codes sees those of the new parameters, and permuted ones of the step.
+// A discriminator that renews codes sees codes by the new parameters, and permuted codes of the step.
 func TestRenewedCodes(t *testing.T) {
 	for _, renew := range []bool{true, false} {
 		loop := loopOf(t, sticks, fmt.Sprint("losses.2.conditional-tc.discriminator.renew=", renew))
@@ -192,7 +192,7 @@ func TestRenewedCodes(t *testing.T) {
 	}
 }
 
-// The values that regression learns are those of the batch's images.
+// Regression learns the values of the batch's images.
 func TestExactLabels(t *testing.T) {
 	loop := loopOf(t, sticks, "losses=[reconstruction, regression]")
 	l := loop.programs[batchShape{false, 100, 1}].labels

@@ -19,7 +19,7 @@ func averages(l *Loop) map[string][]float32 {
 	return all
 }
 
-// The averages are those of the formula over the weights after every update, from a length of training on.
+// The averages follow the formula over the weights after every update, from a given length of training on.
 func TestAverage(t *testing.T) {
 	for settings, from := range map[string]int{"{decay: 0.75}": 1, "{decay: 0.75, from: {steps: 5}}": 5, "{decay: 0.75, from: 1}": 3} {
 		for _, accumulate := range []int{1, 2} {
@@ -65,8 +65,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// An average changes nothing but what is stored beside: running moments are averaged, targets and queues are not; and it is part
-// of the state.
+// An average changes no other part of the state: running moments are averaged, targets and queues are not. The average
+// is part of the state.
 func TestAverageStates(t *testing.T) {
 	overrides := []string{"train.epochs=2", "model.moco.encoder.conv64-norm.norm=batch"}
 	plain := runLoop(t, queued, nil, overrides...)

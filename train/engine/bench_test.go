@@ -48,7 +48,7 @@ func BenchmarkTrainStep(b *testing.B) {
 			})
 		}
 	}
-	// Beside it, in turns: python3 tools/peer/adagvae.py --threads 1
+	// Compare in turns with: python3 tools/peer/adagvae.py --threads 1
 	atThreads(b, "ada-gvae/pairs=64", func(b *testing.B) {
 		benchmarkStep(b, models.NewAdaGVAE(), 1, models.Objective{Name: "pairs", Labelled: true}, []losses.Choice{binary, kl}, 128, 2, stepFlops(128, 1, 10, 20))
 	})
@@ -106,8 +106,8 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
-// BenchmarkTwoViews times a step of models of two views at batch 64 of 64x64x3 images, D = 1000: forward, backward,
-// Adam, the targets and queues, on given views.
+// BenchmarkTwoViews times a step of models of two views at batch 64 of 64x64x3 images, D = 1000. The step includes
+// forward, backward, Adam, the targets and queues, on given views.
 //
 //	go test ./train/engine -run '^$' -bench TwoViews
 func BenchmarkTwoViews(b *testing.B) {
@@ -230,8 +230,9 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkOptimizers times updates of four million parameters in eight matrices, with the defaults of each optimiser, in nanoseconds for
-// a million parameters; copy is a plain copy of as many numbers. testdata/torch_optimizers.py times PyTorch's.
+// BenchmarkOptimizers times updates of four million parameters in eight matrices, with the defaults of each optimiser,
+// in nanoseconds for a million parameters. copy is a plain copy of as many numbers. testdata/torch_optimizers.py times
+// PyTorch's.
 //
 //	go test ./train/engine -run '^$' -bench Optimizers -cpu 1
 func BenchmarkOptimizers(b *testing.B) {

@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// drawnTask is a task whose split draws pairs of images for every epoch: with the action that leads to the second, and with
-// their moves or without.
+// drawnTask is a task with a split that draws pairs of images for every epoch. It has the action that leads to the
+// second image, and the moves if asked.
 func drawnTask(t testing.TB, moves bool, source string, overrides ...string) (Task, Settings) {
 	t.Helper()
 	task, settings := taskOf(t, source, overrides...)

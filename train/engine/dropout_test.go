@@ -51,8 +51,8 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 	return l
 }
 
-// Masks are new in every step, those of second batches too; a run that is continued ends with the bits of one that was not
-// interrupted.
+// Masks are new in every step, also for second batches. A run that is continued ends with the bits of an uninterrupted
+// run.
 func TestDropout(t *testing.T) {
 	for name, source := range map[string]string{"judged": judged, "second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
 		var want, saved, got bytes.Buffer

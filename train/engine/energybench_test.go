@@ -10,8 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// BenchmarkScoreMatching times a step of the energy-based model on 64 images of 64x64x1 beside one of a VAE with the same encoder: conv64, by
-// itself (relu) and with softplus, whose slope changes with the image. PyTorch beside it: tools/peer/scorematching.py.
+// BenchmarkScoreMatching times a step of the energy-based model on 64 images of 64x64x1, and a step of a VAE with the
+// same encoder. The encoder is conv64, as it is by default (relu) and with softplus, which has a slope that changes
+// with the image. Compare with PyTorch: tools/peer/scorematching.py.
 //
 //	go test ./train/engine -run '^$' -bench ScoreMatching
 func BenchmarkScoreMatching(b *testing.B) {

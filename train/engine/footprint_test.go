@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// live returns the bytes of what is reachable on the heap.
+// live returns the reachable bytes on the heap.
 func live() float64 {
 	runtime.GC()
 	runtime.GC() // empties pools of scratch
@@ -21,7 +21,8 @@ func live() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// The footprint is what the heap holds after an epoch, but for what the garbage collector may take and for small things.
+// The footprint equals the heap after an epoch, apart from small objects and memory that the garbage collector may
+// free.
 func TestFootprint(t *testing.T) {
 	long.NotShort(t)
 	cases := map[string][]string{

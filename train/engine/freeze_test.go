@@ -23,7 +23,7 @@ losses: [cosine-regression, {variance: {codes: {row: [0], column: [1]}}}]
 train: {epochs: 2, batch: 100}
 `
 
-// freezing are tasks with what stays as it is, states included, and something that does not.
+// freezing are tasks with patterns of parameters and states that must not change, and of parameters that must.
 var freezing = map[string]struct {
 	source    string
 	overrides []string
@@ -40,8 +40,8 @@ var freezing = map[string]struct {
 	"not the norms":  {followed, []string{"freeze=[encoder/conv*]"}, []string{"encoder/conv*", "target/encoder/conv*"}, "encoder/norm*"},
 }
 
-// What is frozen stays to the bit, costs no gradient and no moments, whatever the decay; all that matters else moves. A loop that is saved
-// and loaded takes the same steps.
+// Frozen tensors keep every bit, take no gradient and no moments, at any decay; all other tensors that matter change. A
+// loop that is saved and loaded takes the same steps.
 func TestFreeze(t *testing.T) {
 	long.NotShort(t)
 	for name, c := range freezing {
@@ -51,7 +51,7 @@ func TestFreeze(t *testing.T) {
 			params := l.Params()
 			before := map[string][]float32{}
 			for _, n := range params.Names() {
-				if strings.HasPrefix(n, "target/") { // as if it was trained before, so that an average would move it
+				if strings.HasPrefix(n, "target/") { // as if it had been trained before: an average would move it
 					params.Get(n).Float32s()[0] += 0.5
 				}
 				before[n] = slices.Clone(params.Get(n).Float32s())
@@ -91,7 +91,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// checkFrozen checks parameters after training, and that of what stays nothing is in a gradient or an optimiser.
+// checkFrozen checks parameters after training, and that no gradient and no optimiser contains frozen parameters.
 func checkFrozen(t *testing.T, l *Loop, before map[string][]float32, stays []string, moves string) {
 	t.Helper()
 	fits := func(name string) bool {
@@ -151,8 +151,8 @@ func TestFreezeMistakes(t *testing.T) {
 	}
 }
 
-// BenchmarkFreeze times steps of an encoder of 64x64x3 images, batch 64, with all, some and none of its parameters free: forward,
-// backward and Adam, on images that are drawn beside.
+// BenchmarkFreeze times steps of an encoder of 64x64x3 images, batch 64, with all, some and no parameters free:
+// forward, backward and Adam. Drawing the images is not timed.
 //
 //	go test ./train/engine -run '^$' -bench Freeze
 func BenchmarkFreeze(b *testing.B) {

@@ -62,7 +62,8 @@ losses:
 train: {epochs: 3, batch: 100}
 `
 
-// secondBatch are overrides of judged with which discriminators permute a second batch; active is for known levels of a factor.
+// secondBatch and secondMasks are overrides of judged with a discriminator that permutes a second batch. secondMasks
+// has active columns for known levels of a factor.
 var (
 	secondBatch = []string{"losses.2.tc.discriminator.second_batch=true"}
 	secondMasks = []string{"supervision={labels: {fraction: 0.5}}",

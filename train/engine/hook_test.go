@@ -50,7 +50,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook ends training without an error; a loop that runs again goes on.
+// A hook ends training without an error; a second Run continues it.
 func TestStop(t *testing.T) {
 	l := loopOf(t, tiny)
 	var end error = errors.New("not called")
@@ -142,7 +142,7 @@ func parameters(t *testing.T, file []byte) []byte {
 	return file[8+size:]
 }
 
-// What a loop cannot do without is named.
+// An error names a missing or invalid part of a task.
 func TestTaskMistakes(t *testing.T) {
 	task, settings := taskOf(t, tiny)
 	pixels, err := datasets.FromPixels("others", make([]uint8, task.Data.Len()*4*4*3), 4, 4, 3, nil, nil)

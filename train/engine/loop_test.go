@@ -35,7 +35,7 @@ func TestStepAllocations(t *testing.T) {
 	}
 }
 
-// What a step reports: which objective, how many images, which losses.
+// A step reports its objective, the number of images, and the losses.
 func TestReports(t *testing.T) {
 	loop := loopOf(t, tiny, "losses=[reconstruction, {kl: {weight: 2}}, kl, {lsbd: {weight: 10}}]", "train.epochs=1")
 	sums, images := map[string]float64{}, map[string]int{}

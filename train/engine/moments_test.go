@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// standard is an encoder that normalises the images by the moments of the batch before all else.
+// standard is an encoder that first normalises the images by the moments of the batch.
 const standard = "{layers: [{norm: batch}, {dense: 8}]}"
 
 // standardised are tasks of every model with that encoder, on 100 images.
@@ -57,8 +57,9 @@ func (m moving) furthest(running []float32) (most float64) {
 	return most
 }
 
-// The running moments of every model are those of its batches in order: of each view apart, of the queries alone in MoCo, of labelled
-// and of unlabelled batches, of the smaller last batch too; not of targets or of second batches.
+// The running moments of every model are the moments of its batches in order. They come from each view separately, from
+// the queries alone in MoCo, from labelled and unlabelled batches, and from the smaller last batch. Targets and second
+// batches do not count.
 func TestRunningMoments(t *testing.T) {
 	for name, source := range standardised {
 		if !strings.HasPrefix(source, "dataset") {

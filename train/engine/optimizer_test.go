@@ -71,7 +71,7 @@ func TestAdam(t *testing.T) {
 	}
 }
 
-// recorder is an optimiser that notes the norm of what it applies.
+// recorder is an optimiser that notes the norm of the gradient that it applies.
 type recorder struct {
 	Optimizer
 	norms []float64

@@ -38,7 +38,7 @@ func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	return after
 }
 
-// Parts have rates of their own: with plain gradient descent, a step is in proportion.
+// Parts have different rates: with plain gradient descent, a step is in proportion to the rate.
 func TestPartRates(t *testing.T) {
 	plain := moved(t)
 	for _, c := range []struct {

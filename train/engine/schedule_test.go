@@ -30,7 +30,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// The rate of a warm-up is that of the end of the step: the first step moves.
+// The rate of a warm-up is the rate at the end of the step: the first step moves.
 func TestWarmup(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
 	loop.AddHook(Hook{Name: "rates", OnStep: func(_ *Loop, r *StepReport) error {

@@ -54,7 +54,7 @@ func TestViewsArrive(t *testing.T) {
 	}
 }
 
-// The queue takes the keys of a step, after the step, in place of its oldest ones.
+// After a step its keys replace the oldest keys of the queue.
 func TestQueue(t *testing.T) {
 	loop := loopOf(t, queued)
 	p := loop.Model().Params()

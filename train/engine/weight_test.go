@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// ramped is a term whose weight starts at 0, and another that changes in cycles.
+// ramped has a term with a weight that starts at 0, and another term with a weight that changes in cycles.
 var ramped = []string{"losses.1={kl: {weight: {from: 0, to: 2, steps: 5, shape: cosine}}}", "losses.2.lsbd.weight={from: 1, to: 100, steps: 2, cycle: 3}"}
 
-// The total is the sum with the weights of the update, which are reported beside the losses. Batches of one update have
+// The total is the sum with the weights of the update. The reports contain these weights. Batches of one update have
 // the same weight.
 func TestChangingWeights(t *testing.T) {
 	for _, accumulate := range []int{1, 2} {
@@ -76,8 +76,8 @@ func TestChangingWeightsResume(t *testing.T) {
 	}
 }
 
-// Parameters that only a term of weight 0 depends on are trained once the weight grows, and have the bits of a constant
-// weight where the ramp has one value.
+// Parameters that only a term of weight 0 depends on are trained once the weight grows. A ramp with one value gives the
+// bits of a constant weight.
 func TestWeightFromZero(t *testing.T) {
 	alone := []string{"supervision=none", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}"}
 	ramp := func(from, to float64) *Loop {

@@ -32,7 +32,7 @@ type testCase struct {
 	source weights.Source
 }
 
-// settings are those of models that would be large, or that need some.
+// settings are the settings of models that would be large by default, or that require settings.
 var settings = map[string]string{
 	"encoder": "latent: 5", "ae": "latent: 5", "vae": "latent: 5", "cofhae": "hierarchy: truth",
 	"delta-vae": "latent: [{sphere: {dim: 1}}, {euclidean: {dim: 3}}, {sphere: {dim: 2}}]",
@@ -50,7 +50,7 @@ var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm":
 // withDecoder are the models that have one.
 var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
 
-// setting is what a case is made from.
+// setting describes a case.
 type setting struct {
 	model, more string
 	h, w, c     int
@@ -65,7 +65,8 @@ func (s setting) String() string {
 	return name
 }
 
-// pairs returns all pairs of two lists or, unless the complete tests run, some in which every member of either is.
+// pairs returns all pairs of two lists. Unless the complete tests run, it returns only some pairs, with every member of
+// either list in a pair.
 func pairs(a, b []string) (list [][2]string) {
 	for i, x := range a {
 		for j, y := range b {
@@ -78,7 +79,7 @@ func pairs(a, b []string) (list [][2]string) {
 }
 
 // cases are all models with all encoders, all decoders, and all networks with all activations, kinds of normalisation
-// and some shapes; by default every model, encoder and decoder is in some case.
+// and some shapes. By default they are fewer, but every model, encoder and decoder is in some case.
 func cases() (list []setting) {
 	add := func(model, more string, h, w, c int) {
 		list = append(list, setting{model: model, more: more, h: h, w: w, c: c})
@@ -179,8 +180,8 @@ var tree = hierarchy.Hierarchy{
 	{}, {Options: []hierarchy.Hierarchy{{{}}, {{Options: []hierarchy.Hierarchy{{}, {{}, {}}}}}, {}}},
 }
 
-// disturb makes of initial parameters ones that all matter: biases and offsets are not 0, factors not 1, moments
-// those of some batches.
+// disturb changes initial parameters to values that all matter: biases and offsets are not 0, factors not 1, and
+// moments come from some batches.
 func disturb(p *nn.Params) {
 	for _, name := range p.Names() {
 		values := p.Get(name).Float32s()

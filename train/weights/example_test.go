@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// An encoder as an ONNX network, with what it takes and gives; of a run, the model is that of train.OpenExperiment.
+// This example writes an encoder as an ONNX network, and prints the shapes of its input and output. For the model of a
+// run use train.OpenExperiment.
 func ExampleSource_WriteONNX() {
 	settings := models.NewAE()
 	settings.Encoder = nn.EncoderChoice{Name: "mlp", Value: nn.NewMLP()}
@@ -38,7 +39,8 @@ func ExampleSource_WriteONNX() {
 	// dense [latent/code/weight latent/code/bias] linear
 }
 
-// An encoder begins with the parameters of another model's. The file is one of weights.Open, or, of a run, of train.OpenWeights.
+// In this example an encoder begins with the parameters of another model. For a file use weights.Open, for a run
+// train.OpenWeights.
 func ExampleSource_Load() {
 	mlp := nn.EncoderChoice{Name: "mlp", Value: nn.NewMLP()}
 	data := models.Data{Height: 8, Width: 8, Channels: 3}

@@ -111,8 +111,8 @@ func relu(x []float64) []float64 {
 	return x
 }
 
-// A file in the layout of PyTorch computes our codes and pixels with PyTorch's layers: convolutions, dense layers
-// behind and in front of images, transposed convolutions, batch norm.
+// A file in the layout of PyTorch gives our codes and pixels with PyTorch's layers: convolutions, dense layers after
+// and before images, transposed convolutions, batch norm.
 func TestPyTorchLayout(t *testing.T) {
 	for _, more := range []string{"encoder: {conv64: {features: 24}}, decoder: conv64", "encoder: {conv64-norm: {features: 24, norm: batch}}, decoder: mlp"} {
 		c := newCase(t, "ae", more, 32, 32, 3)

@@ -34,7 +34,7 @@ func needRuntime(t *testing.T) (node string) {
 	return node
 }
 
-// exported is a network as ONNX, with an input and what it should give.
+// exported is a network as ONNX, with an input and the expected output.
 type exported struct {
 	name  string
 	model []byte
@@ -87,7 +87,8 @@ func runONNX(t *testing.T, node string, list []exported) []float64 {
 	return differences
 }
 
-// difference is the greatest one of two arrays, relative to the greatest number of want; NaN if they differ in length.
+// difference is the largest difference of two arrays, relative to the largest number of want; NaN if they differ in
+// length.
 func difference(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.NaN()
@@ -134,7 +135,7 @@ func TestONNXRuntime(t *testing.T) {
 	t.Logf("%d networks; the greatest difference is %.2g of the scale, of %s", len(list), worst, at)
 }
 
-// exports writes the parts of a case, in both layouts, with what they should compute.
+// exports writes the parts of a case, in both layouts, with the expected outputs.
 func (c *testCase) exports(t *testing.T) (list []exported) {
 	t.Helper()
 	const n = 5
@@ -170,8 +171,8 @@ func (c *testCase) onnx(t *testing.T, p weights.Part, l weights.Layout) []byte {
 	return b.Bytes()
 }
 
-// What is written is what the format asks for: versions, names, shapes with a free number of images, every value
-// defined once and before its use, and every weight used.
+// The file obeys the format: versions, names, shapes with a free number of images, every value defined once and before
+// its use, and every weight used.
 func TestONNXStructure(t *testing.T) {
 	long.NotShort(t)
 	for _, s := range cases() {

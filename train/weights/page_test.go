@@ -47,7 +47,7 @@ func played(t *testing.T) (list []testCase) {
 	return list
 }
 
-// fresh reports whether an operation of a network is none of those seen, and notes them.
+// fresh reports whether a network has an operation that is not among the seen ones, and notes its operations.
 func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 	for _, n := range o.List {
 		form := fmt.Sprint(n.Name, n.Attributes["mode"], n.Attributes["keepdims"], len(n.Inputs))
@@ -57,7 +57,7 @@ func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 	return fresh
 }
 
-// A page computes what our own machine computes, with every operation that networks are exported with.
+// A page computes the same results as our machine, with every operation of exported networks.
 func TestPageComputesNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes some hundred networks in a browser")

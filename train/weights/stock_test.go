@@ -153,7 +153,7 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 	return all
 }
 
-// ownCase is a test case of an own encoder, whose graph says the width of its code.
+// ownCase is a test case of a custom encoder. Its graph gives the width of its code.
 func ownCase(t *testing.T, name string, encode func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error)) *testCase {
 	t.Helper()
 	m := &own{params: nn.NewParams(1), encode: encode}
