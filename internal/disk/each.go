@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// atOnce is the number of calls of Each at a time: the file system of a network answers many questions as fast as one.
+// atOnce is the number of calls of Each at a time: a network file system answers many requests as fast as one.
 const atOnce = 32
 
 // Each calls f, which looks at files, for the numbers below n, several at once, until the context ends.

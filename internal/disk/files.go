@@ -16,7 +16,7 @@ import (
 type Files struct {
 	dir    string
 	list   List
-	before []string // of earlier calls
+	before []string // names from earlier calls
 	now    []string
 }
 

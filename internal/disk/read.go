@@ -99,7 +99,8 @@ func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 	return append(text, rest...), err
 }
 
-// ReadLimited reads what may have no end, such as a device. More than most bytes are an error, which begins with the name.
+// ReadLimited reads a source that may have no end, such as a device. More than most bytes are an error, which begins
+// with the name.
 func ReadLimited(r io.Reader, name string, most int64) ([]byte, error) {
 	return io.ReadAll(Limited(r, name, most))
 }

@@ -44,7 +44,7 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	}
 	if err != nil {
 		if !errors.Is(err, ErrForeign) {
-			os.Remove(tmp) // it may not be there; the error to report is the first one
+			os.Remove(tmp) // it may be missing; the error to report is the first
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -54,7 +54,7 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	return nil
 }
 
-// MakeDir makes a folder, and those above it, where they are missing.
+// MakeDir makes a folder and its missing parents.
 func MakeDir(path string) error {
 	err := os.MkdirAll(path, 0o777)
 	if err != nil {
@@ -63,7 +63,7 @@ func MakeDir(path string) error {
 	return err
 }
 
-// CheckDir returns an error if a path, or what stands above it, is a file in the place of a folder. A missing folder is none.
+// CheckDir returns an error if a path or a parent of it is a file instead of a folder. A missing folder is no error.
 func CheckDir(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
