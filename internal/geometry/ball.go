@@ -21,7 +21,7 @@ type Ball struct {
 
 	edges, corner []float64 // an orthonormal basis of the support's span; edges in that basis
 	lengths       []float64 // squared, of the edges
-	direction     []float64 // of the multipliers
+	direction     []float64 // direction of the multipliers
 }
 
 // EnclosingBall returns the smallest ball that holds all points.
@@ -32,8 +32,8 @@ func EnclosingBall(points []float64, columns int) (*Ball, error) {
 
 // Relative sizes that count as rounding, and a number of steps that no sound computation reaches.
 const (
-	ballTolerance   = 1e-14 // of a squared radius
-	affineTolerance = 1e-13 // of the distance of a point from the span of other points
+	ballTolerance   = 1e-14 // relative excess of a squared radius
+	affineTolerance = 1e-13 // distance of a point from the span of other points, relative to its length
 	maxBallSteps    = 100000
 )
 
@@ -192,8 +192,8 @@ func (b *Ball) factor() int {
 	return -1
 }
 
-// circumcentre sets the direction towards the multipliers of the support's circumcentre: the point of
-// its span that is equally far from all of it.
+// circumcentre sets the direction towards the multipliers of the support's circumcentre. This is the point of the
+// support's span at equal distances from all support points.
 func (b *Ball) circumcentre() {
 	n := len(b.support) - 1
 	b.direction = resize(b.direction, n+1)

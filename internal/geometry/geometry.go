@@ -6,8 +6,8 @@
 // are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
 // plane. Each optimum has the gradient of its value.
 //
-// A function such as [EnclosingBall] is for one use. The method of the same
-// purpose, such as [Ball.Enclose], keeps its memory for the next one.
+// A function such as [EnclosingBall] is for one use. The corresponding method, such as [Ball.Enclose], keeps its memory
+// for the next call.
 package geometry
 
 import (
@@ -21,7 +21,7 @@ var (
 	errTooLarge = errors.New("geometry: want finite numbers, with finite differences")
 )
 
-// rowsOf checks a set of points and returns how many there are.
+// rowsOf checks a set of points and returns their number.
 func rowsOf(what string, points []float64, columns int) (int, error) {
 	switch {
 	case columns < 1:

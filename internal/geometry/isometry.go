@@ -24,8 +24,8 @@ type Isometry struct {
 	values      []float64
 }
 
-// Fit finds the isometry. An isometry exists if there are as many targets as columns or more. If several are best, as
-// for points in a plane, Fit returns one of them.
+// Fit finds the isometry. An isometry exists if the targets are at least as many as the columns. If several are best,
+// as for points in a plane, Fit returns one of them.
 func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error {
 	rows, err := rowsOf("points", x, columns)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // where the second term accounts for rounding. The y are residuals of least squares of length 1 at most and the d have
 // mean square 1. Therefore |b| <= 1 at the optimum, and R = 1 + |c|.
 //
-// The method runs on a working set of rows. Rows with errors larger than all of the set join it, until
-// there are none.
+// The method runs on a working set of rows. Rows with errors larger than all errors of the set join the set, until no
+// such row is left.
 type joint struct {
 	interrupt func() error
 
@@ -55,7 +55,7 @@ const (
 	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding may leave more than jointGap
 	jointEnough   = 1e-14 // relative gap for the end of the method
 	jointSoon     = 1e-3  // relative gap for the end of the method while rows may still join
-	jointSteps    = 100   // of the interior-point method; most computations take 10 to 20
+	jointSteps    = 100   // limit of interior-point steps; most computations take 10 to 20
 	jointPatience = 15    // steps without a smaller gap
 
 	// MaxJoint bounds the numbers of a map that JointMinimax or LeastNorms finds.

@@ -179,7 +179,7 @@ func (j *joint) reach(part float64) float64 {
 }
 
 // central returns a fraction of the step, at most reach. After this fraction no product of a multiplier and its slack
-// is far below their mean: a step that leaves the central path is the last long step.
+// is far below their mean. A step that left the central path would be the last long step.
 func (j *joint) central(reach, part float64) float64 {
 	for range 40 {
 		least, mean := math.Inf(1), 0.0

@@ -18,7 +18,7 @@ type absolute struct {
 
 	x     *spread
 	basis []int
-	in    []bool // in the basis
+	in    []bool // whether a point is in the basis
 
 	rest, lean []float64 // residuals of y, and of the tilts
 	matrix     []float64 // rows of the basis
@@ -188,8 +188,8 @@ func snap(r float64) float64 {
 	return r
 }
 
-// price computes the multipliers of the basis. It returns the position and the sign of the one
-// farthest beyond 1; -1 if there is none.
+// price computes the multipliers of the basis. It returns the position and the sign of the multiplier farthest beyond
+// 1; -1 if no multiplier is.
 func (l *absolute) price() (leaves int, side float64) {
 	p := len(l.basis)
 	clear(l.pull)

@@ -17,7 +17,7 @@ type Median struct {
 
 	points   cloud
 	centre   []float64 // in the cloud's coordinates
-	distance []float64 // of the points from the centre
+	distance []float64 // distances of the points from the centre
 	nearest  int
 	tried    []bool // points known not to be the median
 
@@ -44,7 +44,8 @@ const (
 // Fit makes m the geometric median of points.
 //
 // Fit takes Newton steps with a line search. The mean distance is not differentiable at the points. If the centre comes
-// near a point, Fit tests the point by the criterion of Vardi and Zhang (2000), and moves away if it is not the median.
+// near a point, Fit tests the point by the criterion of Vardi and Zhang (2000). It moves away if the point is not the
+// median.
 func (m *Median) Fit(points []float64, columns int) error {
 	if err := m.points.read(points, columns); err != nil {
 		return err
@@ -207,8 +208,8 @@ func (m *Median) search() {
 	}
 }
 
-// resting reports whether the centre, one of the points, is the median: the pull of the other points is at most the
-// number of points at the centre.
+// resting reports whether the centre, one of the points, is the median. It is if the pull of the other points is at
+// most the number of points at the centre.
 func (m *Median) resting() bool {
 	at := 0.0
 	for _, d := range m.distance {

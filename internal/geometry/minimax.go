@@ -35,8 +35,8 @@ type minimax struct {
 }
 
 // constraint bounds side * residual of a point by t or, for a point below 0, bounds side times coefficient -1-point
-// from below. No optimum comes near the bound: b is the root mean square of the fitted values, these are within the
-// largest error (1 or less) of |y| <= 1, and so |b| <= 2.
+// from below. No optimum comes near the bound. The fitted values are within the largest error (1 or less) of y, |y| <=
+// 1, and b is their root mean square, so |b| <= 2.
 type constraint struct {
 	point int
 	side  float64
@@ -185,7 +185,7 @@ func (m *minimax) solveBasis() {
 	}
 }
 
-// price returns the most violated constraint, if there is one.
+// price returns the most violated constraint; ok is false if no constraint is violated.
 func (m *minimax) price() (enters constraint, ok bool) {
 	p := len(m.unknowns) - 1
 	b, t := m.unknowns[:p], m.unknowns[p]

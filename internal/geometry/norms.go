@@ -174,8 +174,8 @@ func (s *norms) descend(e float64) {
 	}
 }
 
-// polish takes whole Newton steps as long as they halve the slope, on which the bound depends: where
-// they gain less than rounding hides.
+// polish takes whole Newton steps as long as they halve the slope, since the bound depends on the slope. It is for the
+// end, where steps gain less than rounding hides.
 func (s *norms) polish(e float64) {
 	steep := math.Inf(1)
 	for range normsSteps {

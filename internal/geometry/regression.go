@@ -22,9 +22,9 @@ type Regression struct {
 	// times a constant that the methods state, by the envelope theorem.
 	Signs []float64
 
-	Largest float64 // of JointMinimax
-	Mean    float64 // of LeastNorms
-	Gap     float64 // of both
+	Largest float64 // set by JointMinimax
+	Mean    float64 // set by LeastNorms
+	Gap     float64 // set by both
 
 	Tolerance float64 // default 1e-12
 
@@ -44,7 +44,7 @@ type Regression struct {
 	joint     joint
 	norms     norms
 	kind      criterion
-	bases     [][]constraint // by target: what determines the map; empty for least squares
+	bases     [][]constraint // by target: the constraints that determine the map; empty for least squares
 	scale     float64        // the largest distance of a target from its mean
 }
 
