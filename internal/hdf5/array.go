@@ -28,11 +28,11 @@ type Array struct {
 // layout says where an array is.
 type layout struct {
 	class     int
-	addr      uint64 // of the data, or of the index of the chunks
+	addr      uint64 // address of the data, or of the index of the chunks
 	compact   []byte
 	index     int   // kind of index
-	single    chunk // if there is only one
-	pageBits  int   // of a fixed array
+	single    chunk // the chunk, if the array has only one
+	pageBits  int   // bits of a page's size in a fixed array
 	wholeEdge bool  // chunks that reach beyond the array are not filtered
 }
 
@@ -57,7 +57,7 @@ const (
 	btree2Index     = 5
 )
 
-// maxChunk bounds the bytes of a chunk; the format's own bound is four times as much.
+// maxChunk bounds the bytes of a chunk; the format's bound is four times as large.
 const maxChunk = 1 << 30
 
 // Array opens an array by its path.
@@ -98,7 +98,7 @@ func (a *Array) RowBytes() int { return a.bytesFrom(min(1, len(a.Shape))) }
 // Bytes returns the bytes of the array.
 func (a *Array) Bytes() int { return a.bytesFrom(0) }
 
-// bytesFrom is the size of what shares the indices before the i-th.
+// bytesFrom returns the bytes of all elements with the same first i indices.
 func (a *Array) bytesFrom(i int) int {
 	n := a.Type.Size
 	for _, s := range a.Shape[i:] {
@@ -149,7 +149,7 @@ func (a *Array) read(addr uint64) error {
 	return a.check()
 }
 
-// check compares what messages say with each other and with the length of the file.
+// check compares the messages with each other and with the length of the file.
 func (a *Array) check() error {
 	if _, err := dims.Count(a.Shape, a.Type.Size); err != nil {
 		return err

@@ -16,7 +16,7 @@ type tree2 struct {
 	each     func(record []byte) error
 }
 
-// Kinds of trees, by what their records are.
+// Kinds of trees, by the kind of their records.
 const (
 	linkNames      = 5
 	chunksPlain    = 10
@@ -28,7 +28,7 @@ func (x *index) tree2() error {
 	rank := len(x.grid)
 	at := make([]int, rank)
 	return x.file.walkTree2(x.place.addr, func(kind, size int) (func([]byte) error, error) {
-		width := size - 8 - 4 - 8*rank // of the size of a chunk
+		width := size - 8 - 4 - 8*rank // bytes of the size of a chunk
 		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank || kind == chunksFiltered && (width < 1 || width > 8) {
 			return nil, fmt.Errorf("the tree of the chunks has records of type %d and %d bytes: the file is damaged", kind, size)
 		}

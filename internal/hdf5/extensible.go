@@ -2,20 +2,20 @@ package hdf5
 
 import "errors"
 
-// blocks are the sizes of the parts of an extensible array, which are in its header.
+// blocks are the sizes of the parts of an extensible array, from its header.
 type blocks struct {
-	width    int // of an entry
-	maxBits  int // of a number of entries
+	width    int // bytes of an entry
+	maxBits  int // bits of the number of entries
 	first    int // entries in the index block
 	least    int // entries of the smallest data block
 	pointers int // data blocks of a super block at least
-	pageBits int // of entries in a page
-	total    int // entries that there can be
+	pageBits int // bits of the number of entries in a page
+	total    int // largest number of entries
 }
 
 // bitmap says which pages of a data block were written. Its first bit is the highest of a byte.
 type bitmap struct {
-	bits  []byte // of all data blocks of a super block; empty: all were written
+	bits  []byte // for all data blocks of a super block; empty: all were written
 	first int
 }
 
@@ -96,7 +96,7 @@ func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written
 	return b[start+bitmaps:], b[start : start+bitmaps], nil
 }
 
-// dataBlock reads n entries from the first, of a block of a size.
+// dataBlock reads n entries of a block of size entries. The first is entry first of the array.
 func (x *index) dataBlock(p *blocks, at uint64, size, first, n int, written bitmap) error {
 	if at == undefined {
 		return nil

@@ -86,7 +86,7 @@ func (w *worker) buffer(i, n int) []byte {
 	return w.buffers[i][:n]
 }
 
-// undo undoes a filter: it returns what b was made from, in out or in b.
+// undo undoes a filter: it returns the bytes from which the filter made b, in out or in b.
 func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 	switch f.id {
 	case deflateFilter:
@@ -139,7 +139,7 @@ func (w *worker) deflated(out, b []byte) ([]byte, error) {
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF) && n < len(out):
 		if more, end := w.inflate.Read(out[n:]); more == 0 && end == io.EOF {
-			err = nil // a whole stream that is shorter; the caller compares lengths
+			err = nil // a complete stream that is shorter; the caller compares lengths
 		}
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func lzf(out, b []byte) ([]byte, error) {
 	return out[:n], nil
 }
 
-// unshuffle puts the bytes of elements of a size together: all first bytes come first in src, then all second ones.
+// unshuffle puts the bytes of elements of a size together: src has all first bytes, then all second bytes, and so on.
 func unshuffle(dst, src []byte, size int) {
 	n := len(src) / size
 	for j := range size {

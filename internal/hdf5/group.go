@@ -188,7 +188,7 @@ func (s *symbols) text(at uint64) (string, error) {
 	return string(text), nil
 }
 
-// Names lists the paths of all arrays, sorted; what cannot be read is left out.
+// Names lists the paths of all readable arrays, sorted.
 func (h *File) Names() []string {
 	const most, depth = 1000, 8
 	var list []string

@@ -15,7 +15,7 @@
 //		...
 //	}
 //
-// Numbers of a file are compared with its length before memory is asked for, and checksums are verified where a structure has one.
+// Numbers of a file are compared with its length before memory is taken. Checksums are verified if a structure has one.
 package hdf5
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// undefined is the address of what does not exist.
+// undefined is the address of a missing object.
 const undefined = ^uint64(0)
 
 var le = binary.LittleEndian
@@ -182,7 +182,7 @@ func (h *File) checked(addr uint64, n int, magic string) ([]byte, error) {
 
 var errEarly = errors.New("a structure ends early: the file is damaged or cut off")
 
-// cursor reads numbers one after the other; its first error stays.
+// cursor reads numbers one after the other and keeps the first error.
 type cursor struct {
 	b   []byte
 	err error

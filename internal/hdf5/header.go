@@ -63,7 +63,8 @@ func (h *File) header(addr uint64) ([]message, error) {
 	return list, err
 }
 
-// headerBlocks lists the parts of an object header. They are different parts of the file, and have no more bytes together.
+// headerBlocks lists the parts of an object header. The parts do not overlap, so their sum is bounded by the file's
+// size.
 type headerBlocks struct {
 	list  []headerBlock
 	limit int64
@@ -72,7 +73,7 @@ type headerBlocks struct {
 type headerBlock struct {
 	at   uint64
 	skip int // bytes before the messages
-	n    int // with those, without a checksum
+	n    int // with the skipped bytes, without a checksum
 }
 
 func (l *headerBlocks) add(at uint64, skip int, n uint64) error {

@@ -17,7 +17,7 @@ type fractalHeap struct {
 	start   uint64 // bytes of a block of the first row
 	direct  int    // rows of blocks with objects; blocks of further rows have tables
 	root    uint64
-	rows    int // of the root; 0: it is a block with objects
+	rows    int // rows of the root; 0: the root is a block with objects
 	largest uint64
 }
 

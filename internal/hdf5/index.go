@@ -9,7 +9,7 @@ import (
 // chunk says where a chunk is.
 type chunk struct {
 	addr uint64
-	size int // in the file
+	size int // bytes in the file
 	mask uint32
 }
 
@@ -18,7 +18,7 @@ type index struct {
 	*Array
 	grid   []int   // chunks in every dimension
 	chunks []chunk // in row-major order of the grid
-	nodes  int     // of a tree that were read
+	nodes  int     // nodes of a tree read so far
 	order  []int   // dimensions in the order in which an index of chunks counts them
 	sizes  []int   // the count of chunks along each of these dimensions
 }
@@ -208,7 +208,7 @@ func (x *index) entry(b []byte) chunk {
 	return c
 }
 
-// entries reads n entries from the first.
+// entries reads n entries. The first is entry first of the array.
 func (x *index) entries(b []byte, width, first, n int) {
 	for i := range n {
 		if at := x.position(first + i); at >= 0 {

@@ -77,8 +77,8 @@ func floatType(r *cursor, flags uint64, size int) (dtype.Type, error) {
 	return t, nil
 }
 
-// enumType reads an enumeration: the integers below it, or booleans if that is what its names say, as h5py stores them.
-// Before version 3 names have a multiple of 8 bytes.
+// enumType reads an enumeration. It returns the underlying integers, or booleans if the names say so, as h5py stores
+// them. Before version 3 names have a multiple of 8 bytes.
 func enumType(r *cursor, n int, packed bool) (dtype.Type, bool, error) {
 	t, bigEndian, err := readType(r)
 	if err != nil {
