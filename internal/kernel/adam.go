@@ -65,7 +65,7 @@ func (a *Adam) update(_, i, from, to int) {
 	adam(p, a.m[i][from:to], a.v[i][from:to], a.g[i][from:to], &a.c)
 }
 
-// Direction is the update of [Adam] on its own, without parameters.
+// Direction is the update of [Adam] alone, without parameters.
 type Direction struct{ c [8]float32 }
 
 // NewDirection returns the direction of update number step with a learning rate of 1.
@@ -79,7 +79,7 @@ func NewQuotient(epsilon float64) Direction {
 	return Direction{[8]float32{1: 1, 2: 1, 4: -1, 5: float32(epsilon), 6: 1}}
 }
 
-// Step updates the moments m and v by gradients g, and sets d to what Adam subtracts from parameters.
+// Step updates the moments m and v by gradients g, and sets d to the amount that Adam subtracts from parameters.
 func (k *Direction) Step(d, m, v, g []float32) {
 	clear(d)
 	adam(d, m, v, g, &k.c)

@@ -16,7 +16,7 @@ type convolver struct {
 	// Operands of the call in progress.
 	x, w, y, dy, dx, dw []float32
 	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
-	threads             int       // of this call, about: a thread's next item is so many further
+	threads             int       // number of threads, about: a thread's next item is so many further
 
 	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
 }
@@ -47,7 +47,7 @@ type ConvTranspose struct {
 // NewConv plans a convolution.
 func NewConv(s ConvShape, a Activation) (*Conv, error) { return newConv(s, a, false) }
 
-// NewMixedConv is [NewConv] in mixed precision, as far as that gains time.
+// NewMixedConv is [NewConv] in mixed precision, for the parts where this saves time.
 func NewMixedConv(s ConvShape, a Activation) (*Conv, error) { return newConv(s, a, true) }
 
 func newConv(s ConvShape, a Activation, mixed bool) (*Conv, error) {
@@ -70,7 +70,7 @@ func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
 	return newConvTranspose(s, a, false)
 }
 
-// NewMixedConvTranspose is [NewConvTranspose] in mixed precision, as far as that gains time.
+// NewMixedConvTranspose is [NewConvTranspose] in mixed precision, for the parts where this saves time.
 func NewMixedConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
 	return newConvTranspose(s, a, true)
 }

@@ -5,10 +5,10 @@ import "github.com/unravel-ml/unravel/internal/parallel"
 // A job is a part of the backward pass for some images, computed a chunk at a time.
 type job struct {
 	first, end   int
-	group, share int       // of the weights' gradient
+	group, share int       // in the sum of the weights' gradient
 	dx           bool      // the images' gradient
-	sums         []float32 // of the group's weights; nil: none
-	biasSums     []float32 // of the group's bias; nil: none
+	sums         []float32 // gradient of the group's weights; nil: not computed
+	biasSums     []float32 // gradient of the group's bias; nil: not computed
 }
 
 // nextOf returns the images of the next chunk that a thread computes of a job.

@@ -37,9 +37,8 @@ func (s ConvShape) check(op string) error {
 	return nil
 }
 
-// geometry calls the larger image of a convolution big and the smaller one small, in either direction.
-// Both directions and the gradient of the weights are products between patches of one and rows of the
-// other.
+// geometry calls the larger image of a convolution big and the smaller one small, in either direction. Both directions
+// and the gradient of the weights are products between patches of big images and rows of small images.
 type geometry struct {
 	batch                  int
 	bigH, bigW, bigC       int
@@ -87,7 +86,7 @@ func newGeometry(s ConvShape, transposed bool) *geometry {
 	g.narrow = narrowSide(g.stride, g.bigC)
 	block := max(1, g.narrow) * g.stride
 	if winogradNarrowFits(g) {
-		after++ // its last block may reach one place further
+		after++ // the last block may reach one place further
 	}
 	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+after) }
 	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
@@ -122,7 +121,7 @@ const (
 	sumElements   = 5 << 20
 	leastGroups   = 8
 	leastItems    = 16
-	shareElements = 1 << 16 // of weights in a share, at least
+	shareElements = 1 << 16 // least number of weights in a share
 	mostShares    = 4
 )
 

@@ -13,12 +13,12 @@ type Dense struct {
 
 	// The products y = x w, dx = g w^T and dw = x^T g; the gradients' are planned by their first use.
 	output, input, weights *matmul
-	matmul                 func(m, k, n int) *matmul // plans one, in single or mixed precision
+	matmul                 func(m, k, n int) *matmul // plans a product, in single or mixed precision
 
 	stride int       // elements between rows of the gradient g
 	bias   []float32 // padded to whole panels
 	g      []float32 // dy through the activation's gradient
-	sums   []float32 // of the columns of g
+	sums   []float32 // sums of the columns of g
 
 	y, dy                               []float32
 	gradientItem, sumItem, activateItem func(worker, i int)

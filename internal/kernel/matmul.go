@@ -8,16 +8,16 @@ type operand struct {
 	row, step int
 }
 
-// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements, in items of work: panels of columns
-// of a block of rows. One thread computes all the steps of an item, some depth steps at a time. Sums therefore depend
-// on k only: neither on m and n nor on threads.
+// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements. An item of work is a panel of
+// columns of a block of rows. One thread computes all the steps of an item, some depth steps at a time. Sums therefore
+// depend on k only: neither on m and n nor on threads.
 type matmul struct {
 	m, k, n int // k counts pairs, in mixed precision
 	panels  panels
 	block   int // rows in an item
 
-	a     operand // of m rows
-	b     operand // of n rows: b is given by its columns
+	a     operand // with m rows
+	b     operand // with n rows: b is given by its columns
 	c     []float32
 	cRow  int
 	bias  []float32 // padded to whole panels
@@ -26,7 +26,7 @@ type matmul struct {
 	mixed *mixedOperands // nil in single precision
 
 	workers []*matmulWorker
-	laid    *[]float32 // b in panels, one after the other, each of rows: nil if items read b where it is or lay it out
+	laid    *[]float32 // b in panels, one after the other, each row by row; nil: items read b in place or copy it
 	spaced  *[]float32 // a with rows at another distance, or nil
 
 	item, layItem, spaceItem func(worker, i int)

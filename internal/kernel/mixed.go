@@ -7,14 +7,14 @@ import (
 )
 
 // Products in mixed precision take pairs of bfloat16 numbers, neighbours along the sum, instead of float32 numbers. An
-// array of pairs is a []float32 whose elements are mere bits. A pair's first number is in the low half.
+// array of pairs is a []float32 that holds bits instead of numbers. A pair's first number is in the low half.
 //
 // The bits are as in AVX512_BF16 on every machine. Conversions round to nearest, ties to even, and take denormal
 // numbers as zeros. A sum adds the product of the second numbers of two pairs, then the product of the first numbers,
 // each rounded once to float32, and replaces denormal sums by zeros.
 
-// Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for who asks for it.
-// Without them they are computed all the same, with the same bits, but slowly.
+// Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for the
+// user who asks for it. Without these instructions products have the same bits, but are slow.
 func Mixed() error {
 	switch {
 	case !hasBF16:
@@ -49,7 +49,7 @@ func dot2(sum, x, y float32) float32 {
 	return addProduct(sum, wideBF16(a&0xffff), wideBF16(b&0xffff))
 }
 
-// wideBF16 returns a bfloat16 number, 0 for a denormal one.
+// wideBF16 widens a bfloat16 number to float32; a denormal number becomes 0.
 func wideBF16(x uint32) float32 { return flush(math.Float32frombits(x << 16)) }
 
 // flush replaces a denormal number by a zero of its sign.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasBF16 tells whether the processor has AVX512_BF16; only tests change it.
+// hasBF16 reports whether the processor has AVX512_BF16; only tests change it.
 var hasBF16 = slices.Contains(available(), levelAVX512) && cpu.X86.HasAVX512BF16
 
 // computePairs runs the assembly micro-kernel of a width on a tile of pairs.

@@ -12,7 +12,7 @@ func newMixedProducts(g *geometry) (gathering, spreading product, weights gradie
 		gathering = newGather(g)
 	}
 	switch odd := g.smallC%2 == 1; {
-	case winogradNarrowFits(g): // its 9 products for 16 in single precision are faster
+	case winogradNarrowFits(g): // 9 products instead of 16, in single precision, are faster
 		spreading = newWinogradNarrow(g)
 	case g.narrow > 0 && odd:
 		spreading = newNarrow(g)

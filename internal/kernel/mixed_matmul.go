@@ -6,10 +6,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// mixedOperands converts the operands of a product to pairs: the left operand at once, the right operand piece by piece
-// in the first-level cache, right before use.
+// mixedOperands converts the operands of a product to pairs. It converts the left operand at once, and the right
+// operand piece by piece in the first-level cache, right before use.
 type mixedOperands struct {
-	terms int // of the sums; an odd last one is a pair with 0
+	terms int // terms of the sums; an odd last term forms a pair with 0
 	given operand
 	left  []float32
 	zeros []float32

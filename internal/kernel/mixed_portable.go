@@ -2,7 +2,7 @@
 
 package kernel
 
-// hasBF16 tells whether the processor has AVX512_BF16; only tests change it.
+// hasBF16 reports whether the processor has AVX512_BF16; only tests change it.
 var hasBF16 = false
 
 // The functions of this file are never called.

@@ -9,7 +9,7 @@ import "math"
 type Gaussians[T Float] struct {
 	Mean      *Points[T]
 	Precision *Points[T] // half the precision: 1/(2 sigma^2)
-	Constant  []T        // by component: logarithm of its density at its mean; as long as NewConstants makes it
+	Constant  []T        // by component: logarithm of its density at its mean; has the length of NewConstants's result
 }
 
 // NewConstants returns room for the constants of up to rows components.

@@ -1,11 +1,11 @@
 package kernel
 
 // narrowTaps spreads to big images of one channel, with kernel 4 and stride 2. The 16 taps of a small pixel are the
-// columns of a panel, and each big pixel is the sum of the four taps that meet there.
+// columns of a panel. Each big pixel is the sum of the four taps that meet there.
 type narrowTaps struct {
 	g       *geometry
 	weights []float32 // [smallC][4, 4]
-	zeros   []float32 // of a row beyond the image
+	zeros   []float32 // taps of a row beyond the image
 }
 
 // narrowTapsFits reports whether a geometry allows this method.
@@ -30,14 +30,14 @@ func (p *narrowTaps) run(s *convWorker, bias, out []float32, images, flags int) 
 	p.spread(s, s.small[g.smallOrigin():], g.smallLine, g.smallSize, bias, out, images, flags)
 }
 
-// spread computes images from small ones with rows of line and images of size elements.
+// spread computes images from small images. line is the distance of their rows, and size of the images.
 func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias, out []float32, images, flags int) {
 	g := p.g
 	row, taps := 16*g.smallW, s.products
 	m := &s.panel
 	*m = panel{b: p.weights, aRow: g.smallC, aStep: 1, bStep: 16, cRow: 16, steps: g.smallC, columns: 16, width: 16}
 	rows, pixels := g.smallH, g.smallW
-	if line == g.smallW*g.smallC { // they follow each other
+	if line == g.smallW*g.smallC { // the rows follow each other
 		rows, pixels = 1, g.smallPixels()
 	}
 	shift := float32(0)

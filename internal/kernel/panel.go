@@ -7,21 +7,20 @@ package kernel
 //
 // adds the old c[r*cRow+n] and bias[n] and applies an activation as flags say, and stores it to c[r*cRow+n]. Offsets
 // are in elements; rows and steps are at least 1. Both operands are read in place. a is read by its rows (aStep = 1) or
-// its columns (aRow = 1), as many rows at a time as there are registers for their sums. b is read by runs of w
-// elements.
+// its columns (aRow = 1). Registers for the sums limit the number of rows at a time. b is read by runs of w elements.
 //
 // Every sum begins at 0 and takes its steps in order, one multiplication and addition each. An element has the same
 // bits for any neighbouring rows, widths and registers.
 //
-// An instruction set adds a function with this layout (it may count rows down), and its panelWidth. Whether it keeps
-// 12 rows of 32 columns in registers or 8 of 8 is its own matter; matmul only divides matrices into panels.
+// An instruction set adds a function with this layout (it may count rows down), and its panelWidth. It may keep 12 rows
+// of 32 columns in registers or 8 rows of 8; matmul only divides matrices into panels.
 type panel struct {
 	a, b, c, bias            []float32
 	aRow, aStep, bStep, cRow int
 
 	rows, steps int
 	flags       int
-	ahead       []float32 // a line for each step, bStep apart, that is prefetched in passing: of a later piece or panel
+	ahead       []float32 // a line for each step, bStep apart, to prefetch in passing: of a later piece or panel
 	columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	width       int
 	pairs       bool // a and b are pairs of bfloat16 numbers
@@ -38,11 +37,11 @@ func panelWidth() int {
 // panelMasks reports whether the active instruction set can leave the last columns of a panel alone.
 func panelMasks() bool { return active == levelAVX512 }
 
-// panelHides reports whether the active instruction set computes enough rows at a time to hide loads: steps that
-// conflict in the first-level cache arrive from the second-level cache while it computes.
+// panelHides reports whether the active instruction set computes enough rows at a time to hide loads. Steps that
+// conflict in the first-level cache then arrive from the second-level cache while it computes.
 func panelHides() bool { return active == levelAVX512 }
 
-// lastWidth is the width of the last panel of a matrix, where that is enough.
+// lastWidth is the width of the last panel of a matrix with few enough columns left.
 const lastWidth = 16
 
 // computeGo is the micro-kernel in Go. It works in blocks of 2 rows and 4 columns: 8 sums fit into registers.
@@ -65,7 +64,7 @@ func (p *panel) computeGo() {
 	}
 }
 
-// blockGo computes the sums of 2 rows and 4 columns; a row beyond the last is the last.
+// blockGo computes the sums of 2 rows and 4 columns; a row beyond the last row repeats it.
 func (p *panel) blockGo(row, column int, sums *[8]float32) {
 	var s00, s01, s02, s03, s10, s11, s12, s13 float32
 	r0, r1 := p.a[row*p.aRow:], p.a[min(row+1, p.rows-1)*p.aRow:]

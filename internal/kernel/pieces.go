@@ -19,7 +19,7 @@ type Pieces struct {
 
 type piece struct{ tensor, from, to int }
 
-// NewPieces divides tensors of the sizes of those given.
+// NewPieces divides tensors of the same sizes as the given tensors.
 func NewPieces(tensors [][]float32) *Pieces {
 	p := &Pieces{}
 	for i, x := range tensors {

@@ -3,11 +3,11 @@ package kernel
 // A convolution and a transposed convolution need three products. Gathering turns patches of the big images into pixels
 // of the small images: the convolution itself, and the gradient that a transposed convolution passes back. Spreading
 // turns small pixels into patches of the big images: the transposed convolution, and the gradient that a convolution
-// passes back. The third product is the gradient of the weights. Each exists in a form for any geometry, and in faster
-// ones for some.
+// passes back. The third product is the gradient of the weights. Each product exists in a form for any geometry, and in
+// faster forms for some.
 
-// product gathers or spreads a chunk of padded images in a worker's scratch: big ones to gather, small
-// ones to spread.
+// product gathers or spreads a chunk of padded images in a worker's scratch. It gathers big images and spreads small
+// images.
 type product interface {
 	packs() int                 // items of work of pack
 	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
@@ -16,8 +16,8 @@ type product interface {
 	scratch() (inputs, products int) // elements of the worker's arrays of these names
 }
 
-// gradient computes the gradient of the weights: patches of the big images times
-// pixels of the small ones, summed over pixels and images.
+// gradient computes the gradient of the weights: patches of the big images times pixels of the small images, summed
+// over pixels and images.
 type gradient interface {
 	// run adds the images of a chunk to a share of the sums of a group, as many as weights, or begins them.
 	run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool)

@@ -4,8 +4,8 @@ package kernel
 // functions and of their gradients. Rows that pad the last block are zero, their 1 too.
 type Rows struct {
 	Count   int // rows
-	Columns int // of a row, with the 1
-	Stride  int // from one output's gradient to the next: Columns rounded up to 16
+	Columns int // columns of a row, with the 1
+	Stride  int // distance of two outputs' gradients: Columns rounded up to 16
 	lanes   []float32
 	flat    []float32
 	panels  panels

@@ -1,6 +1,6 @@
 package kernel
 
-// Exp computes dst = e^x. dst and x have equal lengths and may be the same, here and below.
+// Exp computes dst = e^x. dst and x have equal lengths and may be the same, in all functions below.
 func Exp(dst, x []float32) { exp(dst, x) }
 
 // Log computes dst = ln x: -Inf at 0, NaN below.

@@ -3,10 +3,9 @@ package kernel
 import "math"
 
 // The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016).
-// The pixels of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. A block of 2x2 outputs
-// of such a kernel takes 9 multiplications instead of 16 by F(2x2, 2x2), and a block of 4x4 takes 25 instead of 64 by
-// F(4x4, 2x2); see winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2,
-// 2) is
+// The pixels of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. By F(2x2, 2x2) a block
+// of 2x2 outputs of such a kernel takes 9 multiplications instead of 16. By F(4x4, 2x2) a block of 4x4 takes 25 instead
+// of 64; see winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2, 2) is
 //
 //	m = ((d0-d1) g0, d1 (g0+g1), (d1-d2) g1),  y = (m0+m1, m1-m2)
 //
@@ -28,7 +27,7 @@ type winograd struct {
 	high   int // rows of tiles at a time
 }
 
-// newWinograd plans work on about so many tiles at a time.
+// newWinograd plans work on about tiles tiles at a time.
 func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 	w := winograd{phaseTiles: form, g: g}
 	w.tilesY, w.tilesX = g.smallH/w.side, g.smallW/w.side

@@ -30,8 +30,8 @@ const (
 const tilePixels = 6
 
 // winograd3Fits reports whether a shape allows this method, and is large enough to gain from it. The number of images
-// plays no part, although few images do not make up for the transform of the filters: an image has the same result in
-// any batch.
+// plays no part, because an image must have the same result in any batch. Few images do not make up for the transform
+// of the filters.
 func winograd3Fits(s ConvShape) bool {
 	worth := func(h, w int) bool {
 		tiles := ((h + 3) / 4) * ((w + 3) / 4)
@@ -95,14 +95,14 @@ func through(a Activation, dst, x, y []float32, at int) {
 // tiling is a grid of tiles of 4x4 over the results of a convolution, image after image and row after row.
 type tiling struct {
 	across, down int // tiles of an image
-	tileRows     int // of all images
+	tileRows     int // tile rows of all images
 	high         int // rows of tiles at a time
 	shared       bool
 }
 
 const (
 	sharedWeights  = 1 << 20 // elements of transformed filters; from this size on all threads work on the same tiles
-	sharedElements = 1 << 23 // of transformed tiles then
+	sharedElements = 1 << 23 // elements of transformed tiles in this case
 	ownTiles       = 32      // tiles at a time otherwise
 )
 
@@ -195,7 +195,7 @@ func (s *scratch3) give() {
 	s.memory = nil
 }
 
-// conv3 is a convolution, or a transposed one, by these products.
+// conv3 is a convolution or a transposed convolution by these products.
 type conv3 struct {
 	activation     Activation
 	transposed     bool

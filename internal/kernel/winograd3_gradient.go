@@ -42,7 +42,7 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 	return p
 }
 
-// tapElements returns the number of taps, as they lie in scratch.
+// tapElements returns the number of taps with the padding of scratch.
 func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
 
 // run computes the gradient dw of the filters from big images x and small images y. Either may be a gradient that
@@ -169,7 +169,7 @@ type biasGradient struct {
 	batch, size int // all images, and the images of a group
 	activation  Activation
 	sums        []float32   // [groups, channels]
-	rows        [][]float32 // of a thread: a row of gradients before the activation
+	rows        [][]float32 // by thread: a row of gradients before the activation
 	dy, y       []float32
 	item        func(worker, i int)
 }

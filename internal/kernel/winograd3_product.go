@@ -37,7 +37,8 @@ func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed 
 	return p
 }
 
-// run computes the images out of the images x, through the gradient of an activation with value gate if that is given.
+// run computes the images out from the images x. If gate is given, x passes through the gradient of an activation with
+// value gate.
 func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
 	c := &p.c.scratch
 	taps := 0

@@ -21,7 +21,7 @@ const (
 // phaseTiles are the transforms of Winograd's F(side x side, 2x2) and F(2x2, side x side). The transforms of products
 // lie dstStride or srcStride apart. All transforms work on n channels, a multiple of 16, of count tiles.
 type phaseTiles struct {
-	side  int // of the outputs; inputs have one more
+	side  int // side of the outputs; inputs have one more
 	parts int // products
 	// inputs transforms (side+1)x(side+1) inputs, filters 2x2 taps, pixels side x side pixels that are taps.
 	inputs, filters, pixels func(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int)
