@@ -254,7 +254,7 @@ func (c *claim) begin(mine int) error {
 // faster reports whether a newer generation exists. It makes a folder first: a process that changes a folder does not
 // read an outdated list of it.
 func (c *claim) faster(mine int) (bool, error) {
-	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // who finds it may remove it
+	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // any process that finds it may remove it
 	if err := c.world.Mkdir(own); err != nil {
 		return false, err
 	}
@@ -295,7 +295,7 @@ func (c *claim) clear(dir string) error {
 		}
 		open := 0
 		for _, name := range names {
-			if strings.HasPrefix(name, ".nfs") { // it is removed, and open on this machine, where the folder's new name shuts its holder out
+			if strings.HasPrefix(name, ".nfs") { // it is removed but open on this machine; the folder's new name shuts its holder out
 				open++
 				continue
 			}
@@ -323,7 +323,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// The names of what holds claims, and of a claim that was taken over, until it is removed.
+// The endings of the folder of claims, and of a claim that was taken over, until it is removed.
 const (
 	claimsSuffix = ".claims"
 	goneSuffix   = ".gone"
@@ -340,7 +340,8 @@ func (c *claim) text() []byte {
 
 func (c *claim) head(first string) []byte { return fmt.Appendf(nil, "%-*s\n", beatDigits, first) }
 
-// beat tells others that the holder lives. The error is ErrLost if the claim was taken over; others may pass.
+// beat rewrites the counter to show that the holder lives. The error is ErrLost if the claim was taken over; others may
+// pass.
 func (c *claim) beat() error {
 	newest, err := c.world.generation(c.path)
 	if err == nil && claimDir(c.path, newest) != c.dir {
@@ -366,7 +367,7 @@ func (c *claim) release() error {
 	return err
 }
 
-// remark says who holds a claim.
+// remark names the holder of a claim.
 func (h holder) remark() string {
 	if h.Process == 0 {
 		return ""

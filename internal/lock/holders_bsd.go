@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holders says which locks are held. It takes no lock: a try, however short, could turn away a process that begins.
+// Holders reports which locks are held. It takes no lock: a try, however short, could turn away a process that begins.
 type Holders struct{}
 
 // NewHolders prepares to ask the system.
 func NewHolders() *Holders { return &Holders{} }
 
-// Use says whether the lock of a path is held. Here fcntl, which can ask without locking, knows the locks of flock.
+// Use says whether the lock of a path is held. On these systems fcntl, which can ask without locking, knows the locks
+// of flock.
 func (*Holders) Use(path string) Use {
 	f, err := os.Open(path)
 	if err != nil {

@@ -4,7 +4,7 @@ package lock
 
 import "os"
 
-// Holders says which locks are held.
+// Holders reports which locks are held.
 type Holders struct{}
 
 // NewHolders returns a Holders.

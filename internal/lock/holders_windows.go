@@ -1,6 +1,6 @@
 package lock
 
-// Holders says which locks are held.
+// Holders reports which locks are held.
 type Holders struct{}
 
 // NewHolders returns a Holders.

@@ -29,7 +29,7 @@ type HeldError struct {
 	By    string // the holder, as a remark such as " (process 12)"; empty: not known
 	Ended error  // why [Wait] gave up; nil: it did not wait
 
-	claimed bool // by a claim
+	claimed bool // held by a claim
 }
 
 func (e *HeldError) Error() string {
@@ -66,7 +66,7 @@ func (w *Watch) Try(path string) (*File, error) {
 	kernel, err := w.world.kernel(path)
 	var held *HeldError
 	if errors.As(err, &held) {
-		w.look(path) // its machine may be dead, which takes the system a while to notice, too
+		w.look(path) // its machine may be dead, and the system may need a while to notice
 	}
 	refused := errors.Is(err, errRefused)
 	if err != nil && (!refused || w.world.mode == never) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errRefused says that a file system has no locks.
+// errRefused is the error of a file system without locks.
 var errRefused = errors.New("the file system has no locks; want " + ClaimsVariable + "=" + auto)
 
 const openFlags = os.O_CREATE | os.O_RDWR
@@ -35,7 +35,7 @@ func (l *file) excludes(w *world) bool {
 	return err == nil && !ok
 }
 
-// writeOwner notes who holds the lock: the process in the first line, its machine in the second.
+// writeOwner writes the holder into the lock file: the process in the first line, its machine in the second.
 func writeOwner(f *os.File) error {
 	host, _ := os.Hostname() // "": not known
 	_, err := f.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), host), 0)
@@ -45,7 +45,7 @@ func writeOwner(f *os.File) error {
 // ownerSize bounds the bytes read from a lock's file.
 const ownerSize = 512
 
-// owner returns who holds the lock, if that can be read.
+// owner returns the lock's holder, if the file names it.
 func owner(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, ownerSize))
 	first, _, _ := strings.Cut(string(text), "\n")

@@ -22,14 +22,14 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// stale knows no such error here.
+// stale knows no such error on this system.
 func stale(error) bool { return false }
 
 // notEmpty reports whether a folder could not be removed because of its content.
 func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 
-// bootID is not known here.
+// bootID is unknown on this system.
 func bootID() string { return "" }
 
-// device is not known here.
+// device is unknown on this system.
 func device(string) string { return "" }

@@ -2,5 +2,5 @@
 
 package lock
 
-// network is not known here.
+// network is unknown on this system.
 func network(string) bool { return false }
