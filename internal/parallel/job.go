@@ -10,7 +10,7 @@ import (
 // would keep it from returning.
 const spinLimit = 20000
 
-// line separates what different threads write: two cache lines, which processors fetch together.
+// line separates variables that different threads write: two cache lines, which processors fetch together.
 type line [128]byte
 
 // job is a call of For, in a slot of the pool. The next call uses the slot again after all holders of the job have let
@@ -30,8 +30,8 @@ type job struct {
 
 	finished   atomic.Int64 // items
 	asleep     atomic.Bool  // the caller
-	workers    atomic.Int32 // who joined
-	references atomic.Int32 // who holds the job; 0: nobody may join
+	workers    atomic.Int32 // number of workers that joined
+	references atomic.Int32 // number of holders; 0: no worker may join
 }
 
 // Chunk returns how many of n items a worker takes at once. It takes few, to let all workers end at about the same
@@ -47,7 +47,7 @@ func (j *job) open(body func(worker, i int), n, workers int) {
 	j.references.Store(1)
 }
 
-// join holds the job, if it is not over, and returns the worker's number; negative: it needs no more workers.
+// join holds the job, unless it is over, and returns the worker's number; negative: the job needs no further worker.
 func (j *job) join() (worker int, held bool) {
 	for {
 		r := j.references.Load()
@@ -89,7 +89,7 @@ func (j *job) items(worker int, at, to int64) (next int64) {
 	return to
 }
 
-// finish counts items, and wakes the caller after the last ones.
+// finish counts finished items, and wakes the caller after the last item.
 func (j *job) finish(items int64) {
 	if j.finished.Add(items) == j.n && j.asleep.CompareAndSwap(true, false) {
 		j.awake <- struct{}{}

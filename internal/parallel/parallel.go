@@ -38,7 +38,7 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 		return
 	}
 	j := pool.take()
-	if j == nil { // so many calls at once have helpers enough
+	if j == nil { // the other calls keep all helpers busy
 		for i := range n {
 			body(0, i)
 		}
@@ -59,8 +59,8 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 
 // Panic is the value that For panics with: a panic of its body, possibly on another goroutine.
 type Panic struct {
-	Value any    // of the body's panic
-	Stack []byte // of the panicking goroutine
+	Value any    // value of the body's panic
+	Stack []byte // stack of the panicking goroutine
 	item  int64
 }
 

@@ -17,7 +17,7 @@ const (
 // processors is the number of processors that the program may use.
 var processors = runtime.NumCPU()
 
-// slots is the number of calls that may have helpers at a time.
+// slots is the largest number of concurrent calls with helpers.
 const slots = 64
 
 // helpers are goroutines that start once and wait for jobs. A caller of For sets the bit of its job in a word that idle
@@ -29,7 +29,7 @@ type helpers struct {
 	_       line
 	idle    atomic.Int32 // helpers that look for a job
 	asleep  atomic.Int32 // helpers that sleep, less the helpers about to wake
-	crowded atomic.Bool  // there are more threads than processors
+	crowded atomic.Bool  // threads outnumber processors
 	_       line
 	taken   atomic.Uint64 // slots in use
 	_       line
@@ -84,7 +84,7 @@ func (p *helpers) publish(j *job, wanted int) {
 	}
 }
 
-// withdraw asks no more helpers to join. The caller of withdraw holds the job, so the slot still belongs to it.
+// withdraw stops asking helpers to join. The caller of withdraw holds the job, so the slot still belongs to it.
 func (p *helpers) withdraw(j *job) {
 	if p.open.Load()&j.bit != 0 {
 		p.open.And(^j.bit)

@@ -6,7 +6,7 @@ import "sync/atomic"
 // scaling.
 type Recorder interface {
 	Threads() int                                          // the answer of [Threads]
-	Section(workers, n int, body func(worker, i int))      // a call of For with so many workers, at least two
+	Section(workers, n int, body func(worker, i int))      // a call of For with a number of workers, at least two
 	Background(work func() *Panic) (join func(), p *Panic) // work that a [Background] does in parallel with the caller, until join
 }
 

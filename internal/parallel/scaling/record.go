@@ -1,4 +1,4 @@
-// Package scaling computes what work would take on more threads than the machine has, for tests and benchmarks.
+// Package scaling computes the time of work on more threads than the machine has, for tests and benchmarks.
 //
 // A [Recorder] runs the work on one goroutine. It notes the time of every item of every parallel.For and the time
 // between items. [Trace.On] then hands the items out to any number of threads by the rules of the pool; [Costs] has the
@@ -19,9 +19,9 @@ import (
 // mark is an event of a recording. A span of time lies between any two.
 type mark struct {
 	kind kind
-	n    int32 // of section: its items; of task and join: the number of the task
-	most int32 // of section: the threads that it may use
-	at   int32 // of section: its place; -1: not noted
+	n    int32 // for section: its items; for task and join: the number of the task
+	most int32 // for section: the threads that it may use
+	at   int32 // for section: its place; -1: not noted
 }
 
 type kind uint8
@@ -49,14 +49,14 @@ type Recorder struct {
 	threads int
 	tasks   int32
 	last    time.Time
-	clock   time.Duration // what reading the clock adds to a span
+	clock   time.Duration // time that reading the clock adds to a span
 	placed  map[[depth]uintptr]int32
 }
 
 // depth is the number of callers that tell the place of a section.
 const depth = 12
 
-// Record runs work as if there were so many threads, and returns its trace. where notes the places of sections too.
+// Record runs work as if there were threads threads, and returns its trace. where notes the places of sections too.
 func Record(threads int, where bool, work func()) *Trace {
 	r := &Recorder{threads: threads, clock: clockCost()}
 	if where {
@@ -148,8 +148,8 @@ func (r *Recorder) place() int32 {
 	return at
 }
 
-// Least keeps the smaller of every two times of the same work in two traces, which other programs of the machine disturbed at different moments. If
-// they did not do the same, it keeps the trace that took less.
+// Least keeps the smaller of every two times of the same work in two traces, which other programs of the machine
+// disturbed at different moments. If the two traces differ in their marks, Least keeps the faster trace.
 func (t *Trace) Least(other *Trace) {
 	if !slices.Equal(t.marks, other.marks) {
 		if other.Work() < t.Work() {
@@ -170,7 +170,7 @@ func (t *Trace) Work() (sum time.Duration) {
 	return sum
 }
 
-// Serial returns the time of what lies outside of all sections and background work.
+// Serial returns the time outside all sections and background work.
 func (t *Trace) Serial() (sum time.Duration) {
 	inside := 0
 	for i, d := range t.spans {

@@ -28,7 +28,7 @@ func Report(b *testing.B, work func()) {
 	if runtime.GOMAXPROCS(0) > 1 {
 		return
 	}
-	Record(Threads, false, work) // scratch of so many threads is allocated here
+	Record(Threads, false, work) // allocates the scratch of all threads
 	t := Record(Threads, testing.Verbose(), work)
 	for i, begin := 1, time.Now(); i < fewest || i < most && time.Since(begin) < enough; i++ {
 		t.Least(Record(Threads, testing.Verbose(), work))

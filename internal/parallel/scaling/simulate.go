@@ -23,7 +23,7 @@ type Costs struct {
 var Measured = Costs{Publish: 100 * time.Nanosecond, Invite: 60 * time.Nanosecond, Start: time.Microsecond, Wake: 6 * time.Microsecond,
 	Spin: 10 * time.Microsecond, Claim: 20 * time.Nanosecond, Join: 150 * time.Nanosecond}
 
-// part is a time, and what follows it: a section, the begin of background work or the wait for it, or nothing.
+// part is a time and the event after it: a section, the begin of background work, the wait for it, or nothing.
 type part struct {
 	time  time.Duration
 	begin *sectionWork
@@ -55,7 +55,7 @@ type agent struct {
 	now    time.Duration
 	stack  []frame
 	helper bool
-	order  int // of agents at the same time
+	order  int // order among agents at the same time
 }
 
 // frame is a place in some work: the next of its parts.
@@ -99,7 +99,7 @@ func (a *agents) Pop() any {
 	return last
 }
 
-// On returns the time of the work on so many threads.
+// On returns the time of the work on threads threads.
 func (t *Trace) On(threads int, c Costs) time.Duration { return t.run(t.parse(), threads, c) }
 
 // run carries out the parts of a trace.
@@ -110,7 +110,7 @@ func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	for i := 1; i < threads; i++ {
 		s.idle = append(s.idle, &agent{helper: true, order: i, now: -time.Hour})
 	}
-	var end time.Duration // also of background work that is left for later: the next work waits for it
+	var end time.Duration // also of background work that is still running: the next work waits for it
 	for len(s.ready) > 0 {
 		a := heap.Pop(&s.ready).(*agent)
 		if s.step(a, threads) {
@@ -135,7 +135,7 @@ func (s *schedule) step(a *agent, threads int) bool {
 		return s.participate(a, f)
 	}
 	p := f.parts[0]
-	if !f.claimed { // its time passes first, then what follows it happens at that moment
+	if !f.claimed { // first its time passes, then its event happens
 		a.now += p.time
 		f.claimed = true
 		return true
@@ -225,7 +225,7 @@ func (s *schedule) assign() {
 		a := s.idle[len(s.idle)-1]
 		s.idle = s.idle[:len(s.idle)-1]
 		switch {
-		case a.now >= t.at: // it looked for the next ticket
+		case a.now >= t.at: // it was looking for the next ticket
 		case t.at-a.now > s.costs.Spin:
 			a.now = t.at + s.costs.Wake
 		default:
