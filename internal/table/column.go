@@ -14,7 +14,7 @@ import (
 type Column struct {
 	Values []float64 // NaN where the value is missing
 	Ints   []int64   // the same numbers exactly if all are integers, 0 where missing; nil otherwise
-	Words  []string  // of levels 0, 1, ..., in the order of their bytes; nil: the column has numbers
+	Words  []string  // words of levels 0, 1, ..., in the order of their bytes; nil: the column has numbers
 }
 
 // missing are the fields that stand for an unknown value, in lower case.

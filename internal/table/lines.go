@@ -47,7 +47,7 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 // maxLine bounds the bytes of a line. Without it a file without line ends could take all memory.
 const maxLine = 256 << 20
 
-// lineReader fails in a line that is too long.
+// lineReader returns an error in a line that is too long.
 type lineReader struct {
 	r    io.Reader
 	name string

@@ -19,8 +19,8 @@ type Table struct {
 	Names      []string   // column names from the first line of a .csv file; nil: none
 	Data       []float64  // Rows*Cols, row by row
 	Ints       []int64    // the same numbers exactly if all are integers, 0 for NaN of ReadFactors; nil otherwise
-	Lines      []int      // of a .csv file: the line of each row, from 1; nil of others
-	Words      [][]string // by column: the words of levels 0, 1, ...; nil, of one column or of all: it has numbers
+	Lines      []int      // line of each row in a .csv file, from 1; nil for other files
+	Words      [][]string // by column: the words of levels 0, 1, ...; nil, for one column or all: numbers
 	Notes      []string   // remarks on how the file is read
 
 	file           string
@@ -179,7 +179,7 @@ func Beside(path, role string) string {
 	}
 	z, err := npy.OpenNPZ(file)
 	if err != nil {
-		return "" // as who reads the path will say
+		return "" // Read will report the error
 	}
 	defer z.Close()
 	if names := z.Names(); !slices.Contains(names, role) || len(names) == 1 {

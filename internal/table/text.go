@@ -13,16 +13,16 @@ import (
 
 // Text is a table of words and numbers as text.
 type Text struct {
-	Names []string   // of the columns; nil: they have none
+	Names []string   // names of the columns; nil: no names
 	Rows  [][]string // without spaces at both ends
-	Lines []int      // of the rows in the file, from 1
+	Lines []int      // lines of the rows in the file, from 1
 	Notes []string   // remarks on how the file is read
 	Comma bool       // numbers may have a decimal comma
 
 	file  string
-	first []int // by column of Rows: its number in the file, from 1; nil: not known
+	first []int // by column of Rows: its number in the file, from 1; nil: unknown
 
-	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below are written as real ones
+	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below all have a point or an exponent
 }
 
 // ReadTextFile is [ReadText] of a file.
@@ -48,8 +48,8 @@ func ReadTextFile(path string, named bool) (*Text, error) {
 
 // ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise the first line
 // names the columns if it has no number and no missing value. It also does so if it numbers the columns from 0 as
-// pandas does: above words, above three or more columns of real numbers (all with a point or an exponent), or behind an
-// empty field above an index. For other lines 0, 1, ... [Table.WantRows] decides.
+// pandas does. The numbers must stand above words, above three or more columns of real numbers (all with a point or an
+// exponent), or behind an empty field above an index. For other lines 0, 1, ... [Table.WantRows] decides.
 func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	lines, err := NewLines(r, name)
 	if err != nil {
@@ -189,7 +189,8 @@ func Unnamed(name string) bool {
 }
 
 // DropUnnamed leaves out columns without a name: an index in front, and empty columns; but not the only column. Another
-// column without a name is an error, unless keep, from 0 on, says that columns are found by name; keep itself stays.
+// column without a name is an error. If keep is 0 or more, the caller finds columns by name: then these columns are
+// left out as well, except column keep.
 func (t *Text) DropUnnamed(keep int) error {
 	var kept []int
 	for c, name := range t.Names {
