@@ -17,7 +17,7 @@ type mutant struct {
 	file     string
 	line     int
 	column   int
-	offset   int // of the token, in bytes
+	offset   int // offset of the token, in bytes
 	old, new string
 }
 

@@ -28,7 +28,7 @@ type goPackage struct {
 	XTestGoFiles []string
 }
 
-// longPackage is what test files import that take -long.
+// longPackage is the import of test files that take -long.
 const longPackage = "github.com/unravel-ml/unravel/internal/long"
 
 func (p *goPackage) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }

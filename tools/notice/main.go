@@ -26,7 +26,7 @@ func main() {
 // systems are the systems of the binaries: some link modules that others do not.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
 
-// module is a module that is linked.
+// module is a linked module.
 type module struct{ path, version, dir string }
 
 // write writes the notice of the module in a folder.
@@ -35,7 +35,7 @@ func write(w io.Writer, root string) error {
 	if err != nil {
 		return err
 	}
-	var texts []string               // in the order of the first module that has them
+	var texts []string               // in the order of the first module with the text
 	holders := map[string][]string{} // by text: modules
 	for _, m := range modules {
 		files, err := licences(m.dir)

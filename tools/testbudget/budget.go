@@ -15,21 +15,21 @@ import (
 // budget is how many units of the calibration tests may take.
 type budget struct {
 	Total    float64            `json:"total"`
-	Packages map[string]float64 `json:"packages"` // those above least
+	Packages map[string]float64 `json:"packages"` // budgets above least
 }
 
 // budgets holds the budget of each suite of tests.
 type budgets map[string]budget
 
 const (
-	tolerance = 1.25 // times a budget is what tests may take
+	tolerance = 1.25 // tests may take so many times their budget
 	headroom  = 1.6  // a new budget is so many times the tests' time: processors are slow at different things, and cores share caches
 	least     = 5.0  // units: the budget of packages that have no entry
 )
 
 func units(d, unit time.Duration) float64 { return d.Seconds() / unit.Seconds() }
 
-// budget returns what tests take, with headroom, rounded up.
+// budget returns the tests' time, with headroom, rounded up.
 func (r *results) budget(unit time.Duration) budget {
 	b := budget{math.Ceil(headroom * units(r.total(), unit)), map[string]float64{}}
 	for name, p := range r.packages {

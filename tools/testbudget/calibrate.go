@@ -34,7 +34,8 @@ func calibrate() time.Duration {
 	return perUnit * slices.Min(times)
 }
 
-// workload does what tests spend their time with: dense products, JSON and files. It must never change, as budgets are multiples of its time.
+// workload does the typical work of tests: dense products, JSON and files. It must never change, as budgets are
+// multiples of its time.
 func workload() {
 	products()
 	texts()

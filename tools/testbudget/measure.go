@@ -47,7 +47,7 @@ func measure(args []string) int {
 	f, err := os.CreateTemp(args[0], name+"-*")
 	if err == nil {
 		var dir string
-		dir, err = os.Getwd() // of the package
+		dir, err = os.Getwd() // folder of the package
 		if err == nil {
 			_, err = fmt.Fprintf(f, "%s\n%d\n", dir, cpu)
 		}

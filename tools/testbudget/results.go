@@ -22,13 +22,13 @@ const module = "github.com/unravel-ml/unravel/"
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // of output of a build
+	ImportPath string // set for output of a build
 	Test       string
 	Elapsed    float64
 	Output     string
 }
 
-// results are what go test -json says, with times on cores if they were measured.
+// results are the results of go test -json, with times on cores if they were measured.
 type results struct {
 	packages map[string]*packageResult
 	tests    []testResult // without subtests
@@ -40,7 +40,7 @@ type packageResult struct {
 	state   string // pass, fail or skip
 	elapsed time.Duration
 	cpu     time.Duration // elapsed, if nothing was measured
-	output  []string      // of the package, and of its tests that failed
+	output  []string      // output of the package, and of its failed tests
 }
 
 type testResult struct {
@@ -116,7 +116,7 @@ func reasonOf(output []string) string {
 	return "no reason given"
 }
 
-// readTimes reads what measure has stored.
+// readTimes reads the times that measure has stored.
 func (r *results) readTimes(dir string) error {
 	root, err := os.Getwd()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 var instruction = regexp.MustCompile(`^\t([A-Z][A-Z0-9.]*) +(.*)$`)
 
 // broadcast rewrites a generated file: instructions then read constants as 4 bytes and broadcast them. Go aligns data
-// to 32 bytes at most. In programs whose linker puts constants at odd multiples of 32, blocks of 64 bytes would cross
-// cache lines: exp then took 1.6 times as long.
+// to 32 bytes at most. Some linkers put constants at odd multiples of 32. Blocks of 64 bytes would then cross cache
+// lines, and exp took 1.6 times as long.
 func broadcast(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 //	go run ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
 //
-// The flags -out, -stubs and -pkg are avo's own. With -dispatch it writes the functions that choose between the
+// The flags -out, -stubs and -pkg belong to avo. With -dispatch it writes the functions that choose between the
 // instruction sets, from the stubs in a folder:
 //
 //	go run ./kernelgen -dispatch ../internal/kernel
@@ -50,11 +50,11 @@ func main() {
 }
 
 func vectorFunctions(v isa) {
-	if v.suffix != neonISA.suffix { // that is written by hand, see tileNEON
+	if v.suffix != neonISA.suffix { // the NEON tile is written by hand, see tileNEON
 		tiles(v)
 		panels(v)
 	}
-	if v == avx2 { // with AVX-512 panels stay where they are
+	if v == avx2 { // with AVX-512, panels stay in place
 		copyRows(v)
 	}
 	vectors(v)

@@ -10,12 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/tools/external/kernelgen/neon"
 )
 
-// context is where avo's functions gather instructions; avo exports it for no other use than its own printers.
+// context is where avo's functions gather instructions; avo exports it only for its printers.
 //
 //go:linkname context github.com/mmcloughlin/avo/build.ctx
 var context *build.Context
 
-// writeNEON translates the functions that avo has gathered: first all with 8 lanes, then all with 4.
+// writeNEON translates the functions that avo has gathered: first all functions with 8 lanes, then all with 4.
 func writeNEON(out, stubs string) error {
 	gathered, err := context.Result()
 	if err != nil {

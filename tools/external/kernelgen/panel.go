@@ -200,7 +200,7 @@ func panelPrefetch(rows, bytes int) {
 	}
 }
 
-// panelFinish adds what c holds and the bias, applies the ReLU or the leaky ReLU and stores the block.
+// panelFinish adds the old content of c and the bias, applies the ReLU or the leaky ReLU and stores the block.
 func panelFinish(v isa, rows, n int, masks panelMasks, sum func(i, j int) VecPhysical, b, x func(i int) VecPhysical, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	// back to the first step, and to the rows of the next block

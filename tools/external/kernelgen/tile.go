@@ -132,7 +132,7 @@ func subtile(v isa, row, rows, column, n int, label string) {
 	finish(v, rows, row, column, n, accumulator, b, broadcast, label)
 }
 
-// finish adds what C holds and the bias, applies the ReLU or the leaky ReLU and stores the block.
+// finish adds the old content of C and the bias, applies the ReLU or the leaky ReLU and stores the block.
 func finish(v isa, rows, row, column, n int, accumulator func(i, j int) VecPhysical, b, broadcast func(i int) VecPhysical, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	MOVQ(field(tileC), RSI)

@@ -13,11 +13,11 @@ const (
 	blockVectors = 4
 )
 
-// neonTile is the micro-kernel while it is written; see subtile for the loops of the others.
+// neonTile is the state of writing the micro-kernel; see subtile for the loops on other architectures.
 type neonTile struct {
 	*neon.Function
 	t           neon.Reg // the tile
-	row, column neon.Reg // of the block, in bytes of a list of rows and of a row
+	row, column neon.Reg // position of the block, in bytes of a list of rows and of a row
 	pointers    [blockRows]neon.Reg
 	sums        [blockRows][blockVectors]neon.Reg
 	b, bStep    neon.Reg
@@ -171,7 +171,7 @@ func (f *neonTile) one() {
 	f.multiply(a, 0, f.right())
 }
 
-// finish adds what C holds and the bias, applies the ReLU or the leaky ReLU and stores the block.
+// finish adds the old content of C and the bias, applies the ReLU or the leaky ReLU and stores the block.
 func (f *neonTile) finish() {
 	out := f.lines(tileC, tileCRows)
 	for _, p := range out {

@@ -104,7 +104,7 @@ func (t tileTransform) constantsOf() []float64 {
 // combiner writes sums of products of constants.
 type combiner struct {
 	v         isa
-	constants map[float64]Op // in registers, or in memory if there are few of those
+	constants map[float64]Op // in registers, or in memory if the architecture has few registers
 }
 
 func (t tileTransform) combiner(v isa) combiner {

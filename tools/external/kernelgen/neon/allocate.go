@@ -122,7 +122,7 @@ func (f *Function) allocate() ([]int, error) {
 	return chosen, nil
 }
 
-// graph tells which registers hold values at the same time.
+// graph knows which registers hold values at the same time.
 type graph struct {
 	vectors []bool
 	same    []Reg // union-find of coalesced registers

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// form says how an instruction's operands are encoded and written.
+// form is the encoding and notation of an instruction's operands.
 type form int
 
 const (
@@ -25,10 +25,10 @@ const (
 	prefetch               // [xn, #i]
 )
 
-// encoding is a vector instruction, which Go's assembler lacks or writes in its own way.
+// encoding is a vector instruction that Go's assembler lacks or writes differently.
 type encoding struct {
 	form form
-	bits uint32 // with all registers and immediates 0
+	bits uint32 // bits with all registers and immediates 0
 	// tied instructions read the register that they write
 	tied bool
 }

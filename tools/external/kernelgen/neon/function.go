@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reg is a register that allocate has yet to choose; 0 is none.
+// Reg is a register before allocate has chosen one; 0 is none.
 type Reg int
 
 // instruction is one instruction of code: a vector instruction by its name in encodings, or Go's text with a %s for
@@ -16,7 +16,7 @@ type instruction struct {
 	name          string
 	text          string
 	registers     []Reg
-	writes, reads uint // of registers: bit i for registers[i]
+	writes, reads uint // bit i for registers[i]
 	i             int  // immediate
 
 	move   bool   // copies registers[1] to registers[0], or for text the other way round
@@ -26,18 +26,18 @@ type instruction struct {
 	always bool   // and never further
 }
 
-// Function is a function that is being written.
+// Function is a function in the making.
 type Function struct {
 	Name, Doc, Signature string
 	Arguments            int // bytes
 
 	code    []instruction
 	entry   []instruction // goes before code
-	vectors []bool        // by register: is it a vector
+	vectors []bool        // by register: whether it is a vector
 	pool    Reg           // address of constants
 	held    map[uint32]Reg
 	hold    map[uint32]bool // constants that have a register in all of the function
-	uses    map[uint32]int  // of constants in code
+	uses    map[uint32]int  // uses of constants in code
 	slots   map[int]Reg     // parameters by offset
 }
 

@@ -90,7 +90,7 @@ func (t *translator) arithmetic(op string, a, to operand.Op) {
 	t.assign(op+" %s, %s, %s", t.gpWritten(to), x, y)
 }
 
-// assign writes a general register and forgets what depended on it.
+// assign writes a general register and forgets the facts that depended on it.
 func (t *translator) assign(text string, to Reg, from ...Reg) {
 	t.Go(1, text, append(from, to)...)
 	t.changed(to)

@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// key names the address of an operand by the registers that it is made of here.
+// key names the address of an operand by its registers.
 type key struct {
 	base, index Reg
 	scale       uint8
