@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// accumulator adds up the gradients of batches. It is nil where every batch has its own update.
+// accumulator adds up the gradients of batches. It is nil if every batch has its update.
 type accumulator struct {
 	sums      [][]float32
 	pieces    *kernel.Pieces
@@ -64,7 +64,7 @@ func (a *accumulator) add(_, i, from, to int) {
 type BatchGroup struct {
 	Objective string `json:"objective"`
 	Batches   int    `json:"batches"` // so far
-	Images    int    `json:"images"`  // in them
+	Images    int    `json:"images"`  // images in the batches so far
 	complete  bool
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// actionInput is the input of a program that says which actions lead from image to image within labelled groups. The model
-// has its own, and losses share one.
+// actionInput is the input of a program with the actions that lead from image to image within labelled groups. The
+// model has one input, and all losses share another.
 type actionInput struct {
-	count       int // of actions
+	count       int // number of actions
 	model, loss *gorgonia.Node
 }
 
@@ -25,7 +25,7 @@ func (l *plan) newActions(model *gorgonia.Node) *actionInput {
 	return &actionInput{count: len(l.split.Actions), model: model}
 }
 
-// offer is what losses may ask for, for rows of codes.
+// offer returns the input that losses may ask for, for rows of codes.
 func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error) {
 	return func() (*gorgonia.Node, error) {
 		var err error

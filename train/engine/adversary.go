@@ -17,7 +17,7 @@ import (
 type adversary struct {
 	name          string
 	settings      *losses.Discriminator
-	codes, active *gorgonia.Node // of the other program; active may be nil
+	codes, active *gorgonia.Node // nodes of the other program; active may be nil
 	columns       int
 	blocks        []int // widths of blocks that are permuted; nil: single columns
 
@@ -62,7 +62,7 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	return p, err
 }
 
-// judged lists the nodes of the other program that must have values.
+// judged lists the nodes of the other program that a reads.
 func (a *adversary) judged() gorgonia.Nodes {
 	if a.active == nil {
 		return gorgonia.Nodes{a.codes}
@@ -70,7 +70,7 @@ func (a *adversary) judged() gorgonia.Nodes {
 	return gorgonia.Nodes{a.codes, a.active}
 }
 
-// optimizer makes the discriminator's own Adam.
+// optimizer makes the discriminator's Adam.
 func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	s := a.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}

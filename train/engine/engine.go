@@ -25,7 +25,7 @@ type Task struct {
 	Views  *augment.Views  // nil: the model sees the images unchanged
 	Losses []losses.Choice
 	Freeze []string // patterns of parameters that do not change (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
-	Seed   uint64   // of the order of batches, of noise and of discriminators
+	Seed   uint64   // seed of the order of batches, of noise and of discriminators
 }
 
 // Settings say how to train. [NewSettings] returns the defaults.
@@ -34,7 +34,7 @@ type Settings struct {
 	EpochSteps int // steps after which an epoch is cut short; 0: a full pass
 	Batch      int // images in a batch; a labelled batch holds as many whole groups as fit, at least one
 	Optimizer  OptimizerSettings
-	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
+	Parts      []Part // options of the optimiser by names of parameters; later parts override earlier ones
 	Schedule   Schedule
 	Warmup     Span // the time in which the learning rate rises from 0
 	Precision  Precision
@@ -149,7 +149,7 @@ func (l *Loop) leaveOut() {
 	}
 }
 
-// compile prepares the objectives that there are images for, and second batches if a discriminator wants them.
+// compile prepares the objectives that have images, and second batches if a discriminator wants them.
 func (l *Loop) compile(t Task, s Settings) error {
 	split := l.feed.split
 	for _, o := range []struct {
@@ -174,15 +174,15 @@ func (l *Loop) compile(t Task, s Settings) error {
 	return err
 }
 
-// objective is an objective of the model with what its programs share.
+// objective is an objective of the model with the common data of its programs.
 type objective struct {
 	models.Objective
 	optimizer Optimizer
 	pending   *accumulator
-	names     []string // of the parameters
+	names     []string // names of the parameters
 	losses    []string // see program.lossNames
 	notes     []string
-	drops     bool // there are masks of dropout
+	drops     bool // its programs have masks of dropout
 }
 
 // batchShape identifies a program.
@@ -204,7 +204,7 @@ func (l *Loop) prepare(labelled bool) error {
 			shapes = append(shapes, batchShape{true, min(max(1, l.settings.Batch/kind.M), kind.Count) * kind.M, kind.M})
 		}
 	}
-	var p *program // the last one; all have the same parameters and losses
+	var p *program // the last program; all have the same parameters and losses
 	for _, shape := range shapes {
 		if p, err = l.program(found, shape); err != nil {
 			return err
@@ -276,7 +276,7 @@ func (l *Loop) Notes() []string {
 	return slices.Compact(notes)
 }
 
-// MaxBatch returns the number of images in the largest batch: fewer than the settings ask for where there are fewer.
+// MaxBatch returns the number of images in the largest batch. It is below the setting if the data have fewer images.
 func (l *Loop) MaxBatch() int { return l.feed.sampler.MaxBatch() }
 
 // LeftOut returns the number of images that training leaves out: images without a group if all losses are about groups.

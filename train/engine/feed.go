@@ -11,12 +11,12 @@ type feed struct {
 	split   *datasets.Split
 	sampler *datasets.Sampler
 	loader  *datasets.Loader
-	noise   *rng.Stream    // of reparameterised samples
-	permute *rng.Stream    // of codes, for discriminators
+	noise   *rng.Stream    // stream of reparameterised samples
+	permute *rng.Stream    // stream of permutations of codes, for discriminators
 	second  *secondBatches // nil: no discriminator asks for them
 }
 
-// newLoader loads the batches of a sampler, as views where there are any, which come from a stream.
+// newLoader loads the batches of a sampler. If views are set, it loads views, drawn from the named stream.
 func newLoader(d datasets.Dataset, s *datasets.Sampler, views *augment.Views, seed uint64, stream string) (*datasets.Loader, error) {
 	if views == nil {
 		return datasets.NewLoader(d, s), nil

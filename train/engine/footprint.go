@@ -14,12 +14,12 @@ import (
 // Footprint is an estimate of the memory that training takes, in bytes. It follows from shapes alone, before training
 // takes any memory.
 type Footprint struct {
-	Parameters  float64 `json:"parameters"`  // of the model and of discriminators, with states such as EMA targets
-	Moments     float64 `json:"moments"`     // what optimisers remember
-	Gradients   float64 `json:"gradients"`   // of parameters and of activations
+	Parameters  float64 `json:"parameters"`  // parameters of the model and of discriminators, with states such as EMA targets
+	Moments     float64 `json:"moments"`     // states of optimisers
+	Gradients   float64 `json:"gradients"`   // gradients of parameters and of activations
 	Activations float64 `json:"activations"` // results of layers and losses, which the backward pass needs
 	Batches     float64 `json:"batches"`     // images and views of this batch and the next, noise and labels
-	Scratch     float64 `json:"scratch"`     // what operations take in addition to their results
+	Scratch     float64 `json:"scratch"`     // memory of operations in addition to their results
 }
 
 // Total is the sum.
@@ -56,7 +56,7 @@ func (l *Loop) Footprint() Footprint {
 	return f
 }
 
-// loaded returns the bytes of images and views that are loaded ahead: of the batch under way and of the next.
+// loaded returns the bytes of loaded images and views, for the batch under way and the next.
 func (l *Loop) loaded() float64 {
 	bytes := l.plan.imageBytes(l.feed.sampler.MaxBatch(), l.plan.loadedSets())
 	if l.feed.second != nil {
@@ -65,7 +65,7 @@ func (l *Loop) loaded() float64 {
 	return bytes
 }
 
-// remainder returns the images of the smaller last batch of a kind in an epoch, 0 if there is none.
+// remainder returns the images of the smaller last batch of a kind in an epoch, or 0 if all batches are equal.
 func (l *Loop) remainder(shape batchShape) int {
 	all := len(l.feed.split.Unlabelled)
 	if shape.labelled {
@@ -111,7 +111,7 @@ func (l *plan) fits(s stepMemory) error {
 	return &Error{"train.batch", fmt.Errorf("%w; not even a train.batch of 1 would fit, want smaller images or layers", err)}
 }
 
-// imageBytes returns the bytes of images of the data set, in so many sets.
+// imageBytes returns the bytes of sets sets of images of the data set.
 func (l *plan) imageBytes(images, sets int) float64 {
 	h, w, c := l.data.ImageShape()
 	return memory.Product(images, h, w, c, sets, numberBytes)

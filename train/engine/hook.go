@@ -24,7 +24,7 @@ type Hook struct {
 	State any
 }
 
-// StepReport is a finished step: a batch. It is valid until the next one.
+// StepReport is a finished step: a batch. It is valid until the next step.
 type StepReport struct {
 	Epoch, Step  int // the epoch under way and the step, from 1
 	InEpoch, Of  int // the step within the epoch, and the number of steps in it

@@ -21,12 +21,12 @@ type labelInputs struct {
 
 	groups, levels *gorgonia.Node // levels is groups where no similarities are known
 	different      *gorgonia.Node
-	values, given  *gorgonia.Node // in the units range and as-given; the same where no factor is continuous
+	values, given  *gorgonia.Node // in the units range and as-given; the same if no factor is continuous
 
 	data       datasets.Hierarchical // nil: the data set is not
 	exact      *gorgonia.Node
 	row        []float64 // scratch: the dimensions of an image
-	sizes      []float64 // of the dimensions: the largest of their levels
+	sizes      []float64 // sizes of the dimensions: the largest of their levels
 	continuous []span    // by factor
 }
 
@@ -217,10 +217,10 @@ type moveInputs struct {
 	factors   []factor.Factor
 	rotations int
 	inputs    []movesInput
-	nodes     map[int]*gorgonia.Node // by their first column of a batch's moves
+	nodes     map[int]*gorgonia.Node // by the first of their columns in a batch's moves
 }
 
-// offer is what losses may ask for, for rows of codes.
+// offer lists the inputs that losses may ask for, for rows of codes.
 func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
 	input := func(first, width int) (*gorgonia.Node, error) {
 		if n := m.nodes[first]; n != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ByLength returns what in the steps so far would have been different in a training of another number of epochs; empty: nothing.
+// ByLength describes how the steps so far would differ in a training of another number of epochs; empty: they would not.
 func (l *Loop) ByLength(epochs int) string {
 	switch {
 	case l.at.step == 0 || epochs == l.settings.Epochs:

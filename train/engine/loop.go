@@ -27,15 +27,15 @@ type Loop struct {
 	feed           *feed
 	programs       map[batchShape]*program
 	objectives     []*objective         // the objectives that have images, in the model's order
-	discriminators map[string]Optimizer // of discriminators, by loss, and of networks, by loss and function
-	average        *average             // of the weights; nil: none
+	discriminators map[string]Optimizer // optimisers of discriminators, by loss, and of networks, by loss and function
+	average        *average             // average of the weights; nil: none
 	pending        map[string]*accumulator
-	judgeNames     map[string][]string // parameters of those
+	judgeNames     map[string][]string // names of the parameters of discriminators and networks
 	hooks          []Hook
 	leftOut        int
 
 	at      position
-	ctx     context.Context // of the epoch under way
+	ctx     context.Context // context of the epoch under way
 	stopped string          // why a hook ended training; empty: it did not
 	closed  bool
 }
@@ -49,10 +49,10 @@ type position struct {
 	group    BatchGroup
 	images   int // images seen in this epoch
 	sums     map[string]*LossSum
-	duration time.Duration // of this epoch so far
+	duration time.Duration // duration of this epoch so far
 }
 
-// Model returns the model that is trained.
+// Model returns the model in training.
 func (l *Loop) Model() models.Model { return l.plan.model }
 
 // Params returns the model's parameters. They change with every step.
@@ -151,7 +151,7 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 		return errNoContext
 	}
 	l.ctx = ctx
-	if ctx.Err() != nil { // before the epoch's order is drawn, which a resumed run draws itself
+	if ctx.Err() != nil { // before the epoch's order is drawn: a resumed run draws it
 		return ErrStopped
 	}
 	if l.at.inEpoch == 0 {

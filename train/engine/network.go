@@ -58,7 +58,7 @@ func (p *program) collectNetworks() {
 	}
 }
 
-// optimizer makes the network's own Adam.
+// optimizer makes the network's Adam.
 func (n *network) optimizer(params *nn.Params) Optimizer {
 	s := n.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}

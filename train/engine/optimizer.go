@@ -66,7 +66,7 @@ type Optimizer interface {
 	Update(gradients [][]float32, rate, clip float64)
 
 	// State returns all that steps depend on but settings and parameters: the number of steps taken, and named tensors.
-	// Both are the optimiser's own, and are written to in order to restore it.
+	// Both belong to the optimiser; a caller writes to them to restore it.
 	State() (steps *int, tensors []Parameter)
 }
 

@@ -75,7 +75,7 @@ func checkParts(parts []Part, params *nn.Params) error {
 	return nil
 }
 
-// own are the options that parts set for a parameter: the numbers of the parts that do, -1 for none.
+// own says which parts set the options of a parameter: the numbers of these parts, -1 for an option that no part sets.
 type own struct{ lr, decay int }
 
 func ownOf(parts []Part, name string) own {
@@ -205,7 +205,7 @@ type grouped struct {
 
 type member struct {
 	Optimizer
-	indices   []int // of its parameters among all
+	indices   []int // indices of its parameters among all
 	gradients [][]float32
 }
 

@@ -8,7 +8,7 @@ type prelude struct {
 	early *models.Early
 }
 
-// newPrelude compiles the passes of a prelude; nil if there is none.
+// newPrelude compiles the passes of a prelude; nil without a prelude.
 func newPrelude(m *models.Prelude) (*prelude, error) {
 	if m == nil {
 		return nil, nil

@@ -33,25 +33,25 @@ type program struct {
 	loss        *losses.Objective
 	names       []string // parameters that the losses depend on, in the order of gradients
 	nodes       gorgonia.Nodes
-	gradients   [][]float32    // of the last run
+	gradients   [][]float32    // gradients of the last run
 	losses      gorgonia.Nodes // the sum and its parts, then the watched numbers
-	values      []float64      // of losses, of the adversaries' losses, and of weights that change, in the last step
+	values      []float64      // values of losses, of the adversaries' losses, and of changing weights, in the last step
 	changing    []losses.Part  // parts with weights that change with the steps
 	watched     []models.Logged
 	adversaries []*adversary
 	networks    []*network
-	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
+	second      *program // the same on a second batch, for discriminators that permute its codes; it computes these codes alone
 	kept        []*gorgonia.Node
 	running     []nn.Running
 	masks       []*nn.Mask
-	dropout     *rng.Stream // of the masks
+	dropout     *rng.Stream // stream of the masks
 	after       func(models.Step) error
 	prelude     *prelude // nil: the step begins at once
 }
 
 type movesInput struct {
 	dst     []float32
-	columns []int // of a batch's moves
+	columns []int // columns of a batch's moves
 }
 
 // plan is the common part of an experiment's programs.
@@ -59,7 +59,7 @@ type plan struct {
 	model          models.Model
 	losses         []losses.Choice
 	data           datasets.Dataset
-	factors        []factor.Factor // of the data set
+	factors        []factor.Factor // factors of the data set
 	views          *augment.Views  // may be nil
 	split          *datasets.Split
 	population     int        // images in the data set
@@ -184,8 +184,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	return p, built, p.suitsImages(l.data, images)
 }
 
-// suitsImages reports inputs whose size differs from so many images of the data, such as the inputs of a model made for
-// other data.
+// suitsImages reports inputs that do not fit so many images of the data, as in a model made for other data.
 func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
@@ -334,7 +333,7 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	}
 }
 
-// lonely is the note that a batch norm has one element to normalise by, if that is so.
+// lonely is the note that a batch norm normalises over a single element, if one does.
 func (p *program) lonely() []string {
 	if slices.ContainsFunc(p.running, func(r nn.Running) bool { return r.Count() == 1 }) {
 		return []string{"batch norm of one row gives the same result for every image, and nothing before it learns; want train.batch of 2 or more, or another norm"}

@@ -104,7 +104,7 @@ func deviate(v, s, m []float32) {
 	s, m = s[:len(v)], m[:len(v)]
 	for i := range v {
 		x := s[i] - m[i]*m[i]
-		if x < 0 { // by rounding
+		if x < 0 { // due to rounding
 			x = 0
 		}
 		v[i] = x

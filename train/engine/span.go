@@ -77,11 +77,11 @@ func (s Span) check() bool { return s.Epochs >= 0 && finite(s.Epochs) && s.Steps
 // Time says where in training an update is.
 type Time struct {
 	Progress, Epochs float64 // epochs gone by, with the fraction of the one under way, of epochs in all
-	Length           float64 // of the update, as a fraction of an epoch
+	Length           float64 // length of the update, as a fraction of an epoch
 	Update           int     // updates before
 }
 
-// passed returns the fraction of the span that is over at the end of an update, at most 1.
+// passed returns the fraction of the span that has passed at the end of an update, at most 1.
 func (s Span) passed(t Time) float64 {
 	switch end := t.Progress + t.Length; {
 	case s.Steps > 0 && t.Update+1 < s.Steps:

@@ -27,12 +27,12 @@ type State struct {
 	Noise          []byte                     `json:"noise"`
 	Permute        []byte                     `json:"permute,omitempty"`
 	Dropout        []byte                     `json:"dropout,omitempty"` // nil: the model has none
-	Second         *datasets.State            `json:"second,omitempty"`  // of the sampler of second batches
+	Second         *datasets.State            `json:"second,omitempty"`  // state of the sampler of second batches
 	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
 	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
-	Updates        int                        `json:"updates,omitempty"` // of the parameters, where gradients are accumulated
+	Updates        int                        `json:"updates,omitempty"` // updates of the parameters, if gradients are accumulated
 	Group          *BatchGroup                `json:"group,omitempty"`   // batches with gradients that wait for more
-	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // what hooks remember, by name
+	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // states of hooks, by name
 }
 
 // StateVersion is the version of the State that this package writes and reads.
@@ -52,7 +52,7 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Tensors finds float32 tensors by name. A tensor that is missing or has another shape is an error.
+// Tensors finds float32 tensors by name. A missing tensor and a tensor of another shape are errors.
 type Tensors interface {
 	Float32s(name string, shape ...int) ([]float32, error)
 }
@@ -65,7 +65,7 @@ const (
 	modelPrefix         = "model/"
 	optimizerPrefix     = "optimizer/"
 	discriminatorPrefix = "judge/"
-	judgePrefix         = "judge-optimizer/" // of a discriminator's optimiser
+	judgePrefix         = "judge-optimizer/" // names of the tensors of a discriminator's optimiser
 )
 
 // State returns the complete state for continuing training. A parameter that is not finite is an error.
@@ -123,7 +123,7 @@ func optimizerTensors(to []Tensor, prefix string, list []Parameter) []Tensor {
 	return to
 }
 
-// discriminatorState adds the discriminators, if there are any.
+// discriminatorState adds the discriminators.
 func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error) {
 	if len(l.discriminators) == 0 {
 		return to, nil
@@ -272,7 +272,7 @@ func (l *Loop) Save(w io.Writer) error {
 	return safetensors.Write(w, f)
 }
 
-// Load sets the loop to what [Loop.Save] wrote from a loop of the same task.
+// Load sets the loop to a state that [Loop.Save] wrote from a loop of the same task.
 func (l *Loop) Load(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	if err != nil {

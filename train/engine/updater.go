@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Exclude says which parameters weight decay leaves alone, and with it the scaling of lars and lamb; empty: none.
+// Exclude selects parameters without weight decay and without the scaling of lars and lamb; empty: none.
 type Exclude string
 
 // The values of Exclude. Biases and norms are the parameters with one axis: biases of layers, gains and shifts of
@@ -37,7 +37,7 @@ type setting struct {
 	positive    bool    // least is not in the range either
 }
 
-// checkSettings reports the first number that is out of its range.
+// checkSettings reports the first number that is out of range.
 func checkSettings(list ...setting) error {
 	for _, s := range list {
 		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {
@@ -77,9 +77,9 @@ type updater struct {
 	tensors    []Parameter // the state
 	steps      int
 
-	gradients [][]float32 // of the update under way
+	gradients [][]float32 // gradients of the update under way
 	clip      float32
-	scratch   [][]float32 // of every worker: three chunks
+	scratch   [][]float32 // by worker: three chunks
 	body      func(worker, tensor, from, to int)
 }
 
