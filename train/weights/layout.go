@@ -12,12 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// form says how the elements of a parameter are arranged in the layout of PyTorch: its axes, some of
-// them taken apart, in another order.
+// form describes the elements of a parameter in the layout of PyTorch: its axes, some of them split, in another order.
 type form struct {
 	view  []int // sizes; their product is the number of elements
-	order []int // of the axes
-	shape []int // in PyTorch
+	order []int // order of the axes
+	shape []int // shape in PyTorch
 }
 
 // convert returns the elements in the layout of PyTorch.
@@ -36,7 +35,7 @@ func (f form) restore(data []float32) []float32 {
 	return data
 }
 
-// forms finds out, from the operations that take a parameter, which ones are arranged differently in the layout of PyTorch.
+// forms finds the parameters with another arrangement in the layout of PyTorch, from the operations that take them.
 // Rows that are flattened images have their columns in another order there.
 func (s *Source) forms() (map[string]form, error) {
 	forms := map[string]form{}
@@ -117,7 +116,7 @@ func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gor
 	return n
 }
 
-// behind returns the operations that take a node, or what elementwise operations make of it.
+// behind returns the operations that take a node, directly or after elementwise operations.
 func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list []*gorgonia.Node) {
 	for _, u := range users[n] {
 		if isElementwise(u) {
@@ -146,8 +145,8 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 	return in, out, nil
 }
 
-// checkReshape wants dense layers where images become rows or rows images, unless these have one pixel or one channel:
-// then the order is the same.
+// checkReshape wants dense layers between images and rows. Images with one pixel or one channel are exempt: their order
+// is the same.
 func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) error {
 	from := operands[n][0]
 	switch {
@@ -206,7 +205,7 @@ const (
 	running         = "running" // [1, 2, channels]: means, then variances
 	runningMean     = "running_mean"
 	runningVariance = "running_var"
-	counter         = "num_batches_tracked" // of PyTorch alone
+	counter         = "num_batches_tracked" // in PyTorch only
 )
 
 var normNames = map[string]string{"gamma": "weight", "beta": "bias"}

@@ -54,7 +54,7 @@ func NewFile(name string, tensors []Tensor) *File {
 // Config returns the experiment of the file's model, in YAML; empty if the file does not contain it.
 func (f *File) Config() string { return f.file.Metadata[configKey] }
 
-// Layout returns the layout that the file says it has; [Native] if it does not say.
+// Layout returns the layout that the file states, or [Native] if it states none.
 func (f *File) Layout() Layout {
 	if l := f.file.Metadata["unravel.layout"]; l != "" {
 		return Layout(l)
@@ -64,20 +64,20 @@ func (f *File) Layout() Layout {
 
 // LoadOptions say how the tensors of a file become parameters.
 type LoadOptions struct {
-	Layout  Layout      // of the tensors; empty: as the file says
-	Renames [][2]string // beginnings of names, and what stands for them in the model
+	Layout  Layout      // layout of the tensors; empty: as the file states
+	Renames [][2]string // beginnings of names, and their replacements in the model
 	Only    []string    // patterns of the model's names (nn.Match): Load sets and checks only these; empty: all
 	Partial bool        // parameters that the file lacks do not change, and tensors that the model lacks are left out
 	Fitting bool        // tensors of other shapes than the model's are left out too
 }
 
-// Loaded says what became of the tensors of a file.
+// Loaded reports what Load did with the tensors of a file.
 type Loaded struct {
-	Tensors  int      `json:"tensors"`            // of the file that the model has
-	Elements int      `json:"elements"`           // of parameters that were set
+	Tensors  int      `json:"tensors"`            // tensors of the file that the model has
+	Elements int      `json:"elements"`           // elements of parameters that were set
 	Missing  []string `json:"missing"`            // tensors that the model has and the file has not
 	Unknown  []string `json:"unknown"`            // tensors that the file has and the model has not
-	Misfits  []string `json:"misfits,omitempty"`  // with Fitting: tensors of other shapes, and both shapes
+	Misfits  []string `json:"misfits,omitempty"`  // with Fitting: tensors with other shapes, and both shapes
 	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network needs
 	Names    []string `json:"-"`                  // parameters that were set
 	Derived  []string `json:"-"`                  // states that the model derived from them, see [models.Starter]
@@ -181,7 +181,7 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
 }
 
-// isCounter reports whether a tensor is the batch counter of a batch norm whose running moments the model has.
+// isCounter reports whether a tensor is the batch counter of a batch norm in the model.
 func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	norm, ok := strings.CutSuffix(name, counter)
 	_, whole := t.Data.([]int64)
@@ -217,7 +217,7 @@ func (o *LoadOptions) layout(f *File) Layout {
 	return f.Layout()
 }
 
-// asks reports whether a parameter is to be set.
+// asks reports whether the options ask for a parameter.
 func (o *LoadOptions) asks(name string) bool {
 	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
 }
@@ -304,7 +304,7 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	return data, nil
 }
 
-// hint says which layout a shape would fit, if it is the other one.
+// hint says so if a shape would fit in the other layout.
 func hint(got, native []int, l Layout) string {
 	n := len(got)
 	switch {
@@ -320,7 +320,7 @@ func hint(got, native []int, l Layout) string {
 // mostNames bounds the names in an error.
 const mostNames = 8
 
-// mismatch reports tensors that are missing or unknown; nil if there are none.
+// mismatch reports missing and unknown tensors; nil if all match.
 func (l *Loaded) mismatch(given, known []string) error {
 	var parts []string
 	if len(l.Missing) > 0 {

@@ -56,7 +56,7 @@ func get[T any](s *step, name string) (v T, err error) {
 	return v, err
 }
 
-// elementwise is the rule of an operation that ONNX has.
+// elementwise is the rule of an operation with an equivalent in ONNX.
 func elementwise(op string) rule {
 	return func(t *translator, s *step) (string, error) {
 		in, err := t.operands(s)

@@ -67,7 +67,7 @@ func (t *translator) deviation(s *step, variance string) (string, error) {
 	return t.node("Sqrt", nil, t.node("Add", nil, variance, t.scalar(epsilon))), err
 }
 
-// affine adds factors and offsets of channels, operands from first on if there are any, and ReLU if the step has it.
+// affine adds factors and offsets of channels, if the step has operands from first on, and ReLU if the step has it.
 func (t *translator) affine(s *step, y string, first int) (string, error) {
 	if len(s.in) > first {
 		gamma, err := t.value(s.in[first])

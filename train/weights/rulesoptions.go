@@ -16,7 +16,7 @@ func optionWeights(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var columns, all []string // each column of the weights, where a block stands under one; blocks
+	var columns, all []string // all columns of the weights, as parents of blocks; the blocks
 	first := 0
 	for b, n := range sizes {
 		x := t.columns(logits, first, first+n)
@@ -52,7 +52,7 @@ func gate(t *translator, s *step) (string, error) {
 	return t.gated(in[0], in[1], columns, t.steps[s.in[1]].shape[1]), err
 }
 
-// gated returns values times those columns of k weights, or times 1 for the column -1.
+// gated returns values times the given columns of k weights, or times 1 for the column -1.
 func (t *translator) gated(values, weights string, columns []int, k int) string {
 	columns = slices.Clone(columns)
 	for i, c := range columns {

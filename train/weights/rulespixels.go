@@ -42,7 +42,7 @@ func pool(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	pads := make([]int, 4) // before height and width, then after; they do not count
+	pads := make([]int, 4) // before height and width, then after; padding does not count in averages
 	for i := range 2 {
 		if !valid {
 			outside := max((s.shape[1+i]-1)*stride+size-shape[1+i], 0)
@@ -129,7 +129,7 @@ func upsample(t *translator, s *step) (string, error) {
 	if bilinear {
 		a = attributes{"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
 	}
-	region := t.floats(t.layer+"/region", []int{0}, nil) // of another mode
+	region := t.floats(t.layer+"/region", []int{0}, nil) // only used in another mode
 	scales := t.floats(t.layer+"/scales", []int{4}, []float32{1, 1, times, times})
 	return t.channelsLast(t.node("Resize", a, x, region, scales)), nil
 }

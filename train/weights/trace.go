@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// tracedBatches are the numbers of images of two graphs of one network. What differs between them
-// depends on the number of images.
+// tracedBatches are the numbers of images of two graphs of one network. Sizes and attributes that differ between the
+// two graphs depend on the number of images.
 var tracedBatches = [2]int{2, 3}
 
 // trace is a network as a list of steps, operands first.
@@ -29,8 +29,8 @@ type trace struct {
 // step is a node of a network's graph.
 type step struct {
 	node       *gorgonia.Node
-	operation  string // of package graph or of Gorgonia; empty: an input, a parameter or a constant
-	stock      bool   // of Gorgonia
+	operation  string // operation of package graph or of Gorgonia; empty: an input, a parameter or a constant
+	stock      bool   // operation of Gorgonia
 	attributes map[string]any
 	varies     bool  // the attributes depend on the number of images
 	in         []int // operands
@@ -131,7 +131,8 @@ func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// compare finds the sizes and attributes that depend on the number of images, from the same network on another one.
+// compare finds the sizes and attributes that depend on the number of images, from a trace of the same network with
+// another number.
 func (t *trace) compare(other *trace) error {
 	if len(t.steps) != len(other.steps) {
 		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",

@@ -49,7 +49,7 @@ type translator struct {
 	values map[int]string    // names of the values of steps that are translated
 	first  map[string]string // values [N, C, H, W] of the same images as values [N, H, W, C]
 	taken  map[string]bool   // names
-	layer  string            // of the step that is being translated
+	layer  string            // layer of the step in translation
 }
 
 func newTranslator(t *trace) *translator {
@@ -108,7 +108,7 @@ func (t *translator) images(name string, shape []int, l Layout) {
 	t.values[t.input] = value
 }
 
-// normalise adds what images go through before the encoder.
+// normalise adds the normalisation of images before the encoder.
 func (t *translator) normalise(s *Source) error {
 	if s.Views == nil {
 		return nil
@@ -182,7 +182,7 @@ func (t *translator) step(s *step) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("the operation %s has no translation to ONNX%s", s.label(), inLayer(t.trace.layer(s)))
 	}
-	if s.varies && !s.stock && s.operation != "reshape" { // those have shapes in them
+	if s.varies && !s.stock && s.operation != "reshape" { // stock operations and reshapes contain shapes
 		return "", fmt.Errorf("the operation %s%s depends on the number of images; want one that does not", s.label(), inLayer(t.trace.layer(s)))
 	}
 	t.layer = t.trace.layer(s)
@@ -303,7 +303,7 @@ func (t *translator) channelsLast(images string) string {
 
 // transposed returns an array with its axes in another order: axis i of the result is axis order[i].
 func transposed(data []float32, shape, order []int) (result []float32, to []int) {
-	strides := make([]int, len(shape)) // of the array, by axis of the result
+	strides := make([]int, len(shape)) // strides of the array, by axis of the result
 	for i, axis := range order {
 		to = append(to, shape[axis])
 		strides[i] = 1

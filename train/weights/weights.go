@@ -20,7 +20,7 @@ type Source struct {
 	Views *augment.Views // images are normalised as these are; nil: not at all
 
 	Config  string // the experiment, in YAML; it goes into the metadata if it is not empty
-	Version string // of the program
+	Version string // version of the program
 }
 
 // Part is a network of a model.
