@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Limits bounds what an archive unpacks to, in bytes; 0: a default.
+// Limits bounds the unpacked bytes of an archive; 0: a default.
 type Limits struct {
-	Member int64 // of one member; 1 GiB
-	Total  int64 // of all members; 64 GiB
+	Member int64 // for one member; default 1 GiB
+	Total  int64 // for all members; default 64 GiB
 }
 
 // maxMembers bounds the entries of an archive.

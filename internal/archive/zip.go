@@ -88,7 +88,7 @@ func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 	return nil
 }
 
-// Names returns the names of the files in the archive, in its order. They are not to be changed.
+// Names returns the names of the files in the archive, in its order. Callers must not change them.
 func (z *Zip) Names() []string { return z.names }
 
 // Index returns the number of a file in Names, or -1.
@@ -97,7 +97,7 @@ func (z *Zip) Index(name string) int { return slices.Index(z.names, name) }
 // Size returns the unpacked bytes of file i.
 func (z *Zip) Size(i int) int64 { return int64(z.files[i].UncompressedSize64) }
 
-// Read returns the content of file i, in buf if that is large enough. It checks length and checksum.
+// Read returns the content of file i, in buf if it is large enough. It checks length and checksum.
 func (z *Zip) Read(i int, buf []byte) ([]byte, error) {
 	buf, err := unzip(z.files[i], buf)
 	if err != nil {

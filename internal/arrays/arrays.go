@@ -1,6 +1,7 @@
 // Package arrays reads arrays of numbers from files of several formats alike: NumPy's .npy and .npz and folders of .npy files, HDF5, and MATLAB.
 //
-// An [Array] need not fit in memory: [Array.Rows] reads it a few rows at a time, with its axes in another order if that is wanted.
+// An [Array] need not fit in memory: [Array.Rows] reads it a few rows at a time, with its axes in another order if
+// asked.
 package arrays
 
 import (
@@ -32,7 +33,7 @@ type File interface {
 	Close() error
 }
 
-// Array is an array of a file. Streams of it may be read by several goroutines, each its own.
+// Array is an array of a file. Several goroutines may read it, each with its Stream.
 type Array struct {
 	Label    string // for errors: the file and the name
 	Shape    []int  // empty for a single number
@@ -48,13 +49,13 @@ func Plain(a *Array, axes []int) (start int, ok bool) {
 	return a.start, a.start > 0 && !a.Reversed && slices.IsSorted(axes)
 }
 
-// Stream is the elements of an array one after the other, in the order of the file, as little-endian bytes.
+// Stream yields the elements of an array one after the other, in the order of the file, as little-endian bytes.
 type Stream interface {
 	// ReadFull fills p, with whole elements.
 	ReadFull(p []byte) error
 	// Skip passes over bytes of whole elements.
 	Skip(bytes int64) error
-	// Unit is how many bytes are best read together, at multiples of it; 0 if that does not matter.
+	// Unit is the best number of bytes to read together, at multiples of it; 0 if all are equally good.
 	Unit() int
 	Close() error
 }
@@ -119,7 +120,7 @@ func (a absent) Error() string {
 
 func (a absent) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Only returns the name of the only array of an archive; "" if there are more, or if the file is no archive.
+// Only returns the name of the only array of an archive; "" if the archive has several, or if the file is no archive.
 func Only(f File) string {
 	switch f.(type) {
 	case folder, single:

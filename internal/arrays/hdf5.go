@@ -48,9 +48,9 @@ func (f *hdf5File) Label(name string) string { return f.path + ": " + name }
 // hdf5Stream reads slabs of rows.
 type hdf5Stream struct {
 	r    *hdf5.Reader
-	pos  int64  // in the array
+	pos  int64  // position in the array
 	slab []byte // rows that were read last
-	at   int64  // of the slab
+	at   int64  // position of the slab
 }
 
 func (s *hdf5Stream) Close() error         { return nil }

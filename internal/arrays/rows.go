@@ -19,11 +19,11 @@ const (
 // Rows reads rows of an array, one after the other, with its axes in another order. It is used by one goroutine.
 type Rows struct {
 	a      *Array
-	shape  []int // with the axes in that order
+	shape  []int // sizes in the order of the result's axes
 	row    int   // bytes of a row
 	slab   int
 	next   int
-	stream Stream // of rows that follow each other in the file; nil: they do not
+	stream Stream // a stream of rows that follow each other in the file; nil: rows are scattered
 
 	stored  []int // shape in the order of the file
 	strides []int // bytes from one element of a row to the next, by axis of the file
@@ -138,7 +138,7 @@ func (r *Rows) straight() bool {
 	return true
 }
 
-// permute reads rows that follow each other in the file, and brings their elements to the order that is wanted.
+// permute reads rows that follow each other in the file, and reorders their elements.
 func (r *Rows) permute(dst []byte, n int) error {
 	if len(r.buffer) < len(dst) {
 		r.buffer = make([]byte, len(dst))
@@ -205,7 +205,7 @@ func (r *Rows) gather(dst []byte, n int) error {
 
 // scatter puts count runs from the first to their places in n rows.
 func (r *Rows) scatter(dst []byte, n, first, count, inner int) {
-	at := make([]int, count) // of the run in a row
+	at := make([]int, count) // the run's position in a row
 	for i := range at {
 		o := first + i
 		for axis := r.rows - 1; axis >= 0; axis-- {

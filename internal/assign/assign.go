@@ -41,13 +41,13 @@ func Balanced(costs []float64, k int, balance float64) ([]int, error) {
 	return p.of, nil
 }
 
-// problem is an optimal assignment of the items up to one.
+// problem is an optimal assignment of the items inserted so far.
 type problem struct {
 	n, k    int
 	cost    []int64
 	balance int64
 	of      []int   // the category of each item so far
-	members [][]int // of each category
+	members [][]int // items of each category
 	step    []int64 // [k, k]: least cost of moving a member of a category to another
 	mover   []int   // [k, k]: the member
 	far     []int64 // least cost of a path that ends in a category

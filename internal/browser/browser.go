@@ -18,10 +18,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// RequiredVariable names the environment variable that, set to "required", makes tests fail where there is no browser.
+// RequiredVariable names the environment variable that, set to "required", makes tests fail without a browser.
 const RequiredVariable = "UNRAVEL_BROWSER"
 
-// patience is how long one action may take; machines that run tests are busy ones.
+// patience is the time limit of one action; machines that run tests are busy.
 const patience = 60 * time.Second
 
 // places are the names of the browser, and where systems keep it that have it in no folder of PATH.
@@ -106,7 +106,7 @@ func start(path string) (*process, error) {
 		_ = chromedp.Cancel(ctx)
 		cancel()
 		stop()
-		for range 50 { // its processes write for a moment longer
+		for range 50 { // its processes go on writing for a moment
 			if os.RemoveAll(profile) == nil {
 				return
 			}

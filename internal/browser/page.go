@@ -35,7 +35,8 @@ type Page struct {
 	media    map[string]string // features of the medium that are emulated
 }
 
-// Page opens an address in a tab of 1280 x 800 pixels and waits until it is loaded. What went wrong in it until the test ends fails the test.
+// Page opens an address in a tab of 1280 x 800 pixels and waits until it is loaded. An error of the page before the end
+// of the test fails the test.
 func (b *Browser) Page(address string) *Page {
 	b.t.Helper()
 	p := b.Tab()
@@ -43,7 +44,7 @@ func (b *Browser) Page(address string) *Page {
 	return p
 }
 
-// Tab opens an empty tab, for what must be said before a page is loaded.
+// Tab opens an empty tab, for settings that must precede the loading of a page.
 func (b *Browser) Tab() *Page {
 	b.t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx)
@@ -83,7 +84,7 @@ func File(path string) string {
 	return "file://" + strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23", " ", "%20").Replace(whole)
 }
 
-// hear notes what goes wrong.
+// hear notes faults.
 func (p *Page) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -130,7 +131,7 @@ func (p *Page) note(fault string) {
 	p.faults = append(p.faults, fault)
 }
 
-// Forgive takes faults that hold a text for expected ones, also later ones.
+// Forgive expects faults that contain a text, now and later.
 func (p *Page) Forgive(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,7 +263,7 @@ func (p *Page) Resize(width, height int64) {
 	p.Do(chromedp.EmulateViewport(width, height))
 }
 
-// Dark asks for dark colours, or light ones, as the system's setting does.
+// Dark asks for dark or light colours, as the system's setting does.
 func (p *Page) Dark(dark bool) {
 	p.t.Helper()
 	value := "light"
@@ -288,7 +289,7 @@ func (p *Page) medium(feature, value string) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 }
 
-// Overflow tells by how many pixels the page is wider than its window.
+// Overflow returns how many pixels the page is wider than its window.
 func (p *Page) Overflow() int {
 	p.t.Helper()
 	var wider int

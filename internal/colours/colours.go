@@ -1,6 +1,6 @@
-// Package colours is the one table of the colours of figures and pages, light and dark: text and lines, a palette for
-// unordered series, and maps for numbers, for signed numbers and for angles. A test simulates colour-blind eyes and
-// demands that they distinguish the colours, too.
+// Package colours is the one table of the colours of figures and pages, light and dark. It has text and lines, a
+// palette for unordered series, and maps for numbers, for signed numbers and for angles. A test simulates colour-blind
+// eyes and demands that they distinguish the colours, too.
 package colours
 
 import (
@@ -19,7 +19,7 @@ type Theme struct {
 	Rule    color.RGBA   // grids and separators
 	Missing color.RGBA   // cells and points without a number
 	Accent  color.RGBA   // links, the selection and the focus
-	Good    color.RGBA   // text about what went well
+	Good    color.RGBA   // text about success
 	Bad     color.RGBA   // text about errors
 	Palette []color.RGBA // series and categories, in order of use
 

@@ -26,7 +26,7 @@ type Sum [sha256.Size]byte
 // String returns the hash in hexadecimal digits.
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// identity tells the states of all files of a machine apart.
+// identity identifies the state of a file among all files of a machine.
 type identity struct {
 	Device, Inode           uint64
 	Size, Modified, Changed int64 // times in nanoseconds
@@ -50,14 +50,15 @@ type Memory struct {
 	known map[identity]Sum
 
 	lock sync.Mutex
-	used []entry // of this process
+	used []entry // hashes that this process used
 	new  bool    // some of them are not known yet
 }
 
 // heading begins a file of hashes; the hash of everything before it ends the file.
 const heading = "unravel hashes 1\n"
 
-// Open reads the hashes that a file remembers. A file that is missing or damaged remembers none. Without a path nothing is remembered.
+// Open reads the hashes that a file remembers. A missing or damaged file counts as empty. Without a path nothing is
+// remembered.
 func Open(path string) *Memory {
 	m := &Memory{path: path, known: map[identity]Sum{}}
 	text, err := os.ReadFile(path)
@@ -171,7 +172,7 @@ func HashFile(ctx context.Context, file, memory string, report func(done, total 
 	}
 	sum, err := m.Hash(ctx, f, report)
 	if err == nil {
-		_ = m.Save() // a folder that is only read remembers nothing
+		_ = m.Save() // in a read-only folder nothing is remembered
 	}
 	return sum, err
 }

@@ -43,7 +43,7 @@ var all = []Type{
 // All lists the types.
 func All() []Type { return slices.Clone(all) }
 
-// Find returns the type of a kind and a size; ok is false if there is none.
+// Find returns the type of a kind and a size; ok is false if no type fits.
 func Find(kind byte, size int) (t Type, ok bool) {
 	for _, t := range all {
 		if t.Kind == kind && t.Size == size {
@@ -68,7 +68,7 @@ func Of[T Element]() Type {
 	return Type{}
 }
 
-// Swap reverses the bytes of each element of a size, which turns big-endian elements into little-endian ones.
+// Swap reverses the bytes of each element of size bytes, which turns big-endian elements into little-endian elements.
 func Swap(raw []byte, size int) {
 	switch size {
 	case 1:

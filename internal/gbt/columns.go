@@ -17,7 +17,7 @@ type Columns struct {
 	order  [][]int32 // row indices by column, ascending; with bins: one list of all rows
 
 	bins  [][]uint8   // by column and row; nil: exact
-	edges [][]float64 // by column and bin: the threshold above it
+	edges [][]float64 // by column and bin: the threshold above the bin
 }
 
 // NewColumns sorts the columns of a rows x cols table in row-major order.

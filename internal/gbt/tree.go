@@ -46,7 +46,7 @@ type cut struct{ low, middle, high int }
 
 // split is a cut of a span after its first count rows in a column's order.
 type split struct {
-	gain      float64 // decrease of the sum of squares; negative: there is no cut
+	gain      float64 // decrease of the sum of squares; negative: no cut exists
 	sum       float64 // sum of the targets on the left
 	count     int
 	threshold float64
@@ -203,7 +203,7 @@ func (g *grower) end(t tree, s span, rows []int32) {
 	}
 }
 
-// choose returns the split with the largest gain and its column, negative if there is none.
+// choose returns the split with the largest gain and its column; the column is negative if no split exists.
 func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	for j := range g.visit {
 		g.visit[j] = j

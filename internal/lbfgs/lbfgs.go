@@ -8,7 +8,7 @@ const memory = 20
 
 // Settings say when the search ends.
 type Settings struct {
-	Iterations int          // at most
+	Iterations int          // largest number of iterations
 	Decrease   float64      // the search ends where Window steps lower the function by less than this part of its value
 	Window     int          //
 	Floor      float64      // or where the function is at most Floor

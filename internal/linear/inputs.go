@@ -29,7 +29,7 @@ type Inputs struct {
 	factor   *mat.TriDense
 	turn     *mat.Dense    // rank x rank rotation of u that makes the penalty diagonal; nil: none
 	back     *mat.Dense    // columns x rank: weights of x - centre with the least penalty, from weights of u
-	penalty  *mat.SymDense // of weights of u before the rotation
+	penalty  *mat.SymDense // penalty of weights of u before the rotation
 	diagonal []float64     // penalty of rotated weights
 	rows     *kernel.Rows
 
@@ -38,8 +38,8 @@ type Inputs struct {
 	sample, products *kernel.Rows
 }
 
-// Limits of the preparation: relative variance of an independent column, sizes of columns, rows of the
-// sample, and columns that have one.
+// Limits of the preparation: relative variance of an independent column, sizes of columns, rows of the sample, and
+// largest number of columns with a sample.
 const (
 	leastVariance = 1e-12
 	extreme       = 1e60
@@ -102,8 +102,8 @@ func (in *Inputs) standardise(x []float64) []float64 {
 	return z
 }
 
-// whiten factors the correlation of the columns, largest first, which keeps small components accurate.
-// Columns that depend on earlier ones are left out of R.
+// whiten factors the correlation of the columns, largest first, which keeps small components accurate. R leaves out
+// columns that depend on earlier columns.
 func (in *Inputs) whiten(z []float64, n int) error {
 	d := in.columns
 	var s mat.SymDense

@@ -5,8 +5,7 @@ import "math"
 // memory is the number of steps that L-BFGS keeps.
 const memory = 20
 
-// patience is the number of steps without a smaller gradient that ends the search: later ones follow
-// rounding only.
+// patience is the number of steps without a smaller gradient that ends the search: later steps follow rounding only.
 const patience = 50
 
 // step is a step of L-BFGS: the change of the point and of the gradient.
@@ -61,8 +60,8 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 	return best, flattest <= tolerance || stuck && flattest <= 100*tolerance
 }
 
-// along searches a direction from x, where the objective has a value and a slope, for a lower
-// objective. It returns the value there, and whether there is such a place.
+// along searches a direction from x, where the objective has a value and a slope, for a lower objective. It returns the
+// value at the new point, and whether it has found one.
 func (f *logisticLoss) along(x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
 	for length := 1.0; length > 1e-10 && down < 0; length /= 2 {
 		for i := range x {

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// bound sets the metric to the upper bound of the second derivatives: n/2 per weight of several
-// logits, n/4 of one, plus the penalty's. It is diagonal for many columns.
+// bound sets the metric to the upper bound of the second derivatives: n/2 per weight for several logits, n/4 for one
+// logit, plus the penalty's. It is diagonal for many columns.
 func (f *logisticLoss) bound() error {
 	curvature := 0.5 * f.c * float64(f.in.rows.Count)
 	if f.outputs == 1 {
@@ -111,8 +111,8 @@ func (f *logisticLoss) precondition(g []float64) {
 	}
 }
 
-// block is U of a matrix U'U, in row-major order, or the diagonal of a diagonal matrix. It is solved
-// here: blocks are too small for a library call to pay.
+// block is U of a matrix U'U, in row-major order, or the diagonal of a diagonal matrix. solve is handwritten: blocks
+// are too small for a library call to pay.
 type block struct {
 	size     int
 	u        []float64

@@ -45,9 +45,8 @@ func NewColumn(x []float64) *Column {
 // Line is the decision function w x + b.
 type Line struct{ W, B float64 }
 
-// Classify fits one linear support vector machine against all others for every class present among the
-// labels 0 to classes-1 of the rows. With y = 1 for the class and -1 for the others, it is the exact
-// minimum of
+// Classify fits one linear support vector machine against all others for every class present among the labels 0 to
+// classes-1 of the rows. With y = 1 for the class and -1 for the other classes, the machine is the exact minimum of
 //
 //	1/2 (w^2 + b^2) + sum over rows of c max(0, 1 - y (w x + b))^2
 //

@@ -1,4 +1,4 @@
-// Package long divides tests into the default ones and the complete ones.
+// Package long divides tests into default tests and complete tests.
 //
 // go test runs the default tests; a test binary that imports this package also takes the flag -long, which runs everything:
 //
@@ -23,7 +23,7 @@ var (
 	studies  = flag.Bool("study", false, "run the studies that the documents report: minutes to hours")
 )
 
-// memoryLimit bounds what garbage the tests of a package leave uncollected.
+// memoryLimit bounds the garbage that the tests of a package leave uncollected.
 const memoryLimit = 1 << 30
 
 // Run runs the tests of a package, for TestMain, and returns the exit code. Default tests run on one thread and collect

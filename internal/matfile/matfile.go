@@ -75,11 +75,11 @@ type File struct {
 type Variable struct {
 	Name  string
 	Shape []int
-	Type  dtype.Type // of its class; without name if the class is not read
+	Type  dtype.Type // type of its class; without name if the class is not read
 
 	file   *File
 	why    string // why it is not read
-	at     int64  // of the element in the file, after its tag
+	at     int64  // position of the element in the file, after its tag
 	n      int64  // bytes of the element in the file
 	packed bool
 }

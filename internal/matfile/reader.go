@@ -114,7 +114,7 @@ func (v *Variable) newReader() (*Reader, error) {
 	}
 	var again Variable
 	again.file = v.file
-	if err := again.describe(e); err != nil { // to come to the numbers
+	if err := again.describe(e); err != nil { // skips the description, up to the numbers
 		return nil, err
 	}
 	r := &Reader{v: v, e: e, left: 1}

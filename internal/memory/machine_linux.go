@@ -18,7 +18,7 @@ func machine() float64 {
 	if unix.Sysinfo(&info) == nil {
 		least = float64(info.Totalram) * float64(info.Unit)
 	}
-	groups, _ := os.ReadFile("/proc/self/cgroup") // without it there are the files of the root
+	groups, _ := os.ReadFile("/proc/self/cgroup") // without it only the root's files count
 	for _, file := range limitFiles(string(groups)) {
 		text, err := os.ReadFile(file)
 		if limit, wrong := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil && wrong == nil {

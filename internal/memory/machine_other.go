@@ -2,5 +2,5 @@
 
 package memory
 
-// machine returns an upper bound: the memory of the machine is unknown here.
+// machine returns an upper bound: this system does not report its memory.
 func machine() float64 { return 1 << 40 }

@@ -8,14 +8,14 @@ import (
 	"runtime"
 )
 
-// Machine returns the memory in bytes that this process may use; +Inf if that is unknown.
+// Machine returns the memory in bytes that this process may use; +Inf if unknown.
 func Machine() float64 { return machine() }
 
 // Share is the usable fraction of the machine's memory; the garbage collector and the system need the
 // rest.
 const Share = 0.8
 
-// least is the size in bytes up to which Check does no measurement.
+// least is the size in bytes up to which Check measures no memory.
 const least = 1 << 24
 
 // Check returns an error if something would take more bytes than are left. It measures the memory in use only if this

@@ -15,7 +15,7 @@ import (
 
 const (
 	magic     = "\x93NUMPY"
-	maxHeader = 1 << 20 // bytes; real ones have about a hundred
+	maxHeader = 1 << 20 // bytes; real headers have about a hundred
 )
 
 // readHeader reads everything before the elements and returns its length.

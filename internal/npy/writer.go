@@ -39,7 +39,7 @@ func WriteElements[T Element](w io.Writer, data []T) error {
 	return nil
 }
 
-// WriteHeader writes what stands before the elements of an array, which follow in C order, little endian.
+// WriteHeader writes the header of an array. The elements must follow in C order, little endian.
 func WriteHeader[T Element](w io.Writer, shape []int) error {
 	dt := dtype.Of[T]()
 	if _, err := count(shape, dt.Size); err != nil {

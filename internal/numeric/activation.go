@@ -111,8 +111,8 @@ func HasCurvature(a kernel.Activation) bool {
 	return false
 }
 
-// ActivationCurvature sets dst to the derivative of an activation's derivative, as a function of what [ActivationGradient] and
-// [ActivationGradientAt] take: the value of the activation, or x.
+// ActivationCurvature sets dst to the derivative of an activation's derivative, as a function of the value of the
+// activation ([ActivationGradient]) or of x ([ActivationGradientAt]).
 func ActivationCurvature[T Float](a kernel.Activation, dst, at []T) {
 	switch a {
 	case kernel.TanhActivation:

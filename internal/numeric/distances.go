@@ -16,8 +16,7 @@ type Distances[T Float] struct {
 // distanceBlock is the scratch of a block.
 type distanceBlock[T Float] struct{ tile, lanes []T }
 
-// NewDistances returns the distances of at most maxRows points. Serial ones run on the caller's
-// goroutine.
+// NewDistances returns the distances of at most maxRows points. A serial Distances runs on the caller's goroutine.
 func NewDistances[T Float](maxRows, columns int, serial bool) *Distances[T] {
 	d := &Distances[T]{Points: kernel.NewPoints[T](maxRows, columns), Slope: kernel.NewPoints[T](maxRows, columns)}
 	d.blocks = make([]distanceBlock[T], (maxRows+kernel.PairLanes-1)/kernel.PairLanes)

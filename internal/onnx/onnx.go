@@ -1,5 +1,5 @@
-// Package onnx writes neural networks in the ONNX format (https://onnx.ai, IR version 8): a protocol
-// buffer of nodes, weights and named inputs and outputs. It knows the format, not what operators compute.
+// Package onnx writes neural networks in the ONNX format (https://onnx.ai, IR version 8): a protocol buffer of nodes,
+// weights and named inputs and outputs. It knows the format, not the computations of operators.
 //
 // Field numbers are as in onnx/onnx.proto of ONNX 1.12, which introduced operator set 17.
 package onnx
@@ -55,10 +55,10 @@ type Tensor struct {
 // Value is a float32 array that is an input or an output.
 type Value struct {
 	Name, Doc string
-	Shape     []int // with Any where it is not known
+	Shape     []int // with Any for an unknown size
 }
 
-// check reports an invalid graph: a value that is defined twice, or not before its use.
+// check reports an invalid graph: a value that is defined twice or used before its definition.
 func (g *Graph) check() error {
 	known := map[string]bool{}
 	define := func(name string) error {

@@ -4,6 +4,6 @@ package pages
 
 import "golang.org/x/sys/unix"
 
-func random(b []byte) { _ = unix.Madvise(b, unix.MADV_RANDOM) } // advice that is refused changes nothing
+func random(b []byte) { _ = unix.Madvise(b, unix.MADV_RANDOM) } // refused advice changes nothing
 
 func expect(b []byte) { _ = unix.Madvise(b, unix.MADV_WILLNEED) }

@@ -16,7 +16,7 @@ func around(b []byte) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(start, -int(before))), len(b)+int(before))
 }
 
-// Random says that mapped bytes will be read in any order: a page that is missing is then read alone, without its neighbours. It is
+// Random announces reads of mapped bytes in any order. A missing page is then read alone, without its neighbours. It is
 // advice, and has no other effect.
 func Random(b []byte) {
 	if len(b) > 0 {
@@ -24,8 +24,8 @@ func Random(b []byte) {
 	}
 }
 
-// Expect says that mapped bytes will be read soon: they are read from the disk in the background. It is advice, and has no
-// other effect.
+// Expect announces reads of mapped bytes: the system then reads them from the disk in the background. It is advice, and
+// has no other effect.
 func Expect(b []byte) {
 	if len(b) > 0 {
 		expect(around(b))

@@ -77,7 +77,7 @@ func decodeWebP(r io.Reader) (image.Image, error) {
 	return m, nil
 }
 
-// The flags of a VP8X chunk that matter here.
+// The flags of a VP8X chunk that this package reads.
 const (
 	webpAnimated = 1 << 1
 	webpAlpha    = 1 << 4

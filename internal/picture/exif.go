@@ -67,7 +67,7 @@ func webpExif(data []byte) []byte {
 	return nil
 }
 
-// tiffOrientation returns the orientation, 1 where there is none or it has no meaning.
+// tiffOrientation returns the orientation, or 1 if it is missing or invalid.
 func tiffOrientation(data []byte) int {
 	if v := readDirectory(data).first(tagOrientation, 1); v >= 1 && v <= 8 {
 		return int(v)

@@ -24,14 +24,14 @@ import (
 // MaxPixels bounds height times width of a picture.
 const MaxPixels = 1 << 27
 
-// bytesPerPixel is what decoding takes at most: coefficients of a progressive JPEG, its planes, and RGB twice.
+// bytesPerPixel is the largest memory of decoding: coefficients of a progressive JPEG, its planes, and RGB twice.
 const bytesPerPixel = 28
 
 // Info is the content of a picture's header.
 type Info struct {
 	Format      string // png, jpeg, gif, webp, bmp or tiff
-	H, W        int    // of the upright picture
-	Orientation int    // of the stored one, 1 (upright) to 8, as EXIF numbers them
+	H, W        int    // size of the upright picture
+	Orientation int    // orientation of the stored picture, 1 (upright) to 8, as in EXIF
 }
 
 // Cost returns about how many bytes of memory decoding takes.
@@ -62,7 +62,7 @@ var others = []format{
 	{name: "a PDF file", magic: "%PDF"}, {name: "an SVG picture", magic: "<svg"}, {name: "an XML or SVG file", magic: "<?xml"}, {name: "an HTML page", magic: "<!DOCTYPE"},
 }
 
-// Formats names what Decode reads.
+// Formats names the formats that Decode reads.
 const Formats = "PNG, JPEG, GIF, WebP, BMP or TIFF"
 
 func sniff(data []byte) (format, error) {
@@ -119,10 +119,10 @@ func Read(data []byte) (info Info, err error) {
 type Decoder struct {
 	canvas image.RGBA
 	pixels []uint8
-	colour []uint8 // before it becomes grey
+	colour []uint8 // the pixels before conversion to grey
 	turned []uint8
 	planes planes
-	narrow bool // of planes: their range
+	narrow bool // planes have the narrow range
 }
 
 // Decode returns a picture of 1 (grey) or 3 (red, green, blue) channels, [info.H, info.W, channels], which stay until
@@ -263,7 +263,7 @@ func rescue(err *error) {
 	}
 }
 
-// configBMP reads the header, and says which feature of it is not supported.
+// configBMP reads the header, and names unsupported features.
 func configBMP(r io.Reader) (image.Config, error) {
 	var header [34]byte
 	n, _ := io.ReadFull(r, header[:]) // DecodeConfig reports a shorter file

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// The tags of TIFF that matter here.
+// The TIFF tags that this package reads.
 const (
 	tagBits         = 0x0102
 	tagCompression  = 0x0103
@@ -39,10 +39,10 @@ const (
 type directory struct {
 	data    []byte // the file
 	order   binary.AppendByteOrder
-	entries map[uint16][]byte // of 12 bytes: tag, type, count, and the values or their offset
+	entries map[uint16][]byte // entries of 12 bytes: tag, type, count, and the values or their offset
 }
 
-// readDirectory returns an empty directory where there is none.
+// readDirectory reads the first directory; it is empty if the file has none.
 func readDirectory(data []byte) *directory {
 	d := &directory{data, binary.LittleEndian, map[uint16][]byte{}}
 	if len(data) < 8 {
@@ -229,7 +229,7 @@ func (d *directory) decodePlanes() (image.Image, error) {
 	return whole, nil
 }
 
-// What numbers mean, for errors.
+// The names of colour models and compressions, for errors.
 var (
 	tiffModels = map[uint32]string{0: "grey", 1: "grey", 2: "RGB", 3: "palette", 4: "mask", 5: "CMYK", 6: "YCbCr", 8: "CIELab"}
 	tiffPacked = map[uint32]string{1: "none", 2: "CCITT", 3: "fax", 4: "fax", 5: "LZW", 6: "JPEG", 7: "JPEG", 8: "deflate", 32773: "PackBits", 32946: "deflate",

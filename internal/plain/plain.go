@@ -36,7 +36,7 @@ func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 		case r == utf8.RuneError && size == 1, r < ' ':
 			dst = fmt.Appendf(dst, `\x%02x`, src[0])
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			dst = fmt.Appendf(dst, `\u%04x`, r) // an escape that JSON has, too
+			dst = fmt.Appendf(dst, `\u%04x`, r) // an escape that is also valid in JSON
 		default:
 			dst = append(dst, src[:size]...)
 		}
@@ -85,7 +85,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Terminal returns the terminal behind a writer, without escaping; nil if there is none.
+// Terminal returns the terminal behind a writer, without escaping; nil if the writer is no terminal.
 func Terminal(w io.Writer) *os.File {
 	if p, ok := w.(*Writer); ok {
 		w = p.w

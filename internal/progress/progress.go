@@ -23,14 +23,14 @@ func WithSay(ctx context.Context, say func(line string)) context.Context {
 	return context.WithValue(ctx, sayKey{}, say)
 }
 
-// Say gives a remark to the function of a context, if it has one.
+// Say passes a remark to the function of a context, if it has one.
 func Say(ctx context.Context, line string) {
 	if say, ok := ctx.Value(sayKey{}).(func(string)); ok {
 		say(line)
 	}
 }
 
-// Report reports to the function of a context, if it has one.
+// Report passes progress to the function of a context, if it has one.
 func Report(ctx context.Context, what string, done, total int64) {
 	if f, ok := ctx.Value(key{}).(Func); ok {
 		f(what, done, total)

@@ -12,9 +12,9 @@ import (
 	"slices"
 )
 
-// WriteGIF writes pictures of one size as an animation that repeats for ever, each shown for a number of hundredths of a
-// second. All frames have the same palette: every colour that occurs if there are at most 256 (grey images keep theirs), and otherwise
-// 256 by [Palette]. The bytes depend on the pixels alone.
+// WriteGIF writes pictures of one size as an animation that repeats for ever, each shown for a number of hundredths of
+// a second. All frames have the same palette. It has every colour of the frames if there are at most 256 (grey images
+// keep theirs), and otherwise 256 by [Palette]. The bytes depend on the pixels alone.
 func WriteGIF(w io.Writer, frames []*image.RGBA, hundredths int) error {
 	if len(frames) == 0 {
 		return errors.New("raster: an animation without frames")

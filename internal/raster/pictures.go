@@ -111,7 +111,7 @@ func (p Pictures) curvesOf(pixels []float32) image.Image {
 	return img.RGBA
 }
 
-// reduced averages blocks of by x by pixels, smaller ones at the right and at the bottom.
+// reduced averages blocks of by x by pixels; blocks at the right and bottom edges may be smaller.
 func reduced(pixels []float32, h, w, c, by int) ([]float32, int, int) {
 	if by <= 1 {
 		return pixels, h, w

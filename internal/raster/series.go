@@ -17,7 +17,7 @@ var (
 	seriesZero = colours.Light.Missing
 )
 
-// Largest returns the largest absolute value that is finite.
+// Largest returns the largest finite absolute value.
 func Largest(values []float32) float64 {
 	top := 0.0
 	for _, v := range values {

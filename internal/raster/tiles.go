@@ -47,7 +47,7 @@ const (
 const (
 	margin     = 14
 	lineHeight = 20
-	textUp     = 13 // from the top of a line to its baseline
+	textUp     = 13 // distance from the top of a line to its baseline
 	defaultGap = 4
 )
 
@@ -165,8 +165,8 @@ type layout struct {
 	scale, gap    int
 	cellW, cellH  int
 	below         int // room below the images
-	left, top     int // of the first image
-	right         int // of the last one
+	left, top     int // position of the first image
+	right         int // right end of the last image
 	width, height int
 }
 

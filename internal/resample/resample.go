@@ -236,7 +236,7 @@ type kernel struct {
 
 func (k *kernel) of(i int) []uint64 { return k.weights[i*k.taps:][:k.count[i]] }
 
-// set computes the weights, unless they are those there already.
+// set computes the weights, unless they are already set for this extent and filter.
 func (k *kernel) set(e extent, f Filter) {
 	if k.extent == e && k.filter == f && k.first != nil {
 		return

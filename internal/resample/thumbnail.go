@@ -48,7 +48,7 @@ func (r *Resizer) Thumbnail(dst, src []uint8, srcH, srcW, h, w, channels int, f 
 // gap is how many times as large as the result an image stays when it is averaged first: Pillow's reducing_gap.
 const gap = 2.0
 
-// reduce averages blocks of fy x fx pixels; those at the lower and right edges may be smaller.
+// reduce averages blocks of fy x fx pixels; blocks at the lower and right edges may be smaller.
 func (r *Resizer) reduce(src []uint8, h, w, c, fy, fx int) []uint8 {
 	rows, columns := (h+fy-1)/fy, (w+fx-1)/fx
 	r.reduced = grown(r.reduced, rows*columns*c)

@@ -22,7 +22,7 @@ const maxHeader = 100_000_000
 // Decode reads the bytes of a file that Encode made, and verifies its checksum.
 func Decode(data []byte) (*File, error) { return decode(data, true) }
 
-// DecodeForeign reads the bytes of a file of any program, and verifies its checksum if there is one.
+// DecodeForeign reads the bytes of a file of any program, and verifies its checksum if it has one.
 func DecodeForeign(data []byte) (*File, error) { return decode(data, false) }
 
 func decode(data []byte, strict bool) (*File, error) {
@@ -52,7 +52,8 @@ func decode(data []byte, strict bool) (*File, error) {
 	return &File{metadata, tensors}, nil
 }
 
-// described returns one byte more than the header of a file of some size describes. Of a file without a whole header it returns what shows that.
+// described returns one byte more than the header of a file of some size describes. For a file without a complete
+// header it returns enough bytes to show this.
 func described(r io.ReaderAt, size int64) int64 {
 	entries, _, whole, err := readHeader(r, size)
 	if err != nil {

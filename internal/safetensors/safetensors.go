@@ -91,7 +91,7 @@ func Write(w io.Writer, f *File) error {
 // ReadFile reads a file that Write wrote, and verifies its checksum.
 func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
 
-// ReadForeign reads a file of any program, and verifies its checksum if there is one.
+// ReadForeign reads a file of any program, and verifies its checksum if it has one.
 func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
 
 // ReadMetadata reads the metadata of a file, without its tensors and without a look at its checksum.

@@ -85,10 +85,10 @@ func (s *Setting) marshal() []byte {
 	case string:
 		return appendText(nil, valueText, v)
 	}
-	panic("tfevents: a setting is no number, boolean or text") // of this program
+	panic("tfevents: a setting is no number, boolean or text") // an error in this program
 }
 
-// SessionEnd returns the value that tells how and when a run ended.
+// SessionEnd returns the value with the status and the time of a run's end.
 func SessionEnd(s Status, ended time.Time) Value {
 	return pluginValue(SessionEndTag, dataEnd, appendDouble(appendInt(nil, endStatus, int64(s)), endTime, unixSeconds(ended)))
 }

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// maxRecord is the longest record that is written and read, in bytes.
+// maxRecord bounds the bytes of a record, in reading and writing.
 const maxRecord = 64 << 20
 
-// ErrTorn marks a record that is incomplete or damaged.
+// ErrTorn marks an incomplete or damaged record.
 var ErrTorn = errors.New("torn or damaged record")
 
 // FilePrefix begins the names of event files.
 const FilePrefix = "events.out.tfevents."
 
-// Find returns the path of the event file in a folder, the first by name; empty: there is none.
+// Find returns the path of the event file in a folder, the first by name; empty if the folder has none.
 func Find(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

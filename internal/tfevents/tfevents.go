@@ -18,7 +18,7 @@ import (
 type Event struct {
 	WallTime    float64 // seconds since 1970
 	Step        int64
-	FileVersion string // of the first record of a file; it has no values
+	FileVersion string // set in the first record of a file, which has no values
 	Values      []Value
 }
 
@@ -52,7 +52,7 @@ type Image struct {
 // Plugin is the data of a TensorBoard plugin.
 type Plugin struct {
 	Name    string
-	Content []byte // a message of the plugin's own
+	Content []byte // a message in the plugin's format
 }
 
 // fileVersion begins every file.

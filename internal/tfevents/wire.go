@@ -94,7 +94,7 @@ func (i *Image) marshal() []byte {
 	return appendBytes(appendInt(b, imageColorspace, space), imageEncoded, i.PNG)
 }
 
-// metadata returns a SummaryMetadata message; empty: there is none.
+// metadata returns a SummaryMetadata message; empty if the value needs none.
 func (v *Value) metadata() (b []byte) {
 	if v.Plugin != nil {
 		plugin := appendBytes(nil, pluginName, []byte(v.Plugin.Name))

@@ -17,7 +17,7 @@ type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
 	now  func() time.Time
-	last time.Time // of the last event written
+	last time.Time // time of the last event written
 	err  error     // the first error; the file is not touched after it
 }
 
@@ -68,7 +68,7 @@ func newWriter(path string, f *os.File, now func() time.Time) *Writer {
 // begin writes the first record, which holds the version of the format.
 func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion}) }
 
-// Last returns the time of the last event written; of a new file that is when it began.
+// Last returns the time of the last event written; for a new file it is the file's beginning.
 func (w *Writer) Last() time.Time { return w.last }
 
 // Scalar writes a number under a tag.

@@ -27,7 +27,7 @@ func Code() string {
 	return "devel" + programHash()
 }
 
-// versionOf returns the version of this module in build information, empty if there is none.
+// versionOf returns the version of this module in build information; empty if it is missing.
 func versionOf(info *debug.BuildInfo) string {
 	module := info.Main
 	for _, d := range info.Deps {
