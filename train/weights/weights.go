@@ -1,9 +1,9 @@
 // Package weights takes models in and out: parameters by name as safetensors, for NumPy, PyTorch or
 // JAX, and encoders and decoders as ONNX networks.
 //
-// Package weights reads networks off the graph that a model builds, node by node. It can therefore also write networks
-// of other modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an
-// error that names it.
+// Networks are read off the graph that a model builds, node by node. The package therefore also writes networks of other
+// modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an error that
+// names it.
 package weights
 
 import (
