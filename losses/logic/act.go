@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// act compiles a term that a transformation moves: g_to g_from^-1 times it, with the matrices of both rows, block
-// by block of the columns on which a turn acts. Values of a factor are turned by adding its angle, in turns.
+// act compiles a term that a transformation moves: g_to g_from^-1 times the term. It applies the matrices of both rows
+// block by block, to the columns that a turn moves. Values of a factor are turned by adding its angle, in turns.
 func (c *compiler) act(t *moved) (linear, error) {
 	m, err := c.lookup(t.move.Name, t)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *compiler) blocksOfTurn(t *moved, width int) ([]turnedBlock, error) {
 	return nil, c.fail(t, "there is no transformation %q%s", t.move.Turn, suggest(t.move.Turn, names))
 }
 
-// cut divides coordinates into those that a turn moves together.
+// cut divides coordinates into blocks that a turn moves together.
 func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, error) {
 	turn := c.schema.Turns[k]
 	switch w := turn.width(); {
@@ -202,7 +202,7 @@ func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, e
 	return all, nil
 }
 
-// codesOf lists the columns of the codes in a term, coordinate by coordinate, if they are of one space.
+// codesOf lists the columns of the codes in a term, coordinate by coordinate, if all belong to one space.
 func (c *compiler) codesOf(t Term) ([]int, bool) {
 	switch t := bare(t).(type) {
 	case *access:

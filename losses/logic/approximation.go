@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Fitted is a function that attains the quantity of a sentence for a batch: the best one of its class,
-// or that of its criterion (definitions 5 and 8 and equations 15 and 16 of Zhang and Sugiyama 2024).
+// Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
+// the minimiser of its criterion (definitions 5 and 8 and equations 15 and 16 of Zhang and Sugiyama 2024).
 type Fitted struct {
 	Function
 	FromColumns, ToColumns []int // of codes or factors
@@ -19,9 +19,8 @@ type Fitted struct {
 	// Of functions of levels: the labels of the levels that occur in the domain, and their points.
 	Levels, Points [][]float64
 
-	// Values holds the function's value for every row of the batch: NaN where a factor in the argument
-	// is unknown, or its level does not occur in the domain. It is nil if the argument is not that of
-	// one row.
+	// Values holds the function's value for every row of the batch. It is NaN if a factor in the argument is unknown,
+	// or if its level does not occur in the domain. Values is nil if the argument depends on more than one row.
 	Values [][]float64
 }
 
@@ -36,9 +35,9 @@ func (f Fitted) String() string {
 	return f.Function.String()
 }
 
-// Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A
-// function that is fitted for each of several values comes several times, and one whose domain is empty is left out. Functions
-// in mlp come last, with their values alone. A number in the domain of a function that is not finite is an error.
+// Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A function that is
+// fitted for each of several values comes several times. A function with an empty domain is left out. Functions in mlp
+// come last, with their values alone. An infinite number or NaN in the domain of a function is an error.
 func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	e, err := q.load(b)
 	if err != nil {
@@ -73,10 +72,9 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	return append(all, q.program.networkValues(e)...), nil
 }
 
-// Product returns the codes as the functions have them: columns that a function maps to have its
-// values, and the others those of codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ...
-// it is m*, the best product approximation. Rows and columns that the functions have and codes do not, or the reverse, are left
-// as they are.
+// Product returns the codes with the functions' values in the columns that the functions map to. Other columns keep
+// their codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ... it is m*, the best product approximation.
+// Product ignores rows and columns that only the functions or only the codes have.
 func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	rows := make([][]float64, len(codes))
 	for i, z := range codes {
@@ -95,7 +93,8 @@ func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	return rows
 }
 
-// fault returns why a function could not be fitted: the first number of its domain that is not finite, or the error of the fit.
+// fault returns why a function could not be fitted: the first number in its domain that is not finite, or else the
+// error of the fit.
 func (f *fitted) fault(m *evaluator, s *fitState, err error) error {
 	for i := range f.of(s) {
 		f.enter(m, s, i)
@@ -113,7 +112,8 @@ func (f *fitted) fault(m *evaluator, s *fitState, err error) error {
 	return nil
 }
 
-// notFinite returns the error of networks whose quantity is v: the first code or known value of a factor that is not finite.
+// notFinite returns the error of networks with the quantity v. It names the first code, or known value of a factor,
+// that is not finite.
 func (e *engine) notFinite(v float64) error {
 	p, d := e.program, &e.data
 	for column := range p.labels {

@@ -2,8 +2,8 @@ package logic
 
 import "github.com/unravel-ml/unravel/datasets/factor"
 
-// Sentence is a formula without free variables, and the quantale that converts it to a
-// quantity. The zero values of the operations are those of the paper's table 1.
+// Sentence is a formula without free variables, and the quantale that converts it to a quantity. The zero values of the
+// operations are the operations in the paper's table 1.
 type Sentence struct {
 	Quantale
 	Sampled bool // codes are samples of the rows' posteriors: `with z ~ q:`
@@ -20,10 +20,9 @@ type Formula interface {
 	formula()
 }
 
-// Term is a part of a sentence that denotes a row, a number or a vector: a
-// [Variable], a [Number], a [Vector], a [Level], or what [Codes], [SubCode],
-// [CodeColumns], [Factors], [Factor], [FactorColumns], [Plus], [Minus] and [Times]
-// return.
+// Term is a part of a sentence that denotes a row, a number or a vector: a [Variable], a [Number], a [Vector] or a
+// [Level]. [Codes], [SubCode], [CodeColumns], [Factors], [Factor], [FactorColumns], [Plus], [Minus] and [Times] also
+// return terms.
 type Term interface {
 	position() int
 	term()
@@ -153,14 +152,13 @@ func ForAllBy(c Conjunction, d Domain, body Formula) Formula {
 	return &quantified{universal: true, domain: d, body: body, fold: foldOfAll(c)}
 }
 
-// ExistsBy is [Exists] with the disjunction of all quantities in place of the least:
-// `exists[harmonic] i: ...`.
+// ExistsBy is [Exists] with the disjunction of all quantities instead of the least: `exists[harmonic] i: ...`.
 func ExistsBy(o Disjunction, d Domain, body Formula) Formula {
 	return &quantified{domain: d, body: body, fold: foldOfAny(o)}
 }
 
-// ExistsSoft is [Exists] with a soft minimum of some temperature in place of the least:
-// `exists[soft 0.1] i: ...`. It is 0 only where all quantities are.
+// ExistsSoft is [Exists] with a soft minimum of the given temperature instead of the least: `exists[soft 0.1] i: ...`.
+// It is 0 only where all quantities are.
 func ExistsSoft(temperature float64, d Domain, body Formula) Formula {
 	return &quantified{domain: d, body: body, fold: anySoft, temperature: temperature}
 }
@@ -200,8 +198,8 @@ func Values(factor string, names ...string) Domain {
 	return Domain{names: names, set: valueSet, factor: factor}
 }
 
-// Members is the domain of a variable for constants: `c in {0, 0.5, 1}`.
-// They are of one kind: numbers, or vectors of one width.
+// Members is the domain of a variable for constants: `c in {0, 0.5, 1}`. All are numbers, or all are vectors of one
+// width.
 func Members(name string, constants ...Term) Domain {
 	return Domain{names: []string{name}, set: memberSet, members: constants}
 }

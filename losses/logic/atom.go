@@ -162,7 +162,7 @@ func (f *atom) turn(x float64) float64 {
 	return -sign(x)
 }
 
-// scatter adds the gradients of a coordinate to those of the codes.
+// scatter adds the gradients of a coordinate to the gradients of the codes.
 func (s *split) scatter(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		s.monomials[i].scatter(m, d)

@@ -12,9 +12,8 @@ import (
 const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
 	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
 
-// centre is the minimal deviation of rows' codes from a point (Zhang and Sugiyama
-// 2024, definition 25 and examples 2 to 4): the radius of the smallest enclosing
-// ball, the mean distance from the geometric median, or the variance.
+// centre is the minimal deviation of rows' codes from a point: the radius of the smallest enclosing ball, the mean
+// distance from the geometric median, or the variance (Zhang and Sugiyama 2024, definition 25 and examples 2 to 4).
 type centre struct {
 	base
 	kind    centreKind
@@ -182,8 +181,8 @@ func (o *optimum) variance(width int) float64 {
 	return sum / float64(len(o.rows))
 }
 
-// meanOf returns the mean of points, row by row, in the memory of mean. It averages differences from the
-// first point, so that the mean of equal points is exact.
+// meanOf returns the mean of points, row by row, and reuses the memory of mean. It averages differences from the first
+// point, which makes the mean of equal points exact.
 func meanOf(mean, points []float64, width int) []float64 {
 	mean = append(mean[:0], points[:width]...)
 	n := float64(len(points) / width)

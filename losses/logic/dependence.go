@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// criterion is the sum, over all blocks of columns but the last, of the Hilbert-Schmidt independence criterion of the block
-// and the blocks after it: 0 exactly if the blocks are independent over the rows. losses.HSIC has the formula; the
-// bandwidths are median distances.
+// criterion is a sum over all blocks of columns except the last. It adds the Hilbert-Schmidt independence criterion of
+// the block and all later blocks: 0 exactly if the blocks are independent over the rows. losses.HSIC has the formula;
+// the bandwidths are median distances.
 type criterion struct {
 	base
 	blocks [][]int
@@ -79,8 +79,8 @@ func (d *dependence) criterion(m *evaluator, a, b []int) float64 {
 	return v
 }
 
-// slopes adds the gradient of the criterion, times g, to those of the codes. That of a similarity k_ij is
-// (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
+// slopes adds the gradient of the criterion, times g, to the gradients of the codes. The gradient of a similarity k_ij
+// is (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
 func (d *dependence) slopes(m *evaluator, g float64) {
 	n := m.data.rows
 	x := float64(n)
@@ -99,7 +99,7 @@ func (d *dependence) slopes(m *evaluator, g float64) {
 // rounding is the criterion below which it counts as 0.
 const rounding = 1e-14
 
-// kernelSide is one of the two sides of a criterion: Gaussian similarities exp(-|x_i - x_j|^2/(2 s^2)) of rows.
+// kernelSide is a side of a criterion: Gaussian similarities exp(-|x_i - x_j|^2/(2 s^2)) of rows.
 type kernelSide struct {
 	columns []int
 	x       []float64 // row by row
@@ -136,7 +136,7 @@ func (k *kernelSide) square(i, j int) float64 {
 
 func (k *kernelSide) similarity(i, j int) float64 { return math.Exp(-k.square(i, j) / (2 * k.s * k.s)) }
 
-// count adds a similarity of two rows, and that of the rows in the other order.
+// count adds a similarity of two rows, in both orders.
 func (k *kernelSide) count(i, j int, similarity float64) {
 	k.sums[i] += similarity
 	k.sums[j] += similarity
@@ -173,8 +173,8 @@ func (k *kernelSide) spread(m *evaluator) {
 	}
 }
 
-// median sets the bandwidth to the lower median of the distances of rows, or 1 if that is 0: of all pairs, or, of many
-// rows, of each row and so many after it.
+// median sets the bandwidth to the lower median of the distances of rows, or 1 if that is 0. It takes all pairs if
+// there are few rows, otherwise each row and a fixed number of rows after it.
 func (k *kernelSide) median(n int) {
 	const most = 1 << 16 // pairs
 	partners := func(i int) int {

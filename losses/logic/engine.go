@@ -16,7 +16,7 @@ type data struct {
 	ascending   []int32 // 0, 1, 2, ...
 }
 
-// list are rows in ascending order, by level: those of level v are rows[start[v]:start[v+1]].
+// list holds rows in ascending order, by level: rows[start[v]:start[v+1]] have level v.
 type list struct {
 	rows, start []int32
 	largest     int // rows of one level
@@ -117,7 +117,7 @@ func makeEngine(p *program, rows int) *engine {
 	return e
 }
 
-// makeLists makes room for lists of rows, in place of those of the first bound.
+// makeLists gives every list room for all rows of a batch.
 func (e *engine) makeLists() {
 	for k := range e.data.lists {
 		e.data.lists[k].rows = make([]int32, 0, e.data.rows)

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// fit fits the function to the tuples from lo to hi, and sets g to the gradient, in the targets, of what
-// it minimises, which it returns: the mean of distances or their squares, or the largest distance.
+// fit fits the function to the tuples from lo to hi and returns the minimum: the mean of distances or their squares, or
+// the largest distance. It sets g to the gradient of the minimum in the targets.
 func (f *fitted) fit(m *evaluator, s *fitState, lo, hi int) (float64, error) {
 	n, width, targets := hi-lo, len(f.source), len(f.target)
 	x, t := s.x[lo*width:hi*width], s.t[lo*targets:hi*targets]
@@ -48,8 +48,8 @@ func (f *fitted) fit(m *evaluator, s *fitState, lo, hi int) (float64, error) {
 	return v, nil
 }
 
-// regress fits an affine map. It returns what it minimises, and the factor from the map's signs to its
-// gradient in the targets.
+// regress fits an affine map. It returns the minimum, and the factor from the map's signs to the gradient of the
+// minimum in the targets.
 func (f *fitted) regress(s *fitState, x []float64, width int, t []float64, n int) (v, scale float64, err error) {
 	r, targets := &s.regression, len(f.target)
 	sum := func() (sum float64) {
@@ -81,7 +81,7 @@ func (f *fitted) regress(s *fitState, x []float64, width int, t []float64, n int
 	return r.Largest, 1, err
 }
 
-// mirrored returns rows and their opposites, in the memory of to.
+// mirrored returns rows and their opposites, and reuses the memory of to.
 func mirrored(to *[]float64, rows []float64) []float64 {
 	r := append((*to)[:0], rows...)
 	for _, v := range rows {
@@ -91,7 +91,7 @@ func mirrored(to *[]float64, rows []float64) []float64 {
 	return r
 }
 
-// scaled turns what a fit minimises into the aggregate, and s.g with it.
+// scaled turns the minimum of a fit into the aggregate, and scales s.g with it.
 func (f *fitted) scaled(s *fitState, v float64) float64 {
 	by, scale := v, 1.0
 	switch n := float64(f.of(s)); {

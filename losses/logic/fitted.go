@@ -26,7 +26,7 @@ type fitted struct {
 	state     int
 }
 
-// method is what the function of a fit minimises.
+// method is the criterion that the function of a fit minimises.
 type method uint8
 
 const (
@@ -226,8 +226,8 @@ func (f *fitted) sort(m *evaluator, s *fitState) {
 	s.starts = append(s.starts, int32(n))
 }
 
-// gradient adds the gradient: that of the quantity with the function held fixed where the function
-// minimises it (envelope theorem), else the gradient through the function.
+// gradient adds the gradient of the quantity. If the function minimises the quantity, the gradient holds the function
+// fixed (envelope theorem); otherwise it goes through the function.
 func (f *fitted) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.fits[f.state]
 	if f.of(s) == 0 || g[0] == 0 || !f.codes {

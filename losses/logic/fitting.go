@@ -143,8 +143,8 @@ func (c *compiler) levels(n *fitted, a *application, x *access) error {
 	return c.fail(a, "%s is a function of levels of %s, got %s", n.mapping.Name, textOf(n.mapping.From.access(0)), textOf(a.a))
 }
 
-// shared checks that a function is not shared by several fits: the variables between it and its rows
-// stand for values that its argument has, or are sought too.
+// shared rejects a function that several fits share: the variables between it and its rows must stand for values in its
+// argument, or be sought too.
 func (c *compiler) shared(m *mapping, a *application, guards []Formula, between []*binding) error {
 	for _, b := range between {
 		if b.exists {

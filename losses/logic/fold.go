@@ -2,8 +2,8 @@ package logic
 
 import "math"
 
-// fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)): a
-// disjunction (example 15) or a soft minimum for exists, a conjunction (example 14) for forall.
+// fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
+// (example 15) or a soft minimum, for forall a conjunction (example 14).
 type fold uint8
 
 const (
@@ -37,10 +37,10 @@ func (f fold) String() string {
 	return "?"
 }
 
-// universal reports whether a fold is one of forall.
+// universal reports whether a fold belongs to forall.
 func (f fold) universal() bool { return f >= allLogExp }
 
-// foldOfAll returns the fold of a conjunction without an aggregate of its own.
+// foldOfAll returns the fold of a conjunction that names no aggregate.
 func foldOfAll(c Conjunction) fold {
 	switch c {
 	case AndLogExp:
@@ -63,9 +63,8 @@ func foldOfAny(o Disjunction) fold {
 	return fold(o)
 }
 
-// gathered is what is known of the quantities so far. The sum is relative to the extreme
-// quantity, the least of exists and the largest of forall, so that it neither overflows nor
-// vanishes.
+// gathered sums up the quantities so far. The sum is relative to the extreme quantity (the least for exists, the
+// largest for forall), which keeps it from overflowing or vanishing.
 type gathered struct {
 	fold        fold
 	temperature float64 // of anySoft
@@ -261,8 +260,8 @@ func (s *gathered) total() float64 {
 	return s.sum * math.Exp(-s.extreme)
 }
 
-// slope is the derivative of the aggregate r in a quantity, where no quantity of a
-// disjunction is 0: where it is infinite that of the finite part.
+// slope is the derivative of the aggregate r in a quantity, if no quantity of a disjunction is 0. An infinite
+// derivative is replaced by its finite part.
 func (s *gathered) slope(a, r float64) float64 {
 	if math.IsInf(a, 1) || math.IsInf(r, 1) {
 		return 0

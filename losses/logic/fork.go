@@ -22,7 +22,7 @@ func (q *quantifier) parts(m *evaluator, n int) int {
 	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
 }
 
-// fork computes each part on an evaluator of its own.
+// fork computes each part on a separate evaluator.
 func (q *quantifier) fork(m *evaluator, n int) {
 	e, s := m.engine, &m.states[q.state]
 	for len(e.pieces) < n {

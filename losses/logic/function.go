@@ -112,7 +112,7 @@ func applications(f Formula) (all []*application) {
 	return all
 }
 
-// validFunction reports whether a name can be that of a function: a name, or a name, a dot and anything.
+// validFunction reports whether a function can have a name: a name, or a name, a dot and anything.
 func validFunction(name string) bool {
 	head, tail, dotted := strings.Cut(name, ".")
 	return isName(head) && !slices.Contains([]string{"y", "z"}, head) && (!dotted || tail != "")

@@ -25,8 +25,8 @@ type mapping struct {
 	network  *learned // of MLP
 }
 
-// functions compiles `exists h: z -> y in affine: body`. The least quantity of the body is that of its
-// parts, as long as they share no function and the body grows with them.
+// functions compiles `exists h: z -> y in affine: body`. The least quantity of the body consists of its parts' least
+// quantities if the parts share no function and the body grows with them.
 func (c *compiler) functions(f *quantified) (node, error) {
 	if f.universal {
 		return nil, c.fail(f, "functions stand behind forall, want exists")
@@ -111,14 +111,14 @@ func (c *compiler) mapped(name string) *mapping {
 	return nil
 }
 
-// applies reports whether a formula applies one of the functions.
+// applies reports whether a formula applies any of the functions.
 func applies(f Formula, maps []*mapping) bool {
 	return slices.ContainsFunc(applications(f), func(a *application) bool {
 		return slices.ContainsFunc(maps, func(m *mapping) bool { return m.Name == a.function })
 	})
 }
 
-// growing checks that the quantity of a formula grows with those of its parts that apply functions.
+// growing checks that the quantity of a formula grows with the quantities of its parts that apply functions.
 func (c *compiler) growing(f Formula, maps []*mapping) error {
 	switch f := f.(type) {
 	case *connective:

@@ -130,7 +130,7 @@ func (w *world) things(f *quantified, name string) []thing {
 			all = append(all, w.term(m))
 		}
 	case pointSet:
-		// If a formula that Compile accepts holds for a point, it holds for that of a row, or for any.
+		// If a formula that Compile accepts holds for a point, it holds for a row's point, or for any.
 		columns := w.columns(d.space)
 		all = append(all, thing{row: -1, vector: make([]float64, len(columns))})
 		for _, z := range w.z {

@@ -79,7 +79,7 @@ func (w *world) fits(f *quantified, maps map[string]Function) bool {
 	return true
 }
 
-// collect lists what a formula demands of functions, and reports whether the rest of it is true.
+// collect lists the values that a formula demands of functions, and reports whether the rest of the formula is true.
 func (w *world) collect(f Formula, maps map[string]Function, demands map[string][]demand) bool {
 	switch f := f.(type) {
 	case *connective:
@@ -109,9 +109,10 @@ func (w *world) collect(f Formula, maps map[string]Function, demands map[string]
 	return w.holds(f)
 }
 
-// exactly reports whether a function of a class has the values demanded, in exact arithmetic: of levels, or by a network of
-// enough units, if equal arguments have equal values; of affine and linear maps, if the values add nothing to the rank of
-// the arguments; of isometries, if all distances of values are those of arguments.
+// exactly reports whether a function of a class has the values demanded, in exact arithmetic. A function of levels, or
+// a network of enough units, has them if equal arguments have equal values. An affine or linear map has them if the
+// values add nothing to the rank of the arguments. An isometry has them if all distances of values are equal to the
+// distances of arguments.
 func exactly(c Class, all []demand) bool {
 	for _, d := range all {
 		if slices.ContainsFunc(slices.Concat(d.at, d.value), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {

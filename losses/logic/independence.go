@@ -10,19 +10,19 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Dependence is a quantity that tells how far sub-codes are from independent.
+// Dependence is a quantity that measures how far sub-codes are from independence.
 type Dependence uint8
 
-// The dependences. They are of all rows of a batch.
+// The dependences. They use all rows of a batch.
 const (
 	// HSIC is the Hilbert-Schmidt independence criterion of a sub-code and those after it together, summed over the
 	// sub-codes, with Gaussian kernels of the median distance; losses.HSIC.
 	HSIC Dependence = iota
 
-	// TotalCorrelation is KL(q(z.a, z.b, ...) || q(z.a) q(z.b) ...) in nats. In training with Gaussian posteriors it is
-	// estimated from their densities by minibatch weighted sampling, as losses.TotalCorrelation is, and may be below 0;
-	// elsewhere it is that of the normal distribution with the codes' covariance C,
-	// 1/2 (sum_b log det C_b - log det C), at least 0.
+	// TotalCorrelation is KL(q(z.a, z.b, ...) || q(z.a) q(z.b) ...) in nats. In training with Gaussian posteriors,
+	// minibatch weighted sampling estimates it from the posteriors' densities, as in losses.TotalCorrelation; the
+	// estimate may be below 0. Otherwise it is the total correlation of the normal distribution with the codes'
+	// covariance C, 1/2 (sum_b log det C_b - log det C), at least 0.
 	TotalCorrelation
 
 	// ByDiscriminator is the total correlation by a discriminator that is trained along; losses.DensityRatio.
@@ -191,7 +191,7 @@ func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in In
 	return with.Independence(f.by, blocks, q.z(in), in)
 }
 
-// link tells what 0 means: independence of the rows of the batch, as if one of them was drawn at random.
+// link tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
 func (f *independence) link() link {
 	switch f.by {
 	case TotalCorrelation:
@@ -203,8 +203,8 @@ func (f *independence) link() link {
 	return link{}
 }
 
-// independent reports whether sub-codes are independent in a row drawn at random: every block and those after it have every
-// combination of their values as often as the product of how often these are.
+// independent reports whether sub-codes are independent in a row drawn at random. Every block and the later blocks must
+// have every combination of their values, as often as the product of the values' frequencies.
 func (w *world) independent(f *independence) bool {
 	n := len(w.z)
 	key := func(row int, terms []Term) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Batch is a batch of rows as numbers; see [Quantity.ValueOf]. What a sentence does not need
-// can be nil (the methods Needs of [Quantity]).
+// Batch is a batch of rows as numbers; see [Quantity.ValueOf]. Inputs that a sentence does not need can be nil (see the
+// methods Needs of [Quantity]).
 type Batch struct {
 	Codes  [][]float64 // z [n, d]
 	Values [][]float64 // values y of the factors, [n, K], with the columns of the schema
@@ -25,13 +25,13 @@ type Batch struct {
 	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
 	Groups []int       // rows of one group are related by a known transformation; negative: by none. nil: all rows are one group
 
-	// Interrupt, if set, is asked now and then; its error ends the computation and is that of [Quantity.ValueOf].
+	// Interrupt, if set, is called now and then. Its error ends the computation, and [Quantity.ValueOf] returns it.
 	Interrupt func() error
 
 	Stream *rng.Stream // samples, and starts of networks that the sentence fits; nil: a fixed one
 }
 
-// Inputs is a batch as nodes; see [Quantity.NodeOf]. What a sentence does not need can be nil.
+// Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
 type Inputs struct {
 	Codes, Values, Labels *gorgonia.Node // as in [Batch]
 
@@ -41,7 +41,7 @@ type Inputs struct {
 	Group int            // so many rows in sequence are a group of Moves; 0: all rows
 }
 
-// inputKind is a kind of arrays of a batch beside codes, values and labels.
+// inputKind is a kind of array of a batch, in addition to codes, values and labels.
 type inputKind uint8
 
 const (
@@ -51,7 +51,7 @@ const (
 	computed // by an operation of its own, from the others
 )
 
-// input is such an array, [rows, width], whose columns are columns of the program from at on.
+// input is such an array, [rows, width]. Its columns are columns of the program, starting at column at.
 type input struct {
 	kind      inputKind
 	at, width int
@@ -124,8 +124,8 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 	return in.Codes
 }
 
-// ValueOf returns the quantity of a batch. Where a code, value or log variance in the domain of the sentence is NaN it may be NaN,
-// as a loss is; check the batch, or the result, where that must not pass.
+// ValueOf returns the quantity of a batch. It may be NaN, as a loss is, if a code, value or log variance in the domain
+// of the sentence is NaN. Check the batch or the result if NaN must not pass.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if q.program.learned != "" {
 		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.learned)
@@ -273,8 +273,8 @@ func (q *Quantity) checkInputs(has func(inputKind) bool, y, labels bool) error {
 	return nil
 }
 
-// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64, with the
-// operations named for the parts of the sentence that are named losses; see [Quantity.Node].
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
+// parts of the sentence that are named losses; see [Quantity.Node].
 func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err

@@ -2,8 +2,7 @@ package logic
 
 import "slices"
 
-// linear is a numeric term: a vector whose coordinates are a constant plus a weighted sum
-// of entries of columns.
+// linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
 type linear struct {
 	coordinates []coordinate
 	number      bool // it denotes a vector of any width with equal columns

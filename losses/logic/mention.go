@@ -54,8 +54,8 @@ func variablesOf(f Formula, names map[string]bool) {
 	})
 }
 
-// mentioned lists the factors of a row in a formula. A row with one of them unknown is not
-// in the variable's domain.
+// mentioned lists the factors of a row in a formula. A row with an unknown factor among them is not in the variable's
+// domain.
 func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 	var known []int
 	var first error

@@ -62,7 +62,7 @@ func (s *split) addMonomials(m *evaluator, d []float64) {
 	}
 }
 
-// scatter adds the gradients of n tuples to those of the first entry's column.
+// scatter adds the gradients of n tuples to the gradients of the first entry's column.
 func (p *monomial) scatter(m *evaluator, d []float64) {
 	if !m.smooth(p.column) {
 		return

@@ -11,9 +11,8 @@ import (
 // Named holds the operations of the named losses that can be parts of a sentence; see
 // [Quantity.NodeWith]. Package losses provides them.
 type Named struct {
-	// Modularity returns the aggregate, over the values of the factor b.Factor, of the plain
-	// deviation of the columns b.Columns of the rows with the value: a value with a single
-	// row has deviation 0.
+	// Modularity takes the rows of each value of the factor b.Factor and the plain deviation of their columns
+	// b.Columns. It returns the aggregate over the values. A value with a single row has deviation 0.
 	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
@@ -22,8 +21,8 @@ type Named struct {
 	// Independence returns the dependence of blocks of columns of z, which are codes or samples of a batch.
 	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
-	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]: of a network whose parameters
-	// are trained along.
+	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
+	// that is trained along with the model.
 	Network func(f Network, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
@@ -46,8 +45,8 @@ type summand struct {
 	independent [][]int // the blocks of an independence
 }
 
-// summands splits a sentence into a weighted sum, and recognises the parts that are
-// named losses: these have operations of their own. It returns nil if there are none.
+// summands splits a sentence into a weighted sum, and recognises the parts that are named losses and thus have ready
+// operations. It returns nil if there are none.
 func summands(s Sentence, schema Schema) []summand {
 	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
 	var all []summand
@@ -115,9 +114,9 @@ func (n *namer) name(f *quantified, s *summand) {
 	}
 }
 
-// modularity makes a summand a named loss with the plain estimator: a sentence is about the
-// rows of its batch, so that i = j counts and a value with a single row has deviation 0. The
-// loss of the same name in a config by default estimates the deviation in the data set.
+// modularity makes a summand a named loss with the plain estimator. A sentence is about the rows of its batch: i = j
+// counts, and a value with a single row has deviation 0. The loss of the same name in a config by default estimates the
+// deviation in the data set.
 func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) {
 	s.node = func(with Named, in Inputs) (*gorgonia.Node, error) {
 		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, in.Codes, in.Labels)

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// functions splits a quantifier over functions into those of the operands of a sum, and recognises product
+// functions splits a quantifier over functions into a quantifier for each operand of a sum. It recognises product
 // approximations (proposition 2 of Zhang and Sugiyama 2024) as the deviations from the centres of levels.
 func (n *namer) functions(f *quantified, weight float64, all *[]summand) {
 	switch body := f.body.(type) {
@@ -76,8 +76,8 @@ func (n *namer) product(m Function, f *quantified, s *summand) {
 	}
 }
 
-// centred writes `forall i: y.a(i) = v -> z(i) = m(v)` as `exists c in z: forall i: y.a(i) = v -> z(i) = c`;
-// it returns nil for other formulas.
+// centred writes `forall i: y.a(i) = v -> z(i) = m(v)` as `exists c in z: forall i: y.a(i) = v -> z(i) = c`. It returns
+// nil for other formulas.
 func (n *namer) centred(f Formula, value string) Formula {
 	switch f := f.(type) {
 	case *scaled:

@@ -139,8 +139,8 @@ const (
 	networkFloor    = 1e-10
 )
 
-// fitNetworks sets the values of the networks to those at the least of some local minima of the quantity over their parameters, from
-// starts that the stream draws, and returns the quantity there.
+// fitNetworks minimises the quantity over the networks' parameters from several starts that the stream draws. It sets
+// the networks' values to the least local minimum found and returns the quantity there.
 func (e *engine) fitNetworks(s *rng.Stream, labels bool) (float64, error) {
 	if s == nil {
 		s = rng.New(0, "logic")
@@ -243,8 +243,8 @@ func newPerceptron(n *learned, d *data, values, labels int) *perceptron {
 	return p
 }
 
-// knownOnly returns values with 0 in place of NaN and infinity where labels are unknown, so that rows outside every domain do not
-// reach the others.
+// knownOnly returns values with 0 for NaN and infinity in rows with unknown labels. This keeps rows outside every
+// domain from affecting the others.
 func (d *data) knownOnly(values, labels []float64) []float64 {
 	if labels == nil {
 		return values
@@ -339,7 +339,7 @@ func (p *perceptron) layer(l int, w, g []float64) {
 	}
 }
 
-// networks makes inputs of the functions in mlp, which stand in a quantifier of their own.
+// networks makes inputs of the functions in mlp. A quantifier that mixes functions in mlp with others is an error.
 func (c *compiler) networks(f *quantified, own []*mapping) error {
 	for _, m := range own {
 		if m.Class == MLP {
@@ -354,7 +354,7 @@ func (c *compiler) networks(f *quantified, own []*mapping) error {
 	return nil
 }
 
-// exact lists the functions in scope for which problems are solved.
+// exact lists the functions in scope that are fitted by solving a problem rather than by training.
 func (c *compiler) exact() []*mapping {
 	return slices.DeleteFunc(slices.Clone(c.maps), func(m *mapping) bool { return m.Class == MLP })
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Value returns the quantity of a batch of codes z [n, d] and of values y and labels [n, K]
-// of its factors, with the columns of the schema. Rows with equal labels agree in a factor; a
-// negative label marks an unknown factor. y and labels can be nil if the sentence does not
-// need them; without labels, all factors are known.
+// Value returns the quantity of a batch. It takes codes z [n, d], and values y and labels [n, K] of the factors, with
+// the columns of the schema. Rows with equal labels agree in a factor; a negative label marks an unknown factor. y and
+// labels can be nil if the sentence does not need them; without labels, all factors are known.
 func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
@@ -188,11 +187,10 @@ func bounded[T float32 | float64](x float64) T {
 	return T(x)
 }
 
-// Node returns the quantity as a scalar node, of codes z [n, d], values y [n, K] and
-// labels [n, K] as in [Quantity.Value], in float32 or float64. y and labels can be nil if
-// the sentence does not need them. Its least value is 0. It is differentiable in z except at
-// kinks. There the gradient is that of one side: of the first of equal maxima or minima; it is
-// 0 at a distance of 0, a truncated subtraction of 0, and an infinite quantity.
+// Node returns the quantity as a scalar node, of codes z [n, d], values y [n, K] and labels [n, K] as in
+// [Quantity.Value], in float32 or float64. y and labels can be nil if the sentence does not need them. Its least value
+// is 0. It is differentiable in z except at kinks. At a kink the gradient takes one side: the first of equal maxima or
+// minima. It is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
 //
 // losses.Logic is the same node, faster where parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {

@@ -2,15 +2,15 @@ package logic
 
 import "math"
 
-// operation is a binary operation on [0, inf] with its partial derivatives: at a kink those of
-// one side; where a derivative is infinite that of the finite part; at infinite quantities 0.
+// operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite
+// derivative is replaced by its finite part. At infinite quantities they are 0.
 type operation struct {
 	quick quick
 	value func(a, b float64) float64
 	slope func(a, b, r float64) (da, db float64) // r is the value
 }
 
-// quick marks operations with loops of their own.
+// quick marks operations with specialised loops.
 type quick uint8
 
 const (

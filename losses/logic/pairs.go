@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// pairs is a quantifier over all pairs of rows within groups whose body is the distance of one
-// term at the two rows: `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of
-// squared distances follow from the mean of a group; numeric.Distances computes sums of distances.
+// pairs is a quantifier over all pairs of rows within groups. Its body is the distance of one term at the two rows:
+// `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of squared distances follow from the mean of a
+// group; numeric.Distances computes sums of distances.
 type pairs struct {
 	*quantifier
 	terms   [][]part // of a row, by coordinate
@@ -53,8 +53,8 @@ func (c *compiler) pairs(q *quantifier) node {
 	return p
 }
 
-// opposite returns the parts of a coordinate that belong to row i, or nil unless row j has
-// the same parts with opposite signs and there are no others.
+// opposite returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
+// opposite signs and no other parts exist.
 func opposite(s split, i, j int) []part {
 	var own, other []part
 	for _, p := range slices.Concat(s.slow, s.fast) {
@@ -175,7 +175,7 @@ func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
 	})
 }
 
-// scatter adds gradients of the terms to those of the codes.
+// scatter adds gradients of the terms to the gradients of the codes.
 func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float64) {
 	w := len(f.terms)
 	for k, parts := range f.terms {

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Limits of a text, so that no input can exhaust the stack.
+// Limits of a text, which keep any input from exhausting the stack.
 const (
 	maxText  = 1 << 14 // bytes
 	maxDepth = 2000    // operators within operators

@@ -184,7 +184,7 @@ func (p *parser) fit() (Fit, error) {
 	return 0, p.found(t, "what a function is fitted by: least squares, absolute or max")
 }
 
-// bound reports whether a name is that of a function in scope.
+// bound reports whether a function in scope has the name.
 func (p *parser) bound(name string) bool { return slices.Contains(p.scope, name) }
 
 // application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name. It reports false, and

@@ -31,16 +31,16 @@ const (
 	Discrete                   // number of columns that differ; its gradient is 0
 	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
 
-	// Cosine is 1 - <a, b> / (|a| |b|), 0 of two vectors of 0, and 1 of one of them. It is not strict: it is
-	// 0 also between vectors of one direction.
+	// Cosine is 1 - <a, b> / (|a| |b|). It is 0 if both vectors are 0, and 1 if only one is. It is not strict: it is 0
+	// also between vectors of one direction.
 	Cosine
 
-	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k +
-	// (a_k - b_k)^2 / v_k) / 2 with means a_k, b_k, variances u_k, v_k, and t_k = log(u_k / v_k).
+	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k + (a_k - b_k)^2 /
+	// v_k) / 2. The means are a_k, b_k, the variances u_k, v_k, and t_k = log(u_k / v_k).
 	KL
 
-	// Wasserstein is the 2-Wasserstein distance of the Gaussian posteriors of two rows:
-	// sqrt(sum_k (a_k - b_k)^2 + (s_k - r_k)^2) with means a_k, b_k and standard deviations s_k, r_k.
+	// Wasserstein is the 2-Wasserstein distance of the Gaussian posteriors of two rows: sqrt(sum_k (a_k - b_k)^2 + (s_k
+	// - r_k)^2). The means are a_k, b_k, the standard deviations s_k, r_k.
 	Wasserstein
 )
 
@@ -83,9 +83,9 @@ const (
 	ImpliesRoot                       // (sqrt(b) - sqrt(a))^2
 	ImpliesProduct                    // (b - a) / (1 + a)
 
-	// ImpliesStrict is b where a is 0, else 0, so that it is 0 exactly where the implication is true
-	// (example 16). It is no adjoint, and jumps where a goes to 0: a must not vary with the codes, as
-	// crisp formulas and discrete premetrics do not.
+	// ImpliesStrict is b if a is 0, otherwise 0. It is therefore 0 exactly if the implication is true (example 16). It
+	// is no adjoint, and jumps where a goes to 0: a must not vary with the codes, as crisp formulas and discrete
+	// premetrics do not.
 	ImpliesStrict
 )
 
@@ -97,8 +97,8 @@ const (
 	NotComplement Negation = iota // max(1 - a, 0)
 	NotInverse                    // 1 / a, which is infinite, with gradient 0, where a is 0
 
-	// NotStrict is 1 where a is 0, else 0, so that it is 0 exactly where the negation is true
-	// (equation 69). It jumps where a goes to 0: a must not vary with the codes.
+	// NotStrict is 1 if a is 0, otherwise 0. It is therefore 0 exactly if the negation is true (equation 69). It jumps
+	// where a goes to 0: a must not vary with the codes.
 	NotStrict
 )
 

@@ -230,7 +230,7 @@ func (b *binder) passes(m *evaluator) bool {
 	return true
 }
 
-// half drops pairs whose mirror images come first.
+// half drops pairs that follow their mirror images.
 func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
 	if !q.symmetric {
 		return candidates

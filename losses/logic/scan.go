@@ -116,7 +116,7 @@ func next(text string, at int) (token, int, error) {
 	return token{}, 0, errorAt(text, at, "found %q, which has no meaning in sentences%s", r, instead(text[:at], r))
 }
 
-// instead suggests what a rune without meaning stands for, given the text before it.
+// instead suggests a replacement for a rune without meaning, given the text before it.
 func instead(before string, r rune) string {
 	before = strings.TrimSpace(before)
 	switch {

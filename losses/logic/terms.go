@@ -3,8 +3,7 @@ package logic
 // Variable is the name of a variable that a quantifier binds.
 type Variable string
 
-// Number is a constant. Beside a vector it denotes the vector with that number in
-// every column.
+// Number is a constant. Next to a vector it denotes the vector with that number in every column.
 type Number float64
 
 // Vector is a constant vector.

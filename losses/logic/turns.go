@@ -33,7 +33,7 @@ func (t Turn) width() int {
 	return 2
 }
 
-// Turns lists the turns of factors: of the circular ones, and of those whose levels are rotations.
+// Turns lists the turns of circular factors and of factors with rotations as levels.
 func Turns(factors []factor.Factor) []Turn {
 	var all []Turn
 	for _, f := range factors {
