@@ -13,13 +13,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// DensityRatio returns the mean over rows of log p/(1-p), where p is a discriminator's
-// probability that a row of codes comes from q(z) and not from the product of its
-// marginals. For the optimal discriminator this is the total correlation
-// KL(q(z) || prod_j q(z_j)).
+// DensityRatio returns the mean over rows of log p/(1-p). A discriminator gives p, the probability that a row of codes
+// comes from q(z) rather than from the product of its marginals. For the optimal discriminator this is the total
+// correlation KL(q(z) || prod_j q(z_j)).
 //
-// The logits are [rows, 1], log p/(1-p) itself, or [rows, 2], whose softmax is
-// (p, 1-p); the result is an unbounded scalar, in nats, differentiable everywhere.
+// The logits are [rows, 1], log p/(1-p) itself, or [rows, 2] with the softmax (p, 1-p). The result is an unbounded
+// scalar, in nats, differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
 func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
@@ -38,11 +37,10 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
 	}, logits)
 }
 
-// Discrimination returns the binary cross-entropy of a discriminator: half the mean of
-// -log p over the first half of the rows of its logits (codes) plus half the mean of
-// -log(1-p) over the second half (permuted codes, see [Permute]). The logits are as in [DensityRatio]; the result is a scalar, in nats, at
-// least 0, and log 2 where codes and permuted codes are indistinguishable. It is
-// differentiable everywhere.
+// Discrimination returns the binary cross-entropy of a discriminator. The first half of the rows of its logits are
+// codes and cost half the mean of -log p. The second half are permuted codes (see [Permute]) and cost half the mean of
+// -log(1-p). The logits are as in [DensityRatio]. The result is a scalar, in nats, at least 0; it is log 2 if the
+// discriminator cannot tell codes from permuted codes. It is differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, algorithm 2.
 func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
@@ -64,11 +62,10 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 	}, logits)
 }
 
-// Permute writes codes [n, columns] whose columns are permuted independently of
-// each other to dst: a sample of the product of the marginals. If active is not
-// nil, [n, columns], a column is permuted among the rows in which it is active
-// (above 0) and kept in the others. Shuffle is that of math/rand's Rand: it calls
-// swap for a random permutation of n.
+// Permute permutes each column of the codes [n, columns] independently and writes the result to dst: a sample of the
+// product of the marginals. If active, [n, columns], is not nil, Permute moves only the active entries of a column
+// (above 0) and keeps the others. Shuffle works like the method of math/rand's Rand: it calls swap for a random
+// permutation of n.
 //
 // Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
 // 2021, algorithm 2.
@@ -106,13 +103,11 @@ func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap 
 // Discriminator holds the settings of a discriminator of codes and permuted codes, and
 // of its training.
 //
-// Which codes are permuted differs by source. FactorVAE's paper (Kim and Mnih 2018,
-// algorithm 2) draws a second batch of the same size after the model's step, encodes it
-// with the updated parameters and permutes these codes: SecondBatch. The code of Locatello
-// et al. 2019 (disentanglement_lib) permutes the codes of the step itself, which saves a
-// pass through the encoder: codes and permuted codes then have the same values in each
-// column. COFHAE (Ross and Doshi-Velez 2021) also permutes the codes of the step, but trains
-// on codes recomputed after it: Renew.
+// Sources differ in the codes that they permute. FactorVAE's paper (Kim and Mnih 2018, algorithm 2) draws a second
+// batch of the same size after the model's step. It encodes this batch with the updated parameters and permutes the
+// codes: SecondBatch. The code of Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself,
+// which saves a pass through the encoder: codes and permuted codes then have equal values in each column. COFHAE (Ross
+// and Doshi-Velez 2021) also permutes the codes of the step, but trains on codes recomputed after it: Renew.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
 	Logits int     `yaml:"logits" doc:"1: the log ratio itself; 2: logits of a softmax"`
@@ -218,7 +213,7 @@ func (f densityRatio[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 
 type discrimination[T graph.Float] struct{ rows, columns int }
 
-// side is -1 for the rows whose logits should be large, and 1 for the others.
+// side is -1 for codes, which should get large logits, and 1 for permuted codes.
 func (f discrimination[T]) side(row int) float64 {
 	if row < f.rows/2 {
 		return -1

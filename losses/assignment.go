@@ -66,7 +66,7 @@ type AssignmentLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
-// NewAssignment returns the default settings, those of COFHAE.
+// NewAssignment returns COFHAE's settings.
 func NewAssignment() *AssignmentLoss { return &AssignmentLoss{Weight: Constant(1000)} }
 
 // Weighting implements [Loss].
@@ -135,10 +135,9 @@ func (l *Labels) assigns(k int) bool {
 	return l.Factors[k].Kind == factor.Categorical
 }
 
-// RegressionLoss is the mean over the batch of the squared distance between a hierarchical
-// model's masked values and the true values of the continuous dimensions, each divided by its
-// largest size: the variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy
-// must be the data set's.
+// RegressionLoss is the mean over the batch of the squared distance between a hierarchical model's masked values and
+// the true values of the continuous dimensions. Each dimension is divided by its largest size. This is the variant H +
+// A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the data set's.
 type RegressionLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }

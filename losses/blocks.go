@@ -28,10 +28,10 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	return c.Blocks("codes", factors, width)
 }
 
-// On selects, in a config, the codes that an objective applies to.
+// On selects, in a config, the codes for an objective.
 type On string
 
-// The codes that an objective can apply to.
+// The codes that an objective can use.
 const (
 	OnCodes  On = "codes"  // posterior means, which metrics measure
 	OnSample On = "sample" // reparameterised samples, which are decoded

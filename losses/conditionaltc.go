@@ -16,11 +16,10 @@ import (
 // ConditionalTotalCorrelation is [TotalCorrelation] for codes with inactive columns: the
 // mask active, [n, D], is 1 where a column of a row is active and 0 elsewhere.
 //
-// Only the active columns of row j enter; q(z_j) is estimated from the rows with the same
-// active columns, and q(z_jd) from the rows in which column d is active. With m such rows,
-// m and N m/n replace n and N in the weights. A row with fewer than two active columns
-// contributes 0. The result is a scalar, in nats, differentiable in z, means and log
-// variances. Where all columns are active it equals [TotalCorrelation].
+// Only the active columns of row j enter. The rows with the same active columns estimate q(z_j). The rows with an
+// active column d estimate q(z_jd). With m such rows, m and N m/n replace n and N in the weights. A row with fewer than
+// two active columns contributes 0. The result is a scalar, in nats, differentiable in z, means and log variances.
+// Where all columns are active it equals [TotalCorrelation].
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2, with a discriminator of codes and
 // permuted codes; the closed form is ours.
@@ -31,8 +30,8 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 	return minibatchTC(z, mean, logVariance, active, e, dataSize)
 }
 
-// ActiveCodes is a rule: its code columns are active where a factor has one of the given
-// levels, and inactive elsewhere, also where the factor is unknown.
+// ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
+// inactive in all other rows, including rows where the factor is unknown.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
 	Factor  string `yaml:"factor" doc:"name of the factor"`
@@ -47,8 +46,7 @@ type ConditionalTCLoss struct {
 	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor; other columns always are. If absent, the model's own masks"`
 }
 
-// NewConditionalTC returns the default settings; the discriminator's are those of
-// COFHAE (Ross and Doshi-Velez 2021).
+// NewConditionalTC returns the default settings; the discriminator has COFHAE's (Ross and Doshi-Velez 2021).
 func NewConditionalTC() *ConditionalTCLoss {
 	l := &ConditionalTCLoss{TCLoss: *NewTC()}
 	l.Estimator = Adversarial

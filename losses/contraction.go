@@ -45,21 +45,17 @@ const (
 //
 //	max(d_Y(y, y') - d_Z(z, z'), 0)
 //
-// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of
-// the chosen columns of z; d_Y joins the distances of the chosen factors; the
-// settings' zero value takes the mean over all pairs of Euclidean distances over
-// all columns and factors. groups may be nil; otherwise it has the shape of y, a negative
-// number marks an unknown factor, and rows with an unknown chosen factor are skipped.
+// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of the chosen columns of z. d_Y joins
+// the distances of the chosen factors. The settings' zero value takes all columns, all factors, Euclidean distances and
+// the mean over all pairs. groups may be nil. Otherwise it has the shape of y and marks an unknown factor with a
+// negative number; rows with an unknown chosen factor are skipped.
 //
-// All n^2 ordered pairs count, including a row with itself; with s.Pairs > 0 each row is
-// paired with the next s.Pairs rows, cyclically: random pairs, because batches are in
-// random order.
+// All n^2 ordered pairs count, including a row with itself. With s.Pairs > 0 each row is paired with the next s.Pairs
+// rows, cyclically: random pairs, because batches are in random order.
 //
-// The result is a scalar, differentiable in z except where a pair of different labels has
-// d_Y = d_Z or equal codes; there the gradient of the pair is 0. The gradient of the
-// maximum is that of the first of equal pairs. The result is at least 0, and 0 where no
-// two rows are closer in their codes than in their labels: the encoder is then injective
-// on these rows.
+// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes; the
+// gradient of such a pair is 0. The maximum takes the gradient of the first of equal pairs. The result is at least 0.
+// It is 0 if no two rows are closer in their codes than in their labels: the encoder is then injective on these rows.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {

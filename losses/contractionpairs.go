@@ -11,9 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// contraction is the operation of [Contraction]. Rows with known factors are points: codes
-// in pairs; labels in square, where factors joined by the Euclidean norm are coordinates,
-// and in others, where each factor has a premetric.
+// contraction is the operation of [Contraction]. Rows with known factors are points. pairs holds their codes, square
+// the factors joined by the Euclidean norm as coordinates, and others the factors with a premetric each.
 type contraction[T graph.Float] struct {
 	pairs[T]
 	aggregate      factor.Aggregate

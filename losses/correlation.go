@@ -17,9 +17,9 @@ import (
 //
 //	sum_i (1 - C_ii)^2 + lambda sum_i sum_(j != i) C_ij^2, C = 1/n Z_1' Z_2,
 //
-// for projections [2n, d] whose halves, of the first and the second views, are standardised column by
-// column to Z_1 and Z_2: minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0,
-// differentiable everywhere. It takes n^2 d multiplications, not n d^2.
+// for projections [2n, d]. Their halves, the first and the second views, are standardised column by column to Z_1 and
+// Z_2: minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0, differentiable everywhere.
+// It takes n^2 d multiplications, not n d^2.
 //
 // Source: Zbontar et al. 2021, equations 1 and 2.
 func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
@@ -40,7 +40,7 @@ type CrossCorrelationLoss struct {
 	Lambda float64 `yaml:"lambda" doc:"weight of squared off-diagonal correlations"`
 }
 
-// NewCrossCorrelation returns the default settings, those of the public code of Barlow Twins.
+// NewCrossCorrelation returns the settings of the public code of Barlow Twins.
 func NewCrossCorrelation() *CrossCorrelationLoss {
 	return &CrossCorrelationLoss{Weight: Constant(1), Lambda: 0.0051}
 }
@@ -72,9 +72,8 @@ func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return CrossCorrelation(in.Views.Projections, l.Lambda)
 }
 
-// correlationPenalty is [CrossCorrelation] of standardised columns. It does not form C, [d, d]:
-// the sum of the squares of C is the inner product of the Gram matrices, [n, n], of the two
-// halves, over n^2.
+// correlationPenalty is [CrossCorrelation] of standardised columns. It does not form C, [d, d]. The sum of the squares
+// of C is the inner product of the halves' Gram matrices, [n, n], over n^2.
 func correlationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "cross-correlation",
@@ -119,7 +118,7 @@ func newCrossCorrelation[T graph.Float](n, d int, lambda float64) (graph.Func, e
 	return graph.NewFunc[T](f), nil
 }
 
-// gramRow computes a row, up to its diagonal, of one of the Gram matrices.
+// gramRow computes a row of a Gram matrix, up to the diagonal.
 func (f *crossCorrelation[T]) gramRow(_, i int) {
 	half, a := i/f.n, i%f.n
 	z := f.z[half*f.n*f.d:]
@@ -155,7 +154,7 @@ func (f *crossCorrelation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	g := float64(dout[0])
 	for half := range 2 {
 		own, other, dz := in[0][half*size:][:size], in[0][(1-half)*size:][:size], din[0][half*size:][:size]
-		// The sum of squares of all C_ij is <G0, G1>/n^2, whose gradient is 2 G1 z0/n^2.
+		// The sum of squares of all C_ij is <G0, G1>/n^2; its gradient is 2 G1 z0/n^2.
 		f.in[0], f.in[1], f.in[2] = f.gram[1-half], own, f.zero
 		f.product.Forward(f.in, dz)
 		all := 2 * g * f.lambda / (n * n)

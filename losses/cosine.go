@@ -16,9 +16,9 @@ import (
 //
 //	2 - 2 cos(p_1, t_2) + 2 - 2 cos(p_2, t_1)
 //
-// for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image: nodes [2n, d] with the first
-// views in rows 0 to n-1 and the second views in rows n to 2n-1. The result is a scalar from 0 to 8,
-// differentiable in the predictions; no gradient flows into the targets. Norms below 1e-12 count as 1e-12.
+// for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image. The nodes are [2n, d], with the first
+// views in rows 0 to n-1 and the second views in rows n to 2n-1. The result is a scalar from 0 to 8, differentiable in
+// the predictions; no gradient flows into the targets. Norms below 1e-12 count as 1e-12.
 //
 // Source: Grill et al. 2020, equation 2.
 func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
@@ -49,7 +49,7 @@ func NewCosineRegression() *CosineRegressionLoss { return &CosineRegressionLoss{
 // Weighting implements [Loss].
 func (l *CosineRegressionLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: predictions and targets are of one direction.
+// Optimum implements [Optimal]: it gives predictions and targets equal directions.
 func (*CosineRegressionLoss) Optimum(x *Example) bool {
 	fill(x.Predictions, 2)
 	fill(x.Targets, 3)

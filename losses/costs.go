@@ -14,8 +14,8 @@ import (
 // PerImage is implemented by losses that are the mean over images of a cost of each image's reconstruction. Models that choose by
 // cost, such as cascade-vae, ask them for it.
 type PerImage interface {
-	// Costs returns the weighted cost of every image, [n, 1], of images and their reconstructions before the sigmoid
-	// [n, H, W, C], or the reconstructions themselves where pixels are real. No gradient flows through it.
+	// Costs returns the weighted cost of every image's reconstruction, [n, 1]. The reconstructions [n, H, W, C] are
+	// logits before the sigmoid; if real is true they are the pixels themselves. No gradient flows through it.
 	Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error)
 }
 
@@ -36,8 +36,8 @@ func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*g
 	return reconstructionCosts(images, logits, kind, scale)
 }
 
-// reconstructionCosts returns scale times the sum over an image's pixels of (x - sigmoid(logit))^2 (kind gaussian), (x - m)^2 of
-// the reconstruction m itself (linear) or log(1 + exp(logit)) - x logit (bernoulli), [n, 1].
+// reconstructionCosts returns [n, 1]: scale times a sum over an image's pixels. The summand is (x - sigmoid(logit))^2
+// (kind gaussian), (x - m)^2 with the reconstruction m itself (linear) or log(1 + exp(logit)) - x logit (bernoulli).
 func reconstructionCosts(images, logits *gorgonia.Node, kind string, scale float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "reconstruction costs",

@@ -23,9 +23,8 @@ func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node,
 // NewDiameter returns the default settings of [Diameter].
 func NewDiameter() *ModularityLoss { return newModularityLoss(factor.Diameter, factor.Max) }
 
-// diameter is the largest Euclidean distance of two points (Zhang and Sugiyama
-// 2024, example 7). Its gradient is that of the first of the farthest pairs, in
-// lexicographic order; 0 if all points are equal.
+// diameter is the largest Euclidean distance of two points (Zhang and Sugiyama 2024, example 7). Its gradient is the
+// gradient of the first farthest pair, in lexicographic order, or 0 if all points are equal.
 type diameter[T graph.Float] struct {
 	pairs[T]
 	search *numeric.Loop
@@ -71,7 +70,7 @@ func (d *diameter[T]) searchBlock(lo, hi int) float64 {
 	return 0
 }
 
-// partner returns the first point whose squared distance from point i is far.
+// partner returns the first point at the squared distance far from point i.
 func (d *diameter[T]) partner(i int, far T) int {
 	lo := i / kernel.PairLanes * kernel.PairLanes
 	b := &d.blocks[lo/kernel.PairLanes]

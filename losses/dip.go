@@ -25,9 +25,9 @@ func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, er
 	return covariancePenalty(mean, nil, offDiagonal, diagonal)
 }
 
-// DIPCode returns the regulariser of DIP-VAE-II: [DIP] of the covariance of the samples,
-// whose diagonal is that of the means plus the mean over the batch of exp(logVariance).
-// logVariance has the shape of the means. It is differentiable everywhere.
+// DIPCode returns the regulariser of DIP-VAE-II: [DIP] of the covariance of the samples. Its diagonal is the variance
+// of the means plus the mean over the batch of exp(logVariance). logVariance has the shape of the means. It is
+// differentiable everywhere.
 //
 // Source: Kumar et al. 2018, equation 7.
 func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {

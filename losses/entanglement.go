@@ -19,7 +19,7 @@ import (
 // [RotationWalk]; the result is a scalar in squared radians. It is differentiable except at ties of the largest angle, where
 // the first counts as the largest, and at L = target, where the gradient is 0.
 //
-// Source: Quessard et al. 2020, equation 7; the target is of their public code.
+// Source: Quessard et al. 2020, equation 7; their public code gives the target.
 func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "entanglement",

@@ -8,31 +8,28 @@ import (
 
 // DeviationEstimator selects how deviations are estimated from a batch.
 //
-// Plain is the deviation of the rows themselves: a value with a single row has deviation 0. In a
-// small batch it is biased towards 0, more so for a factor of many values: for codes of variance
-// 1, a batch of 32 rows has the plain variance .77 with 6 values, and .18 with 40.
+// Plain is the deviation of the rows themselves: a value with a single row has deviation 0. It is biased towards 0 in a
+// small batch, more so for a factor with many values. For codes of variance 1, a batch of 32 rows has the plain
+// variance .77 with 6 values, and .18 with 40.
 //
-// Unbiased estimates the mean over the values of the data set from which the batch is drawn:
+// Unbiased estimates the mean over the values of the data set that the batch is drawn from:
 //
-//   - Variance and MPD are means over all n_v^2 ordered pairs of the n_v rows of a value of
-//     |p_i - p_j|^2/2 and |p_i - p_j|/2, which are 0 for a row and itself. The mean over
-//     the n_v (n_v-1) pairs of different rows, n_v/(n_v-1) times as much, has as its
-//     expectation the deviation D_v in the data, for any n_v >= 2. (For the variance
-//     this is the familiar sum of squares over n_v-1.)
+//   - Let a value have n_v rows. Variance is the mean of |p_i - p_j|^2/2, and MPD the mean of |p_i - p_j|/2, over all
+//     n_v^2 ordered pairs. A row and itself have the distance 0. The mean over the n_v (n_v-1) pairs of different rows
+//     is n_v/(n_v-1) times as large. Its expectation is the deviation D_v in the data, for any n_v >= 2. (For the
+//     variance this is the familiar sum of squares over n_v-1.)
 //   - A value with a single row is skipped.
-//   - Each of the G values with two rows or more has the weight 1/G. The expectation is
-//     sum_v w_v D_v, where w_v is the expectation of 1/G if v is among the G, and of 0 otherwise.
-//     If all L values are equally frequent, all w_v are equal, and the expectation over batches
-//     with G > 0 is the mean 1/L sum_v D_v for any batch size. Otherwise rare values weigh less;
-//     w_v approaches 1/L as batches grow.
+//   - Each of the G values with two rows or more has the weight 1/G. The expectation is sum_v w_v D_v, where w_v is the
+//     expectation of 1/G if v is among the G, and of 0 otherwise. If all L values are equally frequent, all w_v are
+//     equal. Then the expectation over batches with G > 0 is the mean 1/L sum_v D_v for any batch size. Otherwise rare
+//     values weigh less; w_v approaches 1/L as batches grow.
 //   - Where no value has two rows (G = 0), value and gradient are 0.
 //
-// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number
-// of rows: the expectation of a function of n rows is a polynomial in the probabilities of the
-// codes. For codes that are 1 with probability t and otherwise 0, variance and MPD are t(1-t), but
-// MAD is min(t, 1-t), and diameter and radius jump at t = 0. The sum needs the number of values,
-// which a batch does not determine. MeanSquare of variances would need four rows of a value, and
-// is not implemented. [DeviationEstimator.Check] reports these.
+// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number of rows, as the
+// expectation of a function of n rows is a polynomial in the probabilities of the codes. Take codes that are 1 with
+// probability t and otherwise 0. Variance and MPD are t(1-t), but MAD is min(t, 1-t), and diameter and radius jump at t
+// = 0. The sum needs the number of values, which a batch does not determine. MeanSquare of variances would need four
+// rows of a value, and is not implemented. [DeviationEstimator.Check] reports these.
 //
 // Source: the U-statistics of Hoeffding 1948.
 type DeviationEstimator uint8

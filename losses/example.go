@@ -1,9 +1,9 @@
 package losses
 
-// Example holds numbers for the nodes of an [Input]: package conformance passes them to a
-// loss, and an [Optimal] loss changes them. Arrays are in row-major order. There are 16 images
-// in groups of 4, and the factors shape (categorical, 3 levels; level 0 makes the categorical
-// dimension of a hierarchy inactive), size (ordinal, 4 levels) and angle (circular, 4 levels).
+// Example holds numbers for the nodes of an [Input]: package conformance passes them to a loss, and an [Optimal] loss
+// changes them. Arrays are in row-major order. There are 16 images in groups of 4. The factors are shape (categorical,
+// 3 levels), size (ordinal, 4 levels) and angle (circular, 4 levels). Level 0 of shape makes the categorical dimension
+// of a hierarchy inactive.
 type Example struct {
 	Images, Logits                     []float64 // [16, 2, 2, 1]
 	Codes, Sample, LogVariance, Active []float64 // [16, 6]
@@ -29,7 +29,7 @@ type Example struct {
 	Rotations              []float64 // axes and angles, [16, 4]
 }
 
-// Optimal is implemented by losses whose least value is 0.
+// Optimal is implemented by losses with the least value 0.
 type Optimal interface {
 	// Optimum changes an example to one where the loss is 0, its minimum, and reports
 	// whether the loss has such a minimum with its settings.

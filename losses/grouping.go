@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// grouping sorts rows by a column of labels: those with equal numbers >= 0 become a
-// group. Groups come in the order of their numbers, rows of a group in their own.
+// grouping sorts rows by a column of labels: rows with equal numbers >= 0 become a group. Groups are in the order of
+// their numbers. The rows of a group keep their order.
 type grouping[T graph.Float] struct {
 	factor, factors int
 

@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// maxSeries is the greatest dimension whose heat kernel is computed at all times. Above it
-// the series loses its digits to cancellation at times where the expansion is inaccurate.
+// maxSeries is the greatest dimension at which the heat kernel is computed at all times. Above it the series loses its
+// digits to cancellation at times where the expansion is inaccurate.
 const maxSeries = 100
 
-// SphereTime returns the greatest time at which [KLSphere] can be computed on S^dim:
-// infinite up to dimension 100, and 1/dim above it.
+// SphereTime returns the greatest time at which [KLSphere] can be computed on S^dim: infinite up to dimension 100,
+// 1/dim above.
 func SphereTime(dim int) float64 {
 	if dim <= maxSeries {
 		return math.Inf(1)
@@ -26,9 +26,8 @@ func SphereTime(dim int) float64 {
 //	KL = E_uniform[f_t log f_t],
 //	f_t(theta) = sum_{l>=0} n_l exp(-l (l+d-1) t / 2) R_l(cos theta),
 //
-// where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1 (cosines on
-// the circle, Legendre polynomials on S^2), and n_l is the number of harmonics of degree
-// l. For small t, where the series is long, the expansion
+// where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1 (cosines on the circle, Legendre
+// polynomials on S^2). n_l is the number of harmonics of degree l. For small t, where the series is long, the expansion
 //
 //	KL = -(d/2) log(2 pi e t) + log Vol(S^d) + (t/4) d (d-1) + c_2 t^2 + ... + c_8 t^8
 //
@@ -67,9 +66,8 @@ func logVolume(d int) float64 {
 	return math.Ln2 + half*math.Log(math.Pi) - g
 }
 
-// heatPowers are the coefficients of d, d^2, ... in c_1 to c_8. They follow from the
-// equation of h = log f_t, dh/dt = (h” + (d-1) cot(theta) h' + h'^2) / 2, solved in powers
-// of t and theta^2, and from the moments of theta^2.
+// heatPowers are the coefficients of d, d^2, ... in c_1 to c_8. They follow from the moments of theta^2 and from the
+// equation of h = log f_t, dh/dt = (h” + (d-1) cot(theta) h' + h'^2) / 2, solved in powers of t and theta^2.
 var heatPowers = [8][]float64{
 	{-1. / 4, 1. / 4},
 	{-7. / 144, 5. / 72, -1. / 48},
@@ -158,7 +156,8 @@ func newHarmonics(dim int, least float64) *harmonics {
 	return h
 }
 
-// divergence integrates phi(f - 1) with phi(e) = (1+e) log(1+e) - e, as f - 1 has the mean 0: no digits are lost where f is near 1.
+// divergence integrates phi(f - 1) with phi(e) = (1+e) log(1+e) - e, which loses no digits where f is near 1. This is
+// valid as f - 1 has the mean 0.
 func (h *harmonics) divergence(t float64) (kl, slope float64) {
 	terms := 0
 	for l, decay := range h.decay {

@@ -23,9 +23,9 @@ import (
 // for the kernel matrices K and L of the rows of x and y. groups may be nil; otherwise it
 // has the shape [n] or [n, 1], and rows with a negative number are skipped.
 //
-// The default bandwidth of a Gaussian kernel is the lower median distance of pairs of
-// rows, or 1 if that is 0: of all pairs of up to 362 rows; of at most 65536 pairs of
-// nearby rows of larger batches. The gradient includes that of the median.
+// The default bandwidth of a Gaussian kernel is the lower median distance of pairs of rows, or 1 if that is 0. Up to
+// 362 rows all pairs count; larger batches use at most 65536 pairs of nearby rows. The gradient includes the gradient
+// of the median.
 //
 // The result is a scalar, differentiable in the arrays with Gaussian kernels (with
 // the median: where a single pair attains it). It is at least 0. For independent x and y
@@ -89,8 +89,8 @@ func (b *Between) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code
-// and a factor that is not its own.
+// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and the factor of another
+// sub-code.
 type HSICLoss struct {
 	Weight    Weight          `yaml:"weight" doc:"factor in the total"`
 	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
@@ -308,8 +308,8 @@ func (f *hsic[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// gradientBlock sums up, for the rows of a block, w_ij (x_i - x_j) with
-// w_ij = k_ij (l_ij - l_i/n - l_j/n + l/n^2)/n^2, and for y the other way round.
+// gradientBlock sums up w_ij (x_i - x_j) for the rows of a block, with w_ij = k_ij (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
+// For y, k and l change places.
 func (f *hsic[T]) gradientBlock(lo, _ int) float64 {
 	b, n := &f.blocks[lo/kernel.PairLanes], float64(len(f.rows))
 	for t := range tilesFrom(len(f.rows), 0, math.MaxInt) {

@@ -32,7 +32,7 @@ func (k Kernel) check(width int) error {
 	return distinct("columns", k.Columns, width)
 }
 
-// hsicSide is one of the two arrays of [HSIC].
+// hsicSide is one of the two arrays that [HSIC] compares.
 type hsicSide[T graph.Float] struct {
 	Kernel
 	width  int

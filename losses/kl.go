@@ -16,8 +16,8 @@ import (
 //
 //	1/2 sum_j (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
-// mu and logSigma have the shape [rows, columns]; the result is a scalar, in nats,
-// differentiable in both; its least value, at mu = 0 and sigma = 1, is 0.
+// mu and logSigma have the shape [rows, columns]. The result is a scalar, in nats, differentiable in both. Its least
+// value, at mu = 0 and sigma = 1, is 0.
 //
 // Source: Kingma and Welling 2014, appendix B.
 func KLGaussian(mu, logSigma *gorgonia.Node) (*gorgonia.Node, error) {
@@ -35,8 +35,8 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 //
 //	E_uniform[f log f],  f(theta) = sum_l n_l exp(-l (l+d-1) t / 2) R_l(cos theta)
 //
-// with the Gegenbauer polynomials R_l of index (d-1)/2 and R_l(1) = 1 and the numbers n_l of harmonics of degree l
-// (cosines and 2 on the circle, Legendre polynomials and 2l + 1 on S^2). At short times the
+// where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1: cosines on the circle, Legendre
+// polynomials on S^2. n_l is the number of harmonics of degree l: 2 on the circle, 2l + 1 on S^2. At short times the
 // expansion of Perez Rey et al., who keep the first power of t, is used:
 //
 //	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
@@ -77,9 +77,9 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 // disentanglement_lib computes it.
 func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return absoluteDifference(kl, c) }
 
-// KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
-// over its latent spaces, or over those that are choices among options, or those that are not. With a capacity it is [Capacity]
-// of that sum. If all of these spaces are choices, the capacity is at most sum log K, their largest divergence.
+// KLLoss is the divergence of a model's posteriors from their priors, in nats. It sums over all latent spaces, over the
+// choices among options alone, or over the other spaces alone. With a capacity it is [Capacity] of the sum. If all of
+// these spaces are choices, the capacity is at most sum log K, their largest divergence.
 type KLLoss struct {
 	Weight   Weight `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
 	Capacity *Ramp  `yaml:"capacity" doc:"hold the divergence at a capacity that changes with the steps, in nats (Burgess et al. 2018)"`

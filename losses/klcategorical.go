@@ -15,9 +15,9 @@ import (
 //
 //	log K + sum_k alpha_k log alpha_k
 //
-// which is from 0 (alpha uniform) to log K (one option is certain). probabilities and their logarithms have the shape [rows, K];
-// the result is a scalar, differentiable in both. Logarithms of an own, such as those of graph.LogSoftmaxRows, keep it and its
-// gradients finite where a probability is 0 to rounding.
+// which lies between 0 (alpha uniform) and log K (one option is certain). probabilities and their logarithms have the
+// shape [rows, K]; the result is a scalar, differentiable in both. Separate logarithms, such as from
+// graph.LogSoftmaxRows, keep the result and its gradients finite at a probability that rounds to 0.
 //
 // Source: Dupont 2018, section 3.3; Jang et al. 2017.
 func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, error) {

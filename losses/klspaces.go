@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Spaces names the latent spaces whose divergences kl adds up.
+// Spaces names the latent spaces that kl includes in its sum.
 type Spaces string
 
 // The choices of spaces.
@@ -23,8 +23,8 @@ func (s *Spaces) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// OptionsPosterior is implemented by posteriors that may be choices among options, whose divergence from the uniform prior is at
-// most the logarithm of their number.
+// OptionsPosterior is implemented by posteriors that may be choices among options. Their divergence from the uniform
+// prior is at most the logarithm of the number of options.
 type OptionsPosterior interface {
 	Posterior
 	Options() int // 0: it is no such choice

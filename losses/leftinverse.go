@@ -31,14 +31,12 @@ import (
 // shape [n] or [n, K], and rows with a negative number are skipped. |W|^2 is the sum of
 // the squared weights, without b; a ridge other than 0 is for LeastSquares only.
 //
-// The result is a scalar with a gradient in z, through the optimum by the envelope
-// theorem: as if h were constant. It is at least 0, and without a ridge 0 exactly
-// where factors are affine functions of codes. Least squares is differentiable
-// where the codes' columns are linearly independent, the others where the optimum
-// is unique; elsewhere the gradient is that of one optimum (of least squares, the one
-// with the least |W|), and 0 at an exact fit. Without rows value and gradient are 0.
-// Principal directions whose standard deviation is below 1e-6 of the largest (1e-12 in
-// float64) count as rounding errors.
+// The result is a scalar with a gradient in z, through the optimum by the envelope theorem: as if h were constant. It
+// is at least 0, and without a ridge 0 exactly where factors are affine functions of codes. Least squares is
+// differentiable if the codes' columns are linearly independent, the other errors if the optimum is unique. Elsewhere
+// the gradient takes one optimum (for least squares, the one with the least |W|), and is 0 at an exact fit. Without
+// rows value and gradient are 0. A principal direction with a standard deviation below 1e-6 of the largest (1e-12 in
+// float64) counts as a rounding error.
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -219,7 +217,7 @@ func (f *leftInverse[T]) Forward(in [][]T, out []T) {
 	out[0] = T(f.value)
 }
 
-// read gathers the rows whose factors are known.
+// read gathers the rows with known factors.
 func (f *leftInverse[T]) read(in [][]T) {
 	f.known, f.x, f.y = f.known[:0], f.x[:0], f.y[:0]
 	for i := range len(in[0]) / f.columns {

@@ -119,7 +119,8 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(Loss) bool { return true })
 }
 
-// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The others have the names that they have beside them.
+// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The others keep the names that
+// [Compose] gives them.
 func ComposeUnsupervised(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(l Loss) bool { return !NeedsGroups(l) })
 }
@@ -192,7 +193,7 @@ func missing(output string) error {
 	return fmt.Errorf("it needs %s, which this model does not have", output)
 }
 
-// errNoMoves is the error of a loss of transformations in a batch whose groups have none that are known.
+// errNoMoves is the error of a loss that needs transformations when the batch's groups have no known ones.
 var errNoMoves = errors.New("it needs the transformations within labelled groups, and the supervision does not know them; want one that does, such as {pairs: {count: 768}}")
 
 // errNoLabels is the error of a loss of factors in a batch without labels.

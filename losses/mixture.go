@@ -26,12 +26,12 @@ type mixture[T graph.Float] struct {
 	backward *numeric.Loop
 }
 
-// weights are the logarithms of the weights w_ji: base for all components, plus own for the
-// row's own component, plus next for that of the next row.
+// weights are the logarithms of the weights w_ji. base applies to all components, own is added for the row's own
+// component, and next for the next row's.
 type weights struct{ base, own, next float64 }
 
-// moments are the part of a piece of the rows in the gradient of the components. The number
-// of pieces is fixed, so that sums do not depend on the number of threads.
+// moments are the part of a piece of the rows in the gradient of the components. A fixed number of pieces makes sums
+// independent of the number of threads.
 type moments[T graph.Float] struct{ zero, first, second []T }
 
 const mixturePieces = 8

@@ -18,20 +18,17 @@ import (
 //	sum over blocks i of the aggregate, over values v of factor i, of the deviation
 //	of z_i over the rows whose factor i is v
 //
-// z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor: rows
-// with equal numbers >= 0 in a column agree in that factor; rows with a negative
-// number are skipped, and so are values without rows. A block names a column of groups
-// and the columns of z that should depend on that factor alone; without blocks, the K
-// factors have d/K consecutive columns each.
+// z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor. Rows with equal numbers >= 0 in a column
+// agree in that factor. Rows with a negative number are skipped, and so are values without rows. A block names a column
+// of groups and the columns of z that should depend on that factor alone. Without blocks, the K factors have d/K
+// consecutive columns each.
 //
-// The estimator [Plain] is the formula itself; [Unbiased] estimates its value on the data
-// set from which the batch is drawn, for Variance and MPD with Mean.
+// The estimator [Plain] is the formula itself. [Unbiased] estimates the formula's value on the data set that the batch
+// is drawn from, for Variance and MPD with Mean.
 //
-// The result is a scalar with a gradient in z. It is at least 0, and 0 exactly where
-// every z_i is the same in all rows of a group: where the encoder, on these rows,
-// is a product function. At ties, of maxima or of choices of an inner optimum, the
-// gradient is that of one choice, the first where there is an order; at equal
-// points it is 0.
+// The result is a scalar with a gradient in z. It is at least 0, and 0 exactly if every z_i is the same in all rows of
+// a group: on these rows, the encoder is a product function. At ties, of maxima or of choices of an inner optimum, the
+// gradient takes one choice: the first, if there is an order. At equal points it is 0.
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
 func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -70,8 +67,8 @@ func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z,
 // GroupsFrom names, in a config, the labels that define groups.
 type GroupsFrom string
 
-// The labels that define groups. A batch holds both in one form, so that the choice
-// changes nothing: it documents the supervision that a config relies on.
+// The labels that define groups. A batch holds both in the same form. The choice therefore changes nothing: it
+// documents the supervision that a config relies on.
 const (
 	FromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
 	FromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
@@ -343,7 +340,7 @@ func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// scatter adds a sub-code's gradient to that of the codes.
+// scatter adds a sub-code's gradient to the gradient of the codes.
 func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
 	w := len(c.columns)
 	for g := range c.groups.count() {

@@ -8,11 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// MPD is [Modularity] with the mean over values of half the mean Euclidean distance
-// over ordered pairs of different points, [Unbiased]. (The half is that of the source's
-// tables; it parallels the variance, half the mean squared distance.) It is differentiable
-// where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain, ...)
-// is the MPD of the rows themselves, which includes pairs of a point with itself.
+// MPD is [Modularity] with the mean over values of half the mean Euclidean distance over ordered pairs of different
+// points, [Unbiased]. (The tables of the source include the half; it parallels the variance, half the mean squared
+// distance.) It is differentiable where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain,
+// ...) is the MPD of the rows themselves, which includes pairs of a point with itself.
 //
 // Source: Zhang and Sugiyama 2024, equation 24 with the mean.
 func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -27,8 +26,8 @@ func NewMPD() *ModularityLoss { return newModularityLoss(factor.MPD, factor.Mean
 //
 //	1/(2 n^2) sum_ij |x_i - x_j|
 //
-// (Zhang and Sugiyama 2024, equation 24 with the mean; the half is that of its
-// tables). The gradient of a distance of 0 is 0.
+// (Zhang and Sugiyama 2024, equation 24 with the mean; the paper's tables include the half). The gradient of a distance
+// of 0 is 0.
 type mpd[T graph.Float] struct{ *numeric.Distances[T] }
 
 func newMPD[T graph.Float](maxRows, columns int) deviation[T] {

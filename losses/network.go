@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// TrainedNetwork is a network that a loss depends on, of tanh units. Its parameters are no part of the model: they are updated
-// with those, by the gradient of the total, with a rate of their own.
+// TrainedNetwork is a network of tanh units that a loss trains along with the model. Its parameters are not part of the
+// model. The gradient of the total updates them in each step, at the network's own learning rate.
 type TrainedNetwork struct {
 	Name     string         // of its parameters; one per network
 	Input    *gorgonia.Node // [rows, columns]
@@ -56,7 +56,7 @@ func (n *TrainedNetwork) Build(g *nn.Graph) (*gorgonia.Node, error) {
 	return nn.Dense(g, h, n.Name+"/values", n.Out, graph.Linear)
 }
 
-// Learner is a network in a graph, whose parameters that graph names.
+// Learner is a network and the graph that names its parameters.
 type Learner struct {
 	TrainedNetwork
 	Graph *nn.Graph // the network's parameters

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// optimum is a deviation that minimises a quantity over all centres, in float64. By the
-// envelope theorem its gradient is that of the quantity at the optimal centre.
+// optimum is a deviation that minimises a quantity over all centres, in float64. By the envelope theorem its gradient
+// is the gradient of the quantity at the optimal centre.
 type optimum[T graph.Float] struct {
 	columns int
 	find    func(x []float64, columns int) (float64, error)

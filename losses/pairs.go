@@ -41,7 +41,7 @@ func newPairLoop(maxRows int, body func(lo, hi int) float64) *numeric.Loop {
 	return numeric.NewLoop(maxRows, kernel.PairLanes, body)
 }
 
-// pairTile is a tile of n sources from source on; each of its pairs counts times times.
+// pairTile is a tile of n sources, starting at source. Each of its pairs counts times times.
 type pairTile struct {
 	source, n int
 	times     float64
@@ -50,14 +50,14 @@ type pairTile struct {
 // all yields the tiles of all pairs of a block's lanes with any point.
 func (p *pairs[T]) all() iter.Seq[pairTile] { return tilesFrom(p.points.Rows, 0, math.MaxInt) }
 
-// half yields tiles of the block at lo that, over all blocks, cover every ordered pair
-// once: pairs within a block occur in both orders; pairs with a later point occur once and
-// count twice.
+// half yields tiles of the block at lo. Over all blocks, they cover every ordered pair once: pairs within a block occur
+// in both orders; a pair with a later point occurs once and counts twice.
 func (p *pairs[T]) half(lo int) iter.Seq[pairTile] {
 	return tilesFrom(p.points.Rows, lo, lo+kernel.PairLanes)
 }
 
-// tilesFrom yields the tiles of the sources from first on; from twice on pairs count twice.
+// tilesFrom yields the tiles of the sources, starting at source first. Pairs with sources at or after twice count
+// twice.
 func tilesFrom(rows, first, twice int) iter.Seq[pairTile] {
 	return func(yield func(pairTile) bool) {
 		for s := first; s < rows; s += kernel.PairSources {

@@ -14,9 +14,9 @@ import (
 // that leads to image i. A_a is the identity but for a 2 x 2 block M_a, of the columns 2b and 2b+1 with b = columns[a]. A row
 // without an action is 0.
 //
-// z is [rows, d]; blocks [actions, 4], each row by row; actions [rows, actions] holds the action that leads to each image
-// from the row before as a row with one 1, and zeros where there is none, as for the first image of an episode. The result is
-// [rows, d], differentiable in z and blocks.
+// z is [rows, d]; blocks are [actions, 4], each row by row. actions, [rows, actions], has a 1 for the action that leads
+// to an image from the row before. Its row is zero if no action does, as for the first image of an episode. The result
+// is [rows, d], differentiable in z and blocks.
 //
 // Source: Caselles-Dupré et al. 2019, section 4 (ForwardVAE).
 func PredictByBlocks(z, blocks, actions *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
@@ -116,9 +116,9 @@ func (p *predictByBlocks[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// Prediction returns the mean, over the rows with an action and over columns, of the squared difference of predicted codes,
-// as of [PredictByBlocks], from codes; 0 where no row has an action. predicted and codes are [rows, d], actions [rows,
-// actions]; the result is a scalar, differentiable in predicted and codes.
+// Prediction returns the mean squared difference of predicted codes, as [PredictByBlocks] returns them, from codes. The
+// mean runs over columns and over rows with an action; it is 0 if no row has an action. predicted and codes are [rows,
+// d], actions [rows, actions]; the result is a scalar, differentiable in predicted and codes.
 //
 // Source: Caselles-Dupré et al. 2019, section 4.
 func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error) {
@@ -161,7 +161,7 @@ func (l *PredictionLoss) Weighting() Weight { return l.Weight }
 // Supervised implements [Supervised].
 func (*PredictionLoss) Supervised() {}
 
-// Optimum implements [Optimal]: codes are as predicted.
+// Optimum implements [Optimal]: it sets the codes to their predictions.
 func (l *PredictionLoss) Optimum(x *Example) bool {
 	copy(x.Predicted, x.Codes)
 	return true

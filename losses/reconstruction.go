@@ -26,10 +26,8 @@ type Gaussian struct {
 //
 //	1/B sum (x - m)^2 / (2 sigma^2)   [+ log sigma + log(2 pi)/2 per pixel]
 //
-// x and logits have one shape, of which B is the first size, such as
-// [batch, height, width, channels]; the result is a scalar, in nats per image (without
-// Constant, up to that constant), differentiable in both; its least value, at m = x, is 0,
-// plus the constant if requested.
+// x and logits have one shape, such as [batch, height, width, channels], with the first size B. The result is a scalar,
+// in nats per image, differentiable in both. Its least value, at m = x, is 0; with Constant the constant is added.
 //
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
@@ -54,10 +52,9 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //
 //	1/B sum log(1 + exp(logits)) - x logits
 //
-// computed without overflow or cancellation at any logit. x and logits have one
-// shape, of which B is the first size; the result is a scalar, in nats per image,
-// differentiable in both; its least value, at sigmoid(logits) = x, is the entropy
-// of the pixels: 0 for black and white images, reached in the limit.
+// computed without overflow or cancellation at any logit. x and logits have one shape with the first size B. The result
+// is a scalar, in nats per image, differentiable in both. Its least value, at sigmoid(logits) = x, is the entropy of
+// the pixels: 0 for black and white images, reached in the limit.
 //
 // Source: Kingma and Welling 2014, appendix C.1.
 func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {

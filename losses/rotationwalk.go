@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// RotationWalk returns the codes of episodes of m images whose actions rotate R^n: in episode e, of the first code z_e,
+// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from the code
+// z_e:
 //
 //	y_e,0 = g_e,0 z_e,  y_e,t = g_e,t y_e,t-1,  t = 1 ... m-1,
 //	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),
@@ -18,8 +19,8 @@ import (
 // where R_ij is the identity except [i,i] = [j,j] = cos, [i,j] = sin, [j,i] = -sin, and the pairs i < j are in
 // lexicographic order. Norms are kept.
 //
-// z is [episodes, n] with n of 2 or more; angles, in radians, [actions, n(n-1)/2]; actions [episodes*m, actions] holds the
-// action that leads to each image as a row with one 1. A row of zeros, as of an episode's first image, is the identity. The
+// z is [episodes, n] with n of 2 or more. angles, in radians, are [actions, n(n-1)/2]. actions, [episodes*m, actions],
+// has a 1 for the action that leads to each image. A row of zeros, as of an episode's first image, is the identity. The
 // result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n: no matrix is formed.
 //
 // Source: Quessard et al. 2020, equation 6.
@@ -135,8 +136,8 @@ func (w *rotationWalk[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// back undoes the plane rotations of the action whose angles begin at p, the first one first. The slope of an angle is the
-// inner product of the gradient with the code turned by a quarter in its plane.
+// back undoes the plane rotations of an action, the first one first; the action's angles begin at p. The slope of an
+// angle is the inner product of the gradient with the code turned by a quarter in its plane.
 func (w *rotationWalk[T]) back(p int) {
 	y, d := w.y, w.dy
 	for i := range y {

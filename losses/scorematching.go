@@ -25,14 +25,15 @@ type Energy struct {
 	Condition func(l *Labels) (g, known *gorgonia.Node, err error)
 }
 
-// ScoreMatching returns denoising score matching of an energy E(y) = sum_j g_j f_j(y), whose negative gradient is the score:
+// ScoreMatching returns denoising score matching of an energy E(y) = sum_j g_j f_j(y). The score is the energy's
+// negative gradient:
 //
 //	mean over rows of |r|^2 / 2,  r = sigma noise - sigma^2 grad E(y),  y = images + sigma noise,
 //
-// summed over the pixels of an image. images and standard normal noise are of one shape, [rows, ...]; f adds the columns of f,
-// [rows, columns], of nodes of that shape; g is [rows, columns], nil for 1; known is [rows], 1 for rows that count and 0
-// for others, nil for 1. Without rows that count the value is 0. For images N(0, s^2 I) and E = a |y|^2/2 the minimum is at
-// a = 1/(s^2 + sigma^2).
+// summed over the pixels of an image. images and standard normal noise have one shape, [rows, ...]. f adds nodes [rows,
+// columns] with the columns of f. g is [rows, columns], or nil for 1. known is [rows], 1 for rows that count and 0 for
+// others, or nil for 1. Without rows that count the value is 0. For images N(0, s^2 I) and E = a |y|^2/2 the minimum is
+// at a = 1/(s^2 + sigma^2).
 //
 // The gradient in parameters theta takes no second derivatives. With v = r held constant it is
 //
@@ -236,7 +237,7 @@ func (f *combination[T]) Forward(in [][]T, out []T) {
 
 func (f *combination[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// ones returns ones of the shape of x.
+// ones returns a node of ones in the shape of x.
 func ones(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "ones",
@@ -257,7 +258,8 @@ func (constantOne[T]) Forward(_ [][]T, out []T) {
 
 func (constantOne[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. Rows whose labels a conditional energy does not know are left out.
+// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. It skips rows with labels that a conditional energy does
+// not know.
 type ScoreMatchingLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of the noise, in units of pixels"`

@@ -42,12 +42,10 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
 // codes and the known factors of the images; see package logic.
 //
-// z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any
-// other; without Codes, factors have equal shares of the columns where the number of
-// factors divides the columns. Transformations are those within labelled groups; they act on the
-// columns that have the name of a circular factor or of one of rotations in space, or on those that
-// the sentence gives them. y.name are values of factors, scaled to [0, 1]; of circular
-// factors in turns.
+// z are the codes. z.name are the columns that Codes assigns to a name, of a factor or any other. Without Codes,
+// factors have equal shares of the columns if the number of factors divides the columns. Transformations act within
+// labelled groups. They move the columns that have the name of a circular factor or of a factor of rotations in space,
+// or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; of circular factors in turns.
 type LogicLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
@@ -201,7 +199,7 @@ func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.In
 	return graph.WeightedSum(weights, all...)
 }
 
-// posteriorSample returns a reparameterised sample of the Gaussian posteriors, of noise of its own.
+// posteriorSample returns a reparameterised sample of the Gaussian posteriors, with the noise input of the given name.
 func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
 	noise, err := in.Noise(name, Normal, in.Codes.Shape()...)
 	if err != nil {
@@ -222,7 +220,7 @@ func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
 	return graph.Add(in.Codes, step)
 }
 
-// sentenceInputs asks for what a sentence needs.
+// sentenceInputs requests the inputs of a sentence.
 func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error) {
 	batch.Codes = in.Codes
 	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {

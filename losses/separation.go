@@ -19,16 +19,16 @@ import (
 //	sum over blocks i of the aggregate, over pairs of rows r, s known to differ in factor i, of
 //	max(margin - |z_i(r) - z_i(s)|, 0)
 //
-// It is [Contraction] from the answer different alone: d_Y is not known, only that it is not 0, and the margin stands for it, as with
-// the discrete distance; |.| is the Euclidean norm of the block's columns.
+// It is [Contraction] when only the answer different is known. The margin stands for the unknown d_Y, as with the
+// discrete distance. |.| is the Euclidean norm of the block's columns.
 //
-// z has the shape [n, d]. different has the shape [n, K], or [n] for one factor: the row that differs in a factor from this one;
-// numbers that are no other row say that none is known to. A pair counts once if both rows name each other. A factor without
-// pairs adds 0. Blocks are those of [Modularity].
+// z has the shape [n, d]. different has the shape [n, K], or [n] for one factor. It holds the row that differs in a
+// factor from this one; a number that names no other row says that no such row is known. A pair counts once if both
+// rows name each other. A factor without pairs adds 0. Blocks are as in [Modularity].
 //
-// The result is a scalar, at least 0, and 0 where all these pairs are at least the margin apart. It is differentiable in z except
-// where a pair is at the margin or has equal sub-codes; there the gradient of the pair is 0, and that of the maximum is of the
-// first of equal pairs.
+// The result is a scalar, at least 0. It is 0 if all these pairs are at least the margin apart. It is differentiable in
+// z except for a pair at the margin or with equal sub-codes; the gradient of such a pair is 0. The maximum takes the
+// gradient of the first of equal pairs.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27; the hinge of Hadsell et al. 2006.
 func Separation(a factor.Aggregate, margin float64, z, different *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -148,7 +148,7 @@ func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// SeparationLoss is [Separation] of a model's codes and the pairs of images that are known to differ.
+// SeparationLoss is [Separation] of a model's codes, for pairs of images that are known to differ.
 type SeparationLoss struct {
 	Weight    Weight           `yaml:"weight" doc:"factor in the total"`
 	Margin    float64          `yaml:"margin" doc:"distance that sub-codes of images that differ must have, in units of the codes"`

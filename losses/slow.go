@@ -30,8 +30,9 @@ func (v *SlowVariant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SlowStep returns how far the posteriors N(mu, sigma^2) of one image and of the next in a group are from a step of the Laplace
-// distribution of a rate r, in nats: the mean over the pairs of neighbours in groups of so many rows of
+// SlowStep compares the posteriors N(mu, sigma^2) of an image and of the next in its group with a step of the Laplace
+// distribution of rate r. It returns, in nats, the mean over pairs of neighbours in groups of the given number of rows
+// of
 //
 //	CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2       of the variant public-code,
 //	(CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2       of the variant consistent,
@@ -102,7 +103,7 @@ func (s *slowStep[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum)
 }
 
-// step returns what the posterior of element a, at the distance m from the mean of element b, adds, and notes its slopes.
+// step returns the summand of the posteriors of elements a and b with means m apart, and notes its slopes.
 func (s *slowStep[T]) step(a, b int, m, logVariance float64) float64 {
 	sigma, inside := math.Exp(logVariance/2), 0.0
 	erf := math.Copysign(1, m)
@@ -130,15 +131,15 @@ func (s *slowStep[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// SlowLoss is [SlowStep] of a model's Gaussian posteriors, from each image of a group to the next. Beside it, SlowVAE has the
-// losses reconstruction with weight 2 and kl.
+// SlowLoss is [SlowStep] of a model's Gaussian posteriors, from each image of a group to the next. SlowVAE adds the
+// losses reconstruction, with weight 2, and kl.
 type SlowLoss struct {
 	Weight  Weight      `yaml:"weight" doc:"factor in the total: gamma"`
 	Rate    float64     `yaml:"rate" doc:"rate of the Laplace distribution of a step"`
 	Variant SlowVariant `yaml:"variant" doc:"public-code (entropies count half), or consistent (half the sum of both divergences)"`
 }
 
-// NewSlow returns the default settings, those of the public code.
+// NewSlow returns the settings of the public code.
 func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: SlowPublicCode} }
 
 // Validate checks the settings.

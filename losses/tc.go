@@ -44,9 +44,8 @@ func ParseTCEstimator(name string) (TCEstimator, error) {
 	return 0, fmt.Errorf("unknown estimator %q; known: %s", name, strings.Join(tcNames[:], ", "))
 }
 
-// TotalCorrelation returns an estimate of the total correlation of the aggregate
-// posterior from samples z of Gaussian posteriors with given means and log variances, all
-// of shape [n, D]:
+// TotalCorrelation estimates the total correlation of the aggregate posterior. Its inputs are samples z of Gaussian
+// posteriors and the posteriors' means and log variances, all of shape [n, D]:
 //
 //	1/n sum_j [log q(z_j) - sum_d log q(z_jd)]
 //	q(z_j)  = sum_i w_ji prod_d N(z_jd; mean_id, variance_id)
@@ -59,18 +58,17 @@ func ParseTCEstimator(name string) (TCEstimator, error) {
 //	stratified   1/N for i = j, (N-M)/(N M) for the row after j, cyclically, and
 //	             1/M for the others, M = n-1
 //
-// so that the minibatch estimate lacks the constant (D-1) log(n N) of the weighted
-// one, and needs no N. The result is a scalar, in nats, differentiable everywhere in z,
-// means and log variances. The total correlation is 0 where the columns are independent;
-// its estimates can be below 0.
+// The minibatch estimate therefore lacks the constant (D-1) log(n N) of the weighted one, and needs no N. The result is
+// a scalar, in nats, differentiable everywhere in z, means and log variances. The total correlation is 0 where the
+// columns are independent; its estimates can be below 0.
 //
 // Source: Chen et al. 2018, equation 3 and appendix C.
 func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	return minibatchTC(z, mean, logVariance, nil, e, dataSize)
 }
 
-// BlockCorrelation is [TotalCorrelation] of blocks of columns in place of single ones: of
-// KL(q(z_1, ..., z_B) || prod_b q(z_b)) for the blocks z_b, which have no column in common.
+// BlockCorrelation is [TotalCorrelation] of blocks of columns instead of single columns. It estimates KL(q(z_1, ...,
+// z_B) || prod_b q(z_b)) for disjoint blocks z_b.
 func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if len(blocks) < 2 || slices.ContainsFunc(blocks, func(b []int) bool { return len(b) == 0 }) {
 		return nil, fmt.Errorf("block correlation: %w", graph.Wanted("two blocks of columns or more", blocks))
@@ -78,8 +76,8 @@ func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCE
 	return minibatchTC(z, mean, logVariance, nil, e, dataSize, blocks...)
 }
 
-// Estimator names, in a config, an estimator of total correlation: adversarial, by
-// a discriminator, or by one of the [TCEstimator]s from the posteriors of a batch.
+// Estimator names, in a config, an estimator of total correlation: adversarial, with a discriminator, or a
+// [TCEstimator], which uses the posteriors of a batch.
 type Estimator string
 
 // Adversarial is the estimator that trains a discriminator; see [DensityRatio].
@@ -106,7 +104,7 @@ type TCLoss struct {
 	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of the estimator adversarial"`
 }
 
-// NewTC returns the default settings; the discriminator's are those of FactorVAE.
+// NewTC returns the default settings; the discriminator has FactorVAE's.
 func NewTC() *TCLoss {
 	return &TCLoss{Weight: Constant(1), Estimator: "minibatch",
 		Discriminator: NewDiscriminator()}
@@ -210,8 +208,8 @@ func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimato
 	}, in...)
 }
 
-// tc sums the log densities of mixtures: plus those of rows with the same active columns,
-// minus those of single columns.
+// tc sums log densities of mixtures: it adds the joint density of rows with the same active columns and subtracts the
+// densities of single columns.
 type tc[T graph.Float] struct {
 	n, width  int
 	estimator TCEstimator

@@ -26,8 +26,8 @@ type Trainer interface {
 	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
 	Discriminator(a Adversary) (*gorgonia.Node, error)
 
-	// Network adds a network whose parameters are trained along by the gradient of the total, and returns its
-	// values, [rows, n.Out].
+	// Network adds a network and returns its values, [rows, n.Out]. The gradient of the total trains its parameters
+	// along with the model's.
 	Network(n TrainedNetwork) (*gorgonia.Node, error)
 
 	// Note adds a sentence to print when a run starts.
@@ -51,7 +51,7 @@ func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
 }
 
-// Distribution is that of random numbers.
+// Distribution names a distribution of random numbers.
 type Distribution uint8
 
 // The distributions.
@@ -180,10 +180,9 @@ func (n Noise) Fill(s *rng.Stream) {
 	}
 }
 
-// Adversary is a discriminator of codes of a graph. After each step it is trained, in a program
-// of its own, to minimise [Discrimination] of the step's codes (with Renew, recomputed with the
-// updated parameters) and permuted codes ([Permute]) of the step or, with SecondBatch, of
-// another batch encoded with the updated parameters.
+// Adversary is a discriminator of codes of a graph. After each step, a separate program trains it to minimise
+// [Discrimination] of the step's codes and permuted codes ([Permute]). With Renew, the updated parameters recompute the
+// step's codes. With SecondBatch, the permuted codes come from another batch, encoded with the updated parameters.
 type Adversary struct {
 	Name          string         // of its parameters; one per loss
 	Codes         *gorgonia.Node // [batch, columns]

@@ -13,9 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of
-// m consecutive rows: z and y have the shape [groups*m, 2], the angles a, in
-// radians, [groups*m, 1]. Pi divides by the norm, or by 1e-6 if that is larger.
+// CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of m consecutive rows. z and y have the
+// shape [groups*m, 2], the angles a, in radians, [groups*m, 1]. Pi divides by the norm, or by 1e-6 if that is larger.
 // It is differentiable in z.
 //
 // Source: Tonnaer et al. 2022, section 5.
@@ -23,9 +22,8 @@ func CircleTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return transportBy(circle, z, angles, m)
 }
 
-// SphereTransport is [CircleTransport] for points of S^2: z and y have the shape
-// [groups*m, 3], the rotations [groups*m, 4], each an axis of any length and an
-// angle in radians; the axis 0 stands for no rotation.
+// SphereTransport is [CircleTransport] for points of S^2. z and y have the shape [groups*m, 3]. The rotations,
+// [groups*m, 4], are an axis of any length and an angle in radians; the axis 0 means no rotation.
 func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return transportBy(axisAngle, z, rotations, m)
 }
@@ -71,7 +69,7 @@ func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgoni
 	}, angles)
 }
 
-// action is the way in which a group acts on the rows of a latent matrix.
+// action says how a group acts on the rows of a latent matrix.
 type action uint8
 
 const (

@@ -16,8 +16,8 @@ type turnInput struct {
 	node func() (*gorgonia.Node, error)
 }
 
-// inputs lists the transformations of groups as sentences name them: circular factors, factors of rotations, and
-// rotations that belong to no factor, rotation0 and so on.
+// inputs lists the transformations of groups under the names in sentences: circular factors, factors of rotations, and
+// rotations without a factor (rotation0 and so on).
 func (m *Transformations) inputs() []turnInput {
 	var all []turnInput
 	r := 0

@@ -41,8 +41,8 @@ func (s *Shape) UnmarshalText(text []byte) error {
 //
 //	from + (to - from) f(t' / steps) before step t' = steps, and to from there on,
 //
-// with t' = t mod cycle, or t where cycle is 0, and f of [Shape]. Step 0 and the first step of each cycle have from. With a
-// decay, in place of steps, the distance to the end shrinks by a factor in each step and never is 0:
+// with t' = t mod cycle, or t where cycle is 0, and f of [Shape]. Step 0 and the first step of each cycle have the
+// value from. A decay replaces steps: the distance to the end shrinks by a factor in each step and never is 0:
 //
 //	to + (from - to) decay^t'
 //
@@ -84,7 +84,7 @@ func (r *Ramp) Validate() error {
 	return nil
 }
 
-// Constant reports whether the value is the same in all steps: To.
+// Constant reports whether the ramp has the value To in all steps.
 func (r *Ramp) Constant() bool { return r.Steps == 0 && r.Decay == 0 }
 
 // At returns the value in a step; the first is step 0.
@@ -109,7 +109,7 @@ type Weight struct{ Ramp }
 // Constant returns a weight that is the same in all steps.
 func Constant(w float64) Weight { return Weight{Ramp{To: w}} }
 
-// DecodeConfig reads a number, or the keys of a [Ramp], whose end is the default weight where the config does not give it.
+// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end in the config ends at the default weight.
 func (w *Weight) DecodeConfig(n *config.Node) error {
 	switch {
 	case n.IsScalar():
@@ -215,7 +215,8 @@ func (o *Objective) total() (*gorgonia.Node, error) {
 	}, append(o.Nodes(), changing...)...)
 }
 
-// scheduledSum is a weighted sum of its first inputs. The others are the weights of those that of lists.
+// scheduledSum is a weighted sum of its first inputs. The inputs after them are weights: weight j belongs to input
+// of[j].
 type scheduledSum[T graph.Float] struct {
 	constants []float64
 	of        []int

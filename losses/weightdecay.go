@@ -32,13 +32,13 @@ func (halfSquare[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// WeightDecayLoss is half the sum of the squares of a model's weights, those of its layers without biases, as part of what is
-// minimised: with adam its gradient goes through the moments, unlike the optimiser's own decay, which is decoupled.
+// WeightDecayLoss is half the sum of the squares of a model's weights, excluding biases, as a part of the total. With
+// adam its gradient goes through the moments, unlike the optimiser's decay, which is decoupled.
 type WeightDecayLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
-// NewWeightDecay returns the default settings, those of CascadeVAE.
+// NewWeightDecay returns CascadeVAE's settings.
 func NewWeightDecay() *WeightDecayLoss { return &WeightDecayLoss{Weight: Constant(4e-5)} }
 
 // Weighting implements [Loss].
