@@ -75,7 +75,8 @@ func newFactorScores() *factorScores {
 	return &factorScores{scores: Part{Name: "per_factor"}, majority: Part{Name: "majority"}}
 }
 
-// varies reports whether a factor has several levels among the train and test rows; one that does not is left out, with a note.
+// varies reports whether a factor has several levels among the train and test rows. A factor with one level is left
+// out, with a note.
 func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 	if varies(train) || varies(test) || train[0] != test[0] {
 		return true

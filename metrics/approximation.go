@@ -9,14 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// Approximation holds the functions nearest to codes that are a product function of the factors, and to a left inverse, with
-// the mean square as the aggregate (Zhang and Sugiyama 2024, definitions 5 and 8, figure 9).
+// Approximation holds the product function of the factors nearest to the codes, and the nearest left inverse, in mean
+// square (Zhang and Sugiyama 2024, definitions 5 and 8, figure 9).
 type Approximation struct {
 	// Blocks are the sub-codes of the factors.
 	Blocks []factor.Block
 
-	// Product is m*, the best product approximation, n x d: for each row the mean of the sub-codes of all rows with the same
-	// level of the factor (equations 15 and 16). NaN where the level is unknown; columns of no factor are those of the codes.
+	// Product is m*, the best product approximation, n x d: the mean of the sub-codes of all rows with the row's level
+	// of the factor (equations 15 and 16). An unknown level gives NaN. Columns that belong to no factor keep their
+	// codes.
 	Product Matrix
 
 	// LeftInverse is the affine map from codes to factors with the least mean squared error, at the codes, n x k.
@@ -27,8 +28,8 @@ type Approximation struct {
 	Values Matrix
 }
 
-// Approximate returns the best product approximation of codes and the best affine left inverse. Sub-codes are those of codes,
-// or else those that assign gives each factor. The context ends it, with ctx.Err().
+// Approximate returns the best product approximation of codes and the best affine left inverse. codes gives the
+// sub-codes; without it, assign gives them. The context ends it, with ctx.Err().
 func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign Assign) (*Approximation, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err

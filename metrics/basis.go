@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Basis states the rows that a [Result] rests on.
+// Basis states the rows that a [Result] uses.
 type Basis struct {
 	Rows     int         `json:"rows"`               // rows measured
 	Of       int         `json:"of"`                 // rows given
@@ -20,11 +20,11 @@ type Basis struct {
 
 	Train int `json:"train,omitempty"` // rows, or drawn points, that a predictor was fitted to
 	Test  int `json:"test,omitempty"`  // rows, or drawn points, that it was tested on
-	// Shared says that test rows may be train rows, so that a predictor can know them by heart.
+	// Shared says that train rows may also be test rows, which a predictor can know by heart.
 	Shared bool `json:"shared,omitempty"`
 
-	// Want is the number of rows that the metric needs, and For what they are counted in ("rows of each object"), where there
-	// are fewer; 0: there are enough. A value of too few rows says little.
+	// Want is the number of rows that the metric needs, if there are fewer, and otherwise 0. For names the count ("rows
+	// of each object"). A value of too few rows says little.
 	Want int    `json:"want,omitempty"`
 	For  string `json:"for,omitempty"`
 }
@@ -51,8 +51,8 @@ func (b *Basis) want(rows int, what string) {
 	}
 }
 
-// Remarkable reports whether a reader should see the basis beside the value: rows are left out, predictors were fitted, groups
-// have one row, or there are too few rows.
+// Remarkable reports whether a reader should see the basis next to the value: rows are left out, predictors were
+// fitted, groups have one row, or there are too few rows.
 func (b *Basis) Remarkable() bool {
 	return b.Rows < b.Of || b.Train > 0 || b.Shared || b.Single > 0 || b.Want > 0
 }
@@ -136,7 +136,7 @@ func (b *Basis) join(one Basis) {
 	}
 }
 
-// basis completes the basis of a result: rows, exclusions and groups of levels, unless the metric has groups of its own.
+// basis completes the basis of a result: rows, exclusions, and groups of levels unless the metric has set its groups.
 func (x *inputs) basis(r *Result, needs Needs) {
 	b := &r.Basis
 	b.Of, b.Excluded = x.of, slices.Concat(x.excluded, b.Excluded)

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// addDifference adds one of L pairs of codes z, z' with the same level of a factor to the input of the classifier, which
-// predicts the factor (Higgins et al. 2017, section 3):
+// addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
+// input share a level of the factor (Higgins et al. 2017, section 3):
 //
 //	1/L sum_l |z_l - z'_l|, column by column
 func addDifference(input, z, other []float64, pairs int) {
@@ -23,12 +23,12 @@ func addDifference(input, z, other []float64, pairs int) {
 // regression (L2 penalty, C = 1), fitted to Train points, predicts the factor; the value is its accuracy on Test
 // points.
 //
-// The rows need not be a grid. A point draws its factor, uniformly, and the rows of each pair from the table: the first
-// uniformly from the rows where the factor is known, so that its level is drawn by how often it occurs, the second
-// uniformly from the rows with that level, which may be the same row. On a full grid of levels all other factors are
-// uniform and independent, as in the paper; elsewhere they are distributed as among the rows with that level. With Standardise, inputs are
-// divided by their standard deviation over the Train points, as in table 2 of Zhang and Sugiyama 2024, where Batch is
-// 8.
+// The rows need not be a grid. A point draws its factor uniformly, and the rows of each pair from the table. The first
+// row is uniform among the rows with a known level, which draws a level by its frequency. The second is uniform among
+// the rows with the same level, and may be the same row. On a full grid of levels all other factors are uniform and
+// independent, as in the paper; elsewhere they are distributed as among the rows with that level. With Standardise,
+// inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024 does this,
+// with Batch 8.
 type BetaVAE struct {
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
 	Train       int  `yaml:"train" doc:"number of training points"`

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1: with u = z/|z| the normalised codes of d
-// columns, sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all codes have
-// one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views log the same
-// number of their batches as spread.
+// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised codes of d
+// columns. The value is sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all
+// codes have one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views
+// log the same number of their batches as spread.
 type CodeSpread struct{}
 
 // Needs returns NoLevels.

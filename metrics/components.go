@@ -18,14 +18,14 @@ func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(al
 //	kept / all
 func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
 
-// Purity is the agreement of the components that MIMOSA finds in the codes with the paths of the images through the
-// true hierarchy (Ross and Doshi-Velez 2021, section 6.2), 1 at best:
+// Purity is the agreement of the components that MIMOSA finds in the codes with the images' paths through the true
+// hierarchy (Ross and Doshi-Velez 2021, section 6.2), 1 at best:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
 type Purity struct{}
 
-// Coverage is the fraction of the rows that are in a component, not discarded (Ross and Doshi-Velez 2021, section 6.2),
-// 0 to 1.
+// Coverage is the fraction of rows that MIMOSA keeps in a component rather than discards (Ross and Doshi-Velez 2021,
+// section 6.2), 0 to 1.
 type Coverage struct{}
 
 // maxComponentGrid is the largest number of components and of paths with a grid.

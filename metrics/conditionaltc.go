@@ -13,25 +13,25 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// ActiveCodes is a rule: its code columns are active where a factor has one of some levels, and inactive elsewhere, also where it is
-// unknown.
+// ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
+// inactive in all other rows, including rows where the factor is unknown.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
 	Factor  string `yaml:"factor" doc:"name of the factor"`
 	Levels  []int  `yaml:"levels" doc:"levels of the factor at which the columns are active"`
 }
 
-// ConditionalTC is the total correlation, in nats, of codes with inactive columns (Ross and Doshi-Velez 2021, section 5.2): the metric of
-// the loss of its name, for normal distributions with the codes' covariances in place of a discriminator. For the m_p of n rows with the same
-// active columns A_p, and u the codes minus the mean of their column, over its standard deviation, both over the rows where the column is
-// active, it is
+// ConditionalTC is the total correlation, in nats, of codes with inactive columns (Ross and Doshi-Velez 2021, section
+// 5.2). It measures the loss of the same name, with normal distributions of the codes' covariances instead of a
+// discriminator. Let m_p of n rows have the same active columns A_p. Let u be the codes minus the mean of their column,
+// over its standard deviation, both over the rows where the column is active. The value is
 //
 //	sum over p of m_p/n (sum over d in A_p of mean_p u_d^2 - |A_p| - ln det cov_p u) / 2
 //
 // Rows with fewer than two active columns that vary, or with active columns that hardly more rows have, add 0. Where all columns are active it is [TotalCorrelation]. It is 0 if columns that are active
 // together are not correlated, and can be slightly below where their variances differ between sets of active columns.
 //
-// Active columns follow from Active, or else from the hierarchy of the codes: a column is inactive where it is 0.
+// Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
 type ConditionalTC struct {
 	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor, such as [{columns: [2, 3], factor: shape, levels: [0]}]; other columns always are. Empty: columns are inactive where they are 0, as codes with a hierarchy are"`
 }
@@ -160,7 +160,7 @@ func (m *ConditionalTC) mask(in *Input) [][]bool {
 	return mask
 }
 
-// activeColumns lists the columns that are on.
+// activeColumns lists the active columns of a mask.
 func activeColumns(mask []bool) (list []int) {
 	for c, on := range mask {
 		if on {

@@ -10,8 +10,8 @@ import (
 )
 
 // Bin cuts the range of values into bins of equal width, for metrics of levels. It returns the level of every value,
-// counting non-empty bins only, and the centres of these bins. Errors: no values, values that are not finite, and bins
-// out of range.
+// counting non-empty bins only, and the centres of these bins. Errors: no values, values that are NaN or infinite, and
+// bins out of range.
 func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
 	if len(values) == 0 {
 		return nil, nil, fmt.Errorf("there are no values to bin")
@@ -69,8 +69,8 @@ func (in *Input) validExact() error {
 	return nil
 }
 
-// Units are the units in which informativeness metrics measure a continuous factor, one with Exact values (see
-// [Input]). Codes are taken as given. Ordinal levels are always mapped to [0, 1] and circular levels to turns
+// Units are the units of a continuous factor, a factor with Exact values (see [Input]), in informativeness metrics.
+// Codes are taken as given. Ordinal levels are always mapped to [0, 1] and circular levels to turns
 // ([factor.Factor.Scaled]); the metric defines the distance of categorical levels.
 type Units string
 

@@ -24,10 +24,10 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 //	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
 //
 // where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
-// enlarge all distances, so that codes determine factors. d(z, z') is the Euclidean distance of codes, of all columns or some, and
-// d(y, y') the distance of factors, all or some: the root of the sum of squares over factors of the difference of their values, in the
-// [Units] of the settings, of circular factors along the shorter arc in turns, of categorical ones 1 if they differ.
-// The part score is e^-value.
+// enlarge all distances; the codes then determine the factors. d(z, z') is the Euclidean distance of codes, over all or
+// some columns. d(y, y') is the distance over all or some factors: the root of the sum of the squared differences of
+// their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
+// categorical factor have the difference 1. The part score is e^-value.
 type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
@@ -163,7 +163,7 @@ type shrinkage struct {
 	pairs, sum, most float64
 }
 
-// all adds every pair, to the maximum if largest, else to the sum.
+// all adds every pair, to the maximum if largest is true, otherwise to the sum.
 func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
@@ -207,7 +207,7 @@ func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	return nil
 }
 
-// column is a circular or categorical factor, whose distance is not a difference of positions.
+// column is a circular or categorical factor: its distance is not a difference of positions.
 type column struct {
 	points   *kernel.Points[float64]
 	distance kernel.Premetric

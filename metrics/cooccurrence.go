@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4), from the mutual information I_i and I_j of each
-// with every code column (rows: columns by factors), of which neither is 0 throughout:
+// coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i
+// and I_j of the factors with every code column (rows: columns by factors), neither 0 throughout:
 //
 //	C_ij = <I_i, I_j> / (|I_i| |I_j|)
 func coOccurrence(rows [][]float64, i, j int) float64 {
@@ -102,8 +102,8 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// coOccurrences returns the cosines of all pairs of factors, and the names of the factors without information in any
-// row, whose cosines are 0.
+// coOccurrences returns the cosines of all pairs of factors. It also returns the names of the factors without
+// information in any row; their cosines are 0.
 func coOccurrences(rows [][]float64, in *Input) (g Grid, silent []string) {
 	k := len(in.Factors)
 	g = Grid{Name: "co_occurrence", Values: make([][]float64, k)}

@@ -8,13 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// counting is what the halves of the rows share when an [Interval] counts frequencies: the bins of all rows, which those of a half
-// would differ from at random, and which pairs of a column and a factor have information at all.
+// counting holds what both halves of the rows use when an [Interval] counts frequencies. The halves use the bins of all
+// rows, as their separate bins would differ at random. They also agree on the pairs of a column and a factor that have
+// information at all.
 //
-// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves remove that from sums and gaps. Shares
-// of many columns do not get rid of it: each column without information adds its part. Pairs with no more information than
-// permuted levels, the mean of the permutations plus 3.3 standard deviations, therefore count as independent; about one pair of a
-// thousand that is independent has more. It is decided once, for all halves.
+// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves remove that from sums and gaps.
+// Shares of many columns do not get rid of it: each column without information adds its part. A pair therefore counts
+// as independent if it has no more information than with permuted levels: the mean of the permutations plus 3.3
+// standard deviations. About one in a thousand independent pairs has more. It is decided once, for all halves.
 type counting struct {
 	histogram Histogram
 	edges     [][]float64 // by column
@@ -22,8 +23,8 @@ type counting struct {
 	informed  map[string][]bool // by factor and column; nil: all
 }
 
-// leastPerCell is the number of rows for each cell of two columns, or of a column and a factor, below which the bias is no longer
-// of order 1/n.
+// leastPerCell is the least number of rows for each cell of two columns, or of a column and a factor. With fewer rows
+// the bias is no longer of order 1/n.
 const leastPerCell = 2
 
 const (
@@ -85,7 +86,7 @@ func newCounting(ctx context.Context, in *Input, h Histogram, masked, between bo
 	for j, f := range in.Factors {
 		informed := make([]bool, in.Codes.Cols)
 		for c := range informed {
-			// 2 n I of independent columns has a chi-squared distribution, whose variance is twice its mean
+			// 2 n I of independent columns has a chi-squared distribution, with a variance of twice its mean
 			deviation := math.Sqrt(null[c][j] / float64(in.Codes.Rows))
 			informed[c] = found.mutual[c][j] > null[c][j]+nullDeviations*deviation
 			if !informed[c] {

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
-// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, from the importance R of code column c
-// (row) for factor j (column), and that of every code column:
+// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code
+// column. R is the importance of code column c (row) for factor j (column):
 //
 //	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
 //	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
@@ -30,20 +30,21 @@ func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
 // 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
 //
 // For every factor j a classifier (boosted trees: 100 rounds, depth 3) predicts the factor's level from all code
-// columns; R(c, j) is the importance of column c to it. With the rows and columns of R + 1e-11 divided by their sums,
+// columns. R(c, j) is the importance of column c to the classifier. With the rows and columns of R + 1e-11 divided by
+// their sums,
 //
 //	disentanglement = sum over columns c of w(c) (1 - entropy of row c, base k)
 //	completeness    = sum over factors j of v(j) (1 - entropy of column j, base d)
 //	informativeness = mean over factors of the accuracy on test rows
 //
-// for d columns and k factors, where w(c) and v(j) are the shares of column c and factor j in the sum of R, or all
-// equal if R is 0. All three are 0 to 1. Disentanglement is 1 if every important column is important for one factor
-// only; completeness is 1 if every factor needs one column. Log and Floor (the 1e-11) change the entropy of rows.
+// for d columns and k factors. w(c) and v(j) are the shares of column c and factor j in the sum of R, or all equal if R
+// is 0. All three are 0 to 1. Disentanglement is 1 if every important column is important for one factor only;
+// completeness is 1 if every factor needs one column. Log and Floor (the 1e-11) change the entropy of rows.
 //
 // Trees do not see differences of 1e-7 and less in a column.
 //
 // With random ties, columns that split equally well share importance; with ties first, the first of them takes all of
-// it, and completeness is larger. Bins are an approximation for large tables: with few rows per level, importance moves
+// it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
 	Score     DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
@@ -54,7 +55,7 @@ type DCI struct {
 	Ties      Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
 }
 
-// DCIScore is one of the three scores.
+// DCIScore names one of the three scores.
 type DCIScore string
 
 // The scores.
@@ -64,7 +65,7 @@ const (
 	Informativeness DCIScore = "informativeness"
 )
 
-// Ties is the rule by which a tree chooses among equally good columns.
+// Ties is a tree's rule for choosing among equally good columns.
 type Ties string
 
 // The ways to break ties.
@@ -73,7 +74,7 @@ const (
 	TiesFirst  Ties = "first"
 )
 
-// NewDCI returns the metric with its defaults: those of disentanglement_lib, but that test rows are held out.
+// NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
 func NewDCI() *DCI {
 	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
@@ -144,8 +145,8 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.result(in, fitted)
 }
 
-// fitAll fits the classifiers of all factors to the same rows; with unknown levels each to rows of its own, where the factor is
-// known.
+// fitAll fits the classifiers of all factors to the same rows. With unknown levels, each classifier has separate rows,
+// in which its factor is known.
 func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
 	if in.unknown() == nil {
 		train, test, err := m.TrainTest.rows(in)

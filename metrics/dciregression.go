@@ -9,14 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
-// DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with boosted regressors in place
-// of the classifiers of [DCI]: for every factor, mapped to [0, 1], trees fitted by squared error predict it from all code columns. Disentanglement and completeness
-// are those of DCI, from the importances of the columns; informativeness is the mean over factors of the coefficient of determination
+// DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
+// boosted regressors instead of the classifiers of [DCI]. For every factor, mapped to [0, 1], trees fitted by squared
+// error predict it from all code columns. Disentanglement and completeness follow from the importances of the columns
+// as in DCI. Informativeness is the mean over factors of the coefficient of determination
 //
 //	R^2 = 1 - sum_i (y_i - h(z_i))^2 / sum_i (y_i - mean y)^2
 //
-// on the rows that the trees were fitted to, which are all rows: 0 for codes that tell nothing, where an accuracy is that of guessing. Levels of a
-// categorical factor count as numbers.
+// on the rows that the trees were fitted to, which are all rows. It is 0 for codes that tell nothing; an accuracy would
+// be at guessing level. Levels of a categorical factor count as numbers.
 //
 // Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and less in a column.
 type DCIRegression struct {
@@ -25,7 +26,7 @@ type DCIRegression struct {
 	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
 }
 
-// newDCIRegression returns the metric with its defaults, those of scikit-learn's regressor.
+// newDCIRegression returns the metric with the defaults of scikit-learn's regressor.
 func newDCIRegression() *DCIRegression {
 	return &DCIRegression{Score: Disentanglement, Rounds: gbt.Defaults().Rounds, Depth: gbt.Defaults().Depth}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// likeKey is the key of a metric in a config that names a dialect, whose options replace the defaults.
+// likeKey is the key in a metric's config that names a dialect; the dialect's options replace the defaults.
 const likeKey = "like"
 
 // In returns the metric of a name as a dialect defines it. An unknown dialect, and a metric that it does not have, are
@@ -36,8 +36,8 @@ func (d Dialect) Names() []string {
 	return names
 }
 
-// Like returns a metric as a dialect defines it. A dialect that is not in [Dialects], and a metric that it does not
-// have, are errors.
+// Like returns a metric as a dialect defines it. Errors: a dialect that [Dialects] does not list, and a metric that the
+// dialect lacks.
 func Like(dialect, name string) (Choice, error) {
 	entry, err := Dialects.Lookup(dialect)
 	if err != nil {
@@ -46,7 +46,7 @@ func Like(dialect, name string) (Choice, error) {
 	return entry.New().In(dialect, name)
 }
 
-// decodeLike reads a choice whose options begin with those of a dialect: {mig: {like: disent, bins: 10}}.
+// decodeLike reads a choice that starts from the options of a dialect: {mig: {like: disent, bins: 10}}.
 func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) error {
 	if _, err := Registry.Lookup(name); err != nil { // its error is that of any unknown name
 		return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
@@ -73,8 +73,8 @@ func likeOf(n *config.Node) (name string, like *config.Node) {
 	return name, nil
 }
 
-// define sets the options of a result, and the dialects that define its metric so. A metric from outside whose settings a
-// config cannot have is left without.
+// define sets the options of a result, and the dialects that define its metric so. An external metric gets no options
+// if its settings cannot be written in a config.
 func (r *Result) define(c Choice) {
 	var err error
 	if r.Options, err = optionsOf(c.Value); err != nil {

@@ -8,12 +8,13 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// DescriptionLength is the mean length of the description of a code by the hierarchy of the codes, in bits (Ross and Doshi-Velez
-// 2021, section 8.1), 0 or more: log2 K for the option of each categorical dimension on the code's path, of K options, and Bits for each of
-// its active continuous dimensions. Of two models that reconstruct images equally well, the one whose codes have fewer active dimensions
-// describes them in fewer bits. It uses no factors, and no values of continuous columns.
+// DescriptionLength is the mean length, in bits, of the description of a code by the hierarchy of the codes (Ross and
+// Doshi-Velez 2021, section 8.1), 0 or more. Each categorical dimension on the code's path costs log2 K for its choice
+// among K options; each active continuous dimension costs Bits. Of two models that reconstruct images equally well, the
+// model with fewer active dimensions describes its codes in fewer bits. It uses no factors, and no values of continuous
+// columns.
 //
-// The code columns are those of Input.Hierarchy, laid out for metrics (see [hierarchy.Hierarchy.Row]).
+// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type DescriptionLength struct {
 	Bits float64 `yaml:"bits" doc:"bits of a number"`
 }
@@ -41,8 +42,8 @@ func (m *DescriptionLength) Validate() error {
 // Suits implements Selective.
 func (*DescriptionLength) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
-// Compute returns the parts options and values, the bits of a code that each takes; flat, the bits of a code as a flat vector that is as
-// long as the longest code; and tree, the bits of the hierarchy, once, which the value leaves out.
+// Compute returns four parts. options and values are the bits of a code that each takes. flat is the bits of a code as
+// a flat vector as long as the longest code. tree is the bits of the hierarchy, once; the value excludes them.
 func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -23,8 +23,8 @@ func accuracy(predicted, levels []int) float64 {
 	return float64(right) / float64(len(levels))
 }
 
-// meanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K factors,
-// and that of every factor:
+// meanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K
+// factors; it also returns the accuracy of every factor:
 //
 //	1/K sum_j accuracy_j
 func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
@@ -35,20 +35,20 @@ func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64)
 }
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
-// et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to as many train rows; a third of
-// the rows is held out to test on. The value is the mean over factors of the accuracy on the test rows, for the largest
-// size. Sizes above the number of train rows are left out. With TestShare 0, train and test rows are drawn with
-// replacement, as in disentanglement_lib.
+// et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to that number of train
+// rows; a third of the rows is held out for the test. The value is the mean over factors of the accuracy on the test
+// rows, for the largest size. Sizes above the number of train rows are left out. With TestShare 0, train and test rows
+// are drawn with replacement, as in disentanglement_lib.
 //
-// The predictor logistic-cv is multinomial logistic regression of the raw codes. Its C, one of ten from 1e-4 to 1e4
-// evenly spaced in log C, has the best mean accuracy over five folds of consecutive train rows; of equal ones it is the
-// smallest. Fits take at most 200 iterations (scikit-learn stops after 100 iterations of a slower solver). The
-// predictor logistic has the given C and codes standardised by the train rows (Cao et al. 2022, appendix G:
-// informativeness). The predictor boosted is the classifier of [DCI], with ties first.
+// The predictor logistic-cv is multinomial logistic regression of the raw codes. It chooses C among ten values from
+// 1e-4 to 1e4, evenly spaced in log C: the value with the best mean accuracy over five folds of consecutive train rows,
+// or the smallest of equally good values. Fits take at most 200 iterations (scikit-learn stops after 100 iterations of
+// a slower solver). The predictor logistic has the given C and codes standardised by the train rows (Cao et al. 2022,
+// appendix G: informativeness). The predictor boosted is the classifier of [DCI], with ties first.
 //
-// With TopK, the classifiers see only the columns that [MED] selects with its defaults, the k best of every factor;
-// each factor is predicted from all of them (Cao et al. 2022, table 8). By default the train rows of each size select,
-// so that test rows have no part in it; with Choose all, all rows select once.
+// With TopK, the classifiers see only the columns that [MED] selects with its defaults, the k best of every factor. All
+// selected columns predict each factor (Cao et al. 2022, table 8). By default the train rows of each size select, which
+// keeps test rows out of the choice. With Choose all, all rows select once.
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"training-set sizes; sizes larger than the number of train rows are left out"`
@@ -60,7 +60,7 @@ type Downstream struct {
 	Choose    Choose    `yaml:"choose" doc:"with top: rows used to choose columns: train (the training rows of each size) or all (also the test rows)"`
 }
 
-// Choose names the rows from which Downstream selects columns.
+// Choose names the rows that select columns for Downstream.
 type Choose string
 
 // The rows. The zero value is ChooseTrain.
@@ -154,9 +154,9 @@ func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	return sorted[:at], sorted[at:]
 }
 
-// Compute returns the parts per_factor (for the largest size), per_size (means over factors), train_per_size (the same
-// on the train rows) and, with TopK, selected (numbers of the columns for the largest size); and the grid accuracy of
-// sizes and factors.
+// Compute returns the parts per_factor (for the largest size), per_size (means over factors) and train_per_size (the
+// same on the train rows). With TopK it adds selected (numbers of the columns for the largest size). The grid accuracy
+// has sizes and factors.
 func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -7,12 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// entropyFloor is the Floor of disentanglement_lib, with which a row of zeros counts as uniform.
+// entropyFloor is the Floor of disentanglement_lib, which makes a row of zeros uniform.
 const entropyFloor = 1e-11
 
 // Entropy sets the concentration 1 - H(p) of K importances, where p are the importances plus Floor, divided by their
-// sum. With logarithms to base K it is 1 if one importance is not 0, and 0 if all are equal; with natural logarithms
-// its least value is 1 - ln K.
+// sum. With logarithms to base K it is 1 if only one importance is not 0, and 0 if all are equal. With natural
+// logarithms its least value is 1 - ln K.
 type Entropy struct {
 	Log   LogBase `yaml:"log" doc:"base of the entropy's logarithm: factors (their number, as in the authors' code) or natural (as in the paper's text)"`
 	Floor float64 `yaml:"floor" doc:"with base factors: constant added to every importance before normalising, as in the authors' code; 0: none"`
@@ -30,7 +30,7 @@ const (
 // libraryEntropy returns the settings of disentanglement_lib and of the code of the authors of MED.
 func libraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
 
-// maxFloor keeps the floor small beside importances.
+// maxFloor keeps the floor small compared with importances.
 const maxFloor = 1e-3
 
 func (e Entropy) validate() error {
@@ -43,7 +43,7 @@ func (e Entropy) validate() error {
 	return nil
 }
 
-// least returns the lower bound of Of.
+// least returns the lower bound of the concentration.
 func (e Entropy) least() float64 {
 	if e.Log == LogNatural {
 		return math.Inf(-1)

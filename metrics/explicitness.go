@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2), from the scores s of rows with
-// the label (+) and without it (-): the probability
+// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2). From the scores s of rows
+// with the label (+) and without it (-) it takes the probability
 //
 //	P(s+ > s-) + P(s+ = s-)/2
 //
@@ -42,7 +42,8 @@ func rocArea(scores []float64, labels []int, label int) float64 {
 	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
 }
 
-// explicitness is the score of one factor: the mean of the areas of its levels that are not NaN, and their number.
+// explicitness is the score of one factor: the mean of its levels' areas other than NaN. It also returns the number of
+// these levels.
 func explicitness(areas []float64) (mean float64, levels int) {
 	for _, a := range areas {
 		if !math.IsNaN(a) {
@@ -54,7 +55,7 @@ func explicitness(areas []float64) (mean float64, levels int) {
 }
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0
-// to 1: the mean over factors and their levels of the area under the ROC curve on the test rows, where the score of a
+// to 1. It is the mean over factors and their levels of the area under the ROC curve on the test rows. The score of a
 // level is its probability by multinomial logistic regression on all code columns. 1/2 is chance and 1 perfect. Columns
 // are standardised by the train rows; constant ones are 0.
 //

@@ -70,15 +70,15 @@ func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 
 // FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. A vote is the
 // column with the least variance over Batch rows that share a level of a random factor, relative to its variance over
-// all rows; of variances within a millionth the first. Columns with a standard deviation below Prune are left out.
-// Every column stands for the factor with the most of its Train votes, and the value is the fraction of Test votes
-// whose column stands for their factor. It is 0 if all columns are left out.
+// all rows. The first column wins among variances within a millionth. Columns with a standard deviation below Prune are
+// left out. Every column stands for the factor with the most of its Train votes. The value is the fraction of Test
+// votes for a column that stands for the vote's factor. It is 0 if all columns are left out.
 //
-// The rows need not be a grid. A vote draws its factor, uniformly, and its rows from the table: the first uniformly from the
-// rows where the factor is known, so that its level is drawn by how often it occurs, the others uniformly from the rows
-// with that level, with replacement. On a full grid all other factors are uniform and independent, as in the paper.
+// The rows need not be a grid. A vote draws its factor uniformly, and its rows from the table. The first row is uniform
+// among the rows with a known level, which draws a level by its frequency. The others are uniform among the rows with
+// that level, with replacement. On a full grid all other factors are uniform and independent, as in the paper.
 //
-// The score of this name in table 2 of Zhang and Sugiyama 2024 has Direct (column i stands for factor i, without Train
+// Table 2 of Zhang and Sugiyama 2024 computes the score with Direct (column i stands for factor i, without Train
 // votes), Raw (absolute variances), Batch 8 and Prune 0.
 type FactorVAE struct {
 	Batch  int     `yaml:"batch" doc:"rows of one vote"`
@@ -163,7 +163,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// active returns the columns that are not left out, and the scale of every column.
+// active returns the columns left after pruning, and the scale of every column.
 func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
 	d := in.Codes.Cols
 	scales = make([]float64, d)

@@ -50,7 +50,7 @@ func validFound(components, paths []int, rows int) error {
 	return nil
 }
 
-// Missing is the error of a metric for a field of [Input] that it needs and that is not set.
+// Missing is the error of a metric for an unset field of [Input] that it needs.
 type Missing string
 
 // The fields of [Input] that can be missing.
@@ -61,7 +61,7 @@ const (
 	MissingCircular      Missing = "there is no circular factor; want at least one"
 	MissingFactors       Missing = "no factor of several levels is known of the images"
 
-	// MissingLevels is that of metrics that need more than which rows agree.
+	// MissingLevels is the error of metrics that need levels, not only which rows agree.
 	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
 )
 
@@ -95,8 +95,8 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// FactorValues returns the value of a factor for every image: its Exact values, or else those of its levels; NaN where it is
-// unknown.
+// FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An
+// unknown level gives NaN.
 func (in *Input) FactorValues(factor int) []float64 {
 	if in.Exact != nil && in.Exact[factor] != nil {
 		return in.Exact[factor]
@@ -177,9 +177,9 @@ func renumber[T comparable](ids []T) (numbers []int, count int) {
 	return numbers, len(known)
 }
 
-// HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3: the edit distance of the canonical
-// trees of the hierarchy of the codes and the true one (see [hierarchy.Distance]), in edits, 0 or more. It uses neither
-// codes nor factors.
+// HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, in edits, 0 or more. It is the edit
+// distance between the canonical trees of the hierarchy of the codes and of the true hierarchy (see
+// [hierarchy.Distance]). It uses neither codes nor factors.
 type HError struct{}
 
 // Needs returns NoLevels.

@@ -25,18 +25,20 @@ func centred(products float64, k, l []float64) float64 {
 	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding
 }
 
-// HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of its name over all rows
-// in place of a batch. It is the sum over pairs of
+// HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of the
+// same name over all rows instead of a batch. It is the sum over pairs of
 //
 //	1/n^2 trace(K H L H),  H = 1 - 1/n
 //
-// for the kernel matrices K and L of the rows. Between codes, the pairs are the sub-codes of different factors, or of images without
-// factors the columns; between factors, a sub-code and a factor that is not its own, over the rows where that is known. Kernels of codes are
-// Gaussian, exp(-|a - b|^2/(2 s^2)). Kernels of factors, mapped to [0, 1], are Gaussian, of circular factors on a circle of the
-// circumference 1, and of categorical factors 1 for equal levels. Independent codes have about 1/n for each pair.
+// for the kernel matrices K and L of the rows. Between codes, the pairs are the sub-codes of different factors, or the
+// columns if the images have no factors. Between factors, a pair is a sub-code and the factor of another sub-code, over
+// the rows where that factor is known. Kernels of codes are Gaussian, exp(-|a - b|^2/(2 s^2)). Kernels of factors,
+// mapped to [0, 1], are Gaussian, of circular factors on a circle of the circumference 1, and of categorical factors 1
+// for equal levels. Independent codes have about 1/n for each pair.
 //
-// The default bandwidth s is the lower median distance of pairs of rows, or 1 if that is 0: of all pairs of up to 362 rows, and of as
-// many rows at equal steps. The time grows with the square of the number of rows: of more than Samples rows as many are measured.
+// The default bandwidth s is the lower median distance of pairs of rows, or 1 if that is 0. Up to 362 rows all pairs
+// count; larger inputs use 362 rows at equal steps. The time grows with the square of the number of rows; an input of
+// more than Samples rows is reduced to Samples rows.
 type HSIC struct {
 	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
@@ -65,7 +67,7 @@ func (*HSIC) Variants() []Metric {
 // SetCodes implements SubCoded.
 func (m *HSIC) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
 
-// Needs returns NoLevels between codes, whose columns are all that matters, and KnownLevels between factors.
+// Needs returns NoLevels between codes, where only columns matter, and KnownLevels between factors.
 func (m *HSIC) Needs() Needs {
 	if m.Between == BetweenFactors {
 		return KnownLevels
@@ -107,7 +109,7 @@ func (m *HSIC) Suits(in *Input) error {
 	return err
 }
 
-// alone reports whether every column is a sub-code of its own, as nothing is known of the images.
+// alone reports whether every column is a separate sub-code, because the images have no known factors.
 func (m *HSIC) alone(in *Input) bool {
 	known := slices.ContainsFunc(in.Levels, func(l int) bool { return l != factor.Unknown })
 	return m.Between == BetweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
@@ -189,7 +191,8 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	return []Grid{g}, err
 }
 
-// withFactors compares every sub-code with every factor that is not its own, over the rows where that is known.
+// withFactors compares every sub-code with the factor of every other sub-code, over the rows where that factor is
+// known.
 func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks)), Columns: factor.Names(in.Factors)}
 	for i, b := range blocks {
@@ -248,7 +251,7 @@ func ofFactor(in *Input) *similarities {
 	return k
 }
 
-// medianRows is the number of rows whose pairs make a median.
+// medianRows is the number of rows from which the median takes its pairs.
 const medianRows = 362
 
 // median returns the lower median distance of pairs of rows, or 1 if it is 0.

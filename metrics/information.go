@@ -21,7 +21,7 @@ const (
 // maxBins bounds the number of bins.
 const maxBins = 10000
 
-// Histogram sets the bins of code columns, from whose frequencies mutual information is computed.
+// Histogram sets the bins of code columns. Mutual information is computed from their frequencies.
 type Histogram struct {
 	Bins    int     `yaml:"bins" doc:"number of bins of a code column"`
 	Binning Binning `yaml:"binning" doc:"width (bins of equal width) or count (bins with equally many rows)"`
@@ -52,8 +52,8 @@ func (in *Input) rows(list []int) *Input {
 }
 
 // information holds, in nats, the mutual information of binned code columns with factors and the entropies of the
-// factors, from frequencies over the rows. A factor with unknown levels counts the rows where it is known, in the bins of
-// all rows of the input; Evaluate leaves out rows without a known level before.
+// factors, from frequencies over the rows. A factor with unknown levels counts the rows where it is known, in the bins
+// of all rows of the input. Evaluate has already removed rows without a known level.
 type information struct {
 	mutual  [][]float64 // by column and factor
 	entropy []float64   // by factor
@@ -130,8 +130,8 @@ func binColumns(ctx context.Context, codes Matrix, h Histogram, given [][]float6
 	})
 }
 
-// mutual returns the mutual information, in nats, of the column in bins with the levels of a factor of the given size, as many
-// of which are known.
+// mutual returns the mutual information, in nats, of the column in bins with a factor of size levels. known is the
+// number of rows with a known level.
 func (s *binned) mutual(bins int, levels []int32, size, known int) float64 {
 	s.joint = zeros(s.joint, bins*size)
 	s.x, s.y = zeros(s.x, bins), zeros(s.y, size)
@@ -153,8 +153,8 @@ func zeros(x []int32, n int) []int32 {
 	return x
 }
 
-// edges returns the left edges of the bins of a column, ascending, rounded as by NumPy's histogram (edge j at j*step +
-// low), as codes of a grid lie on edges.
+// edges returns the left edges of the bins of a column, ascending. It rounds as NumPy's histogram does (edge j at
+// j*step + low), as codes of a grid lie on edges.
 func edges(column []float64, bins int, binning Binning) []float64 {
 	left := make([]float64, bins)
 	if binning == EqualCount {

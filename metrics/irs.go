@@ -32,11 +32,11 @@ func deviationAt(z []float64, q, largest float64) float64 {
 //
 // where q_dj is a quantile over the rows with that level of |z_d - their mean|. The value is the mean over columns of
 // the largest IRS_dj over factors, weighted by max |z_d - mean z_d|. It is 1 if every column is a function of one
-// factor, and about 0 or slightly less if the other factors move it as far as all factors together. Constant columns
+// factor. It is about 0 or slightly less if the other factors move it as far as all factors together. Constant columns
 // are left out; if all are constant, the value is 0.
 //
-// The rows may be any: the levels of a factor weigh the same whatever their number of rows, levels without rows do not count,
-// and the largest deviation of a column is that of all rows with a known level.
+// The rows need not be a grid. The levels of a factor weigh the same for any number of rows, and levels without rows do
+// not count. The largest deviation of a column is over all rows with a known level.
 //
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
 // bins of equal width; Bins 0 keeps all levels apart.
@@ -51,8 +51,8 @@ func (*IRS) Needs() Needs { return KnownLevels }
 // Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
-// Range implements Bounded. At a level, codes can be farther from their mean than any code is from the mean of all,
-// though not twice as far.
+// Range implements Bounded. Within a level, codes can be farther from their mean than any code is from the mean of all,
+// but less than twice as far.
 func (*IRS) Range() (least, most float64) { return -1, 1 }
 
 // Validate checks the settings.
@@ -67,7 +67,7 @@ func (m *IRS) Validate() error {
 }
 
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
-// columns, in units of the codes), and the grid irs of columns and factors.
+// columns, in units of the codes). The grid irs has columns and factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
@@ -185,7 +185,7 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 	return row, largest, nil
 }
 
-// meanOf returns the mean, by differences from the first number, so that nothing overflows or cancels.
+// meanOf returns the mean, by differences from the first number, which avoids overflow and cancellation.
 func meanOf(x []float64) float64 {
 	first, mean := x[0], 0.0
 	for _, v := range x {

@@ -6,8 +6,8 @@ import (
 )
 
 // KendallTau returns the rank correlation tau-b of Kendall 1938 of two lists of equal length, as in table 6 of Zhang
-// and Sugiyama 2024: the number of pairs of places in the same order in both lists minus the number in opposite orders,
-// divided by
+// and Sugiyama 2024. It counts the pairs of places in the same order in both lists, subtracts the pairs in opposite
+// orders, and divides by
 //
 //	sqrt((pairs not equal in a) (pairs not equal in b))
 //

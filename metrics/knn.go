@@ -32,8 +32,8 @@ func vote(levels []int, similarities []float64, temperature float64, sums []floa
 // weight exp(s/Temperature). By euclidean distance of the codes as given every neighbour has one vote. Of rows that are equally
 // near the first ones count, of levels with equal votes the smallest. A code of zeros has similarity 0 to all.
 //
-// Neighbours are those of double precision; single precision only finds the candidates. Continuous factors are predicted by their
-// bins. Factors with one level are left out.
+// Neighbours are exact in double precision; single precision only finds the candidates. Continuous factors are
+// predicted by their bins. Factors with one level are left out.
 //
 // The time grows with the square of the number of rows: of more than Samples rows as many are measured, chosen at random.
 type KNN struct {
@@ -103,7 +103,8 @@ func (m *KNN) Suits(in *Input) error {
 	return nil
 }
 
-// Compute returns the parts per_factor (accuracy on the test rows) and majority (that of the most frequent train level).
+// Compute returns the parts per_factor (accuracy on the test rows) and majority (accuracy of the most frequent train
+// level).
 func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

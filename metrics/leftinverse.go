@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// meanError is the error of the best affine map h from codes z to factors y (Zhang and Sugiyama 2024, equation 26), over n rows
-// and k factors, and leaves the errors of every factor in fit.Errors:
+// meanError is the error of the best affine map h from codes z to factors y (Zhang and Sugiyama 2024, equation 26),
+// over n rows and k factors. It writes the errors of every factor to fit.Errors:
 //
 //	min_h 1/(nk) sum_ij |y_ij - h_j(z_i)|^p,  p = 2 (mse) or 1 (mae)
 func (p *recovery) meanError(fit *geometry.Regression, e FitError) (float64, error) {
@@ -25,7 +25,8 @@ func (p *recovery) meanError(fit *geometry.Regression, e FitError) (float64, err
 	return factor.Mean.Of(fit.Errors), nil
 }
 
-// largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8), and that of every factor:
+// largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8). It also returns the
+// largest error of every factor:
 //
 //	least-squares:     min_c max_i |y_i - h(z_i) - c|,  h from least squares
 //	minimax:           min_h max_i |y_i - h(z_i)|
@@ -58,23 +59,20 @@ func (p *recovery) largestError(fit *geometry.Regression, how Fit) (largest floa
 	return ball.Radius, perFactor, nil
 }
 
-// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2: the error, 0 or more,
-// of the best affine map h from whole codes z to factors y over all rows.
+// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2. It is the error, 0 or
+// more, of the best affine map h from whole codes z to factors y over all rows.
 //
 //   - mse: the least mean over rows and factors of (y - h(z))^2.
 //   - mae: the least mean over rows and factors of |y - h(z)|.
-//   - me: the largest error. As the paper computes it (Fit least-squares), it is the
-//     radius of the smallest ball around the vectors y - h(z), with h from least
-//     squares. By its definition 8 (Fit minimax), h minimises the largest length of
-//     y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of
-//     every factor i, and the value is the root of the sum of their squares: an upper
-//     bound of minimax.
+//   - me: the largest error. As the paper computes it (Fit least-squares), it is the radius of the smallest ball around
+//     the vectors y - h(z), with h from least squares. By its definition 8 (Fit minimax), h minimises the largest
+//     length of y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of every factor i. The
+//     value is the root of the sum of these largest errors' squares: an upper bound of minimax.
 //
-// All fits are exact optima with an intercept and without a penalty. Continuous factors
-// are in the [Units] of the settings; ordinal values, circular turns (which no affine
-// map recovers from a circle) and categorical levels are mapped to [0, 1]. Errors have the units of the factors, and
-// squared errors their squares; a mean over factors mixes the units of different
-// factors. The part score is e^-value.
+// All fits are exact optima with an intercept and without a penalty. Continuous factors are in the [Units] of the
+// settings. Ordinal values, circular turns (which no affine map recovers from a circle) and categorical levels are
+// mapped to [0, 1]. Errors have the units of the factors, and squared errors their squares; a mean over factors mixes
+// the units of different factors. The part score is e^-value.
 type LeftInverse struct {
 	Error   FitError `yaml:"-"`
 	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
@@ -97,7 +95,7 @@ const (
 	MeanAbsoluteError
 )
 
-// Fit is the way in which MaxError fits the affine map.
+// Fit says how MaxError fits the affine map.
 type Fit string
 
 // The fits.

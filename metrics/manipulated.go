@@ -17,14 +17,15 @@ func largestShare(variances []float64) float64 {
 	return most / sum
 }
 
-// Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al. 2022, section 4.3
-// and appendix B.4, figures 3 and 12, which show the variances as bars): with the variance V_ij of column i while factor j varies
-// ([Manipulation]), the value is the mean over factors of
+// Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al.
+// 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the variance of
+// column i while factor j varies ([Manipulation]). The value is the mean over factors of
 //
 //	max over i of V_ij / sum over i of V_ij
 //
-// 1 if one column alone moves with every factor, 1/D if all D columns move alike. With Components, columns are principal components of the
-// codes. Factors of which no two images differ in them alone, or that move no column, are left out, with a note.
+// 1 if one column alone moves with every factor, 1/D if all D columns move alike. With Components, columns are
+// principal components of the codes. A factor is left out, with a note, if no two images differ in it alone, or if it
+// moves no column.
 type Manipulated struct {
 	Reduction `yaml:",inline"`
 }
@@ -44,8 +45,8 @@ func (m *Manipulated) Validate() error { return m.Reduction.validate() }
 // Suits implements Selective.
 func (*Manipulated) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances, both of the factors that are
-// not left out.
+// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances. Both have
+// only the factors that count.
 func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -16,13 +16,12 @@ const manipulatedRows = 20000
 const gridOfVariances = "manipulation"
 
 // Manipulation returns the variance of every code column while one factor varies and all others are fixed (Cao et al.
-// 2022, section 4.3, figures 3 and 12), in squared units of the codes: over groups of images that agree in all other
-// factors, the sum of squared distances from the mean of the group, divided by the number of images minus the number of
-// groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the grid are code
-// columns, columns are factors; NaN where no two images differ in that factor alone. Images with an unknown level are
-// left out, and so are factors without a known level. Codes whose squares overflow or vanish are divided by a power of two; the
-// grid's name has the divisor.
-// The only error is that of the context.
+// 2022, section 4.3, figures 3 and 12), in squared units of the codes. Images that agree in all other factors form a
+// group. The variance is the sum of squared distances from the mean of the group, divided by the number of images minus
+// the number of groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the
+// grid are code columns, columns are factors; NaN where no two images differ in that factor alone. Images with an
+// unknown level are left out, and so are factors without a known level. Codes with squares that overflow or vanish are
+// divided by a power of two, which the grid's name tells. The only error is the context's.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()
 	k, name := len(in.Factors), gridOfVariances

@@ -127,8 +127,8 @@ func (m Matrix) finite(format string) error {
 }
 
 // NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
-// named y0, y1, ..., with the levels from 0 to the largest that occurs. A level that is not known is [factor.Unknown]. Errors are those of shapes that differ and of
-// [Input.Validate].
+// named y0, y1, ..., with the levels from 0 to the largest that occurs. An unknown level is [factor.Unknown]. Errors:
+// shapes that differ, and the errors of [Input.Validate].
 func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
 		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
@@ -154,7 +154,7 @@ func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, er
 }
 
 // AddContinuous adds a continuous ordinal factor, with a value for every image. Metrics of levels see its bins ([Bin]).
-// Errors are those of [Bin], and a number of values other than that of the images.
+// Errors: the errors of [Bin], and a number of values that differs from the number of images.
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
 		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)

@@ -39,10 +39,10 @@ func topGap(values []float64) (best int, gap float64) {
 //	(largest - second largest mutual information with a code column) / entropy of the factor
 //
 // from the frequencies of levels and of bins of code columns. It is 1 if the bin of one column determines each factor
-// and all other columns are independent of it, and 0 if the two most informative columns of each factor are equally
-// informative.
+// and all other columns are independent of the factor. It is 0 if the two most informative columns of each factor are
+// equally informative.
 //
-// With Gap factors it is the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
+// Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
 // largest mutual information with a factor) / entropy of the factor with the largest.
 type MIG struct {
 	Histogram `yaml:",inline"`

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2), from its mutual information m with K
-// >= 2 factors, largest for factor t, which it returns too:
+// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2). It takes the column's mutual
+// information m with K >= 2 factors and also returns the factor t with the largest:
 //
 //	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
 func modularity(row []float64) (best int, value float64) {
@@ -61,8 +61,8 @@ func wantFactors(in *Input, least int) error {
 	return nil
 }
 
-// Compute returns the parts per_column and per_factor (mean over the columns whose mutual information is largest for
-// the factor, 0 if there are none), and the grid mutual_information, in nats.
+// Compute returns the part per_column and the part per_factor: the mean over the columns with the largest mutual
+// information for the factor, or 0 without such columns. The grid mutual_information is in nats.
 func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -21,8 +21,8 @@ const (
 	roundingUnit = 1.0 / (1 << 24)
 )
 
-// neighbourSearch finds neighbours. Scores are x.y + c_x, of which single precision finds the candidates: a kernel multiplies blocks of test rows by
-// pieces of train rows. What rounding may hide is decided by double precision.
+// neighbourSearch finds neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel multiplies
+// blocks of test rows by pieces of train rows. Double precision decides every case that rounding may hide.
 type neighbourSearch struct {
 	k, columns  int
 	train, test []float64 // normalised by row, or centred and scaled as a whole
@@ -117,7 +117,8 @@ type candidate struct {
 	exact float64
 }
 
-// candidates collects the train rows of a test row whose scores are among the k best, or so near to these that rounding may hide it.
+// candidates collects the train rows of a test row with the k best scores, and the rows with scores within rounding of
+// these.
 type candidates struct {
 	k      int
 	margin float32 // that scores of neighbours may lose by rounding
@@ -160,8 +161,8 @@ func normaliseRows(x []float64, columns int) {
 	}
 }
 
-// centreRows subtracts the means of train rows and divides by the largest number, so that squares do not overflow: neither changes which
-// rows are near.
+// centreRows subtracts the means of train rows and divides by the largest number, which keeps squares from overflowing.
+// Neither changes the nearest rows.
 func centreRows(train, test []float64, columns int) {
 	most := 0.0
 	for _, x := range [][]float64{train, test} {

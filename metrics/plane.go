@@ -7,7 +7,7 @@ import (
 )
 
 // plane projects n points z of d dimensions, which it may change, on two principal components and scales these.
-// Components whose standard deviation is within the tolerance become 0.
+// Components with a standard deviation within the tolerance become 0.
 type plane func(z []float64, n, d int, tolerance float64) (p projection, err error)
 
 // projection holds points on two principal components.

@@ -2,8 +2,9 @@ package metrics
 
 import "context"
 
-// PrincipalMED is the [MED] of the first principal components of the codes in place of their columns (Cao et al. 2022, appendix B.4 and
-// figure 12, which reduce a thousand columns to ten). Codes with no more columns than components are measured as they are.
+// PrincipalMED is the [MED] of the first principal components of the codes instead of their columns (Cao et al. 2022,
+// appendix B.4 and figure 12, which reduce a thousand columns to ten). Codes with no more columns than components are
+// measured unchanged.
 type PrincipalMED struct {
 	MED       `yaml:",inline"`
 	Reduction `yaml:",inline"`

@@ -16,7 +16,7 @@ import (
 //
 //	1 - sum (y - predicted)^2 / sum (y - mean)^2
 //
-// If y is constant it is 1 for perfect predictions, else 0.
+// If y is constant it is 1 for perfect predictions, otherwise 0.
 func determination(y, predicted []float64, columns, first, last int) float64 {
 	var rest, all float64
 	for c := first; c < last; c++ {
@@ -38,10 +38,11 @@ func determination(y, predicted []float64, columns, first, last int) float64 {
 	return 1 - rest/all
 }
 
-// Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean over factors. Codes
-// are standardised by the train rows. A factor with levels has the accuracy, on the test rows, of multinomial logistic regression (as
-// in Cao et al. 2022, appendix G); a continuous factor the R^2 of ridge regression of its values, or 0 if that is negative. Both have
-// the penalty |W|^2/2 beside C times the sum over rows of, in the one case, the cross-entropy, and in the other half the squared error.
+// Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean
+// over factors. Codes are standardised by the train rows. A factor with levels has the accuracy, on the test rows, of
+// multinomial logistic regression (as in Cao et al. 2022, appendix G); a continuous factor the R^2 of ridge regression
+// of its values, or 0 if that is negative. Both minimise C times a sum over rows plus the penalty |W|^2/2. The sum is
+// of cross-entropies for levels, and of half the squared errors for values.
 //
 // Factors with one level are left out.
 type Probe struct {
@@ -76,9 +77,9 @@ func (m *Probe) Validate() error {
 // Suits implements Selective.
 func (m *Probe) Suits(in *Input) error { return m.Apart.suits(in) }
 
-// Compute returns the parts per_factor, majority (the accuracy of the most frequent train level) and r2: of ordinal and circular factors
-// too, the R^2 of ridge regression of the level, or of cosine and sine of its angle, which says how much of an order the codes have that
-// accuracy does not see.
+// Compute returns the parts per_factor, majority (the accuracy of the most frequent train level) and r2. The part r2
+// covers ordinal and circular factors too: it is the R^2 of ridge regression of the level, or of the cosine and sine of
+// the angle. It shows order in the codes that accuracy does not see.
 func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -171,8 +172,8 @@ func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, trai
 	return fits, nil
 }
 
-// targets returns, by factor, the first of the numbers that are regressed of it, and at the end how many there are: none of categorical
-// factors, cosine and sine of the angle of circular ones, and one of others.
+// targets returns the place of the first regression target of each factor, and at the end the number of targets. A
+// categorical factor has none, a circular factor the cosine and sine of its angle, any other factor one.
 func (in *Input) targets() []int {
 	first := make([]int, len(in.Factors)+1)
 	for j, f := range in.Factors {

@@ -8,13 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Projected is another metric, of codes with one column for each factor: "linear projection to find the most informative
-// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is the best affine
-// prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]; with Project best it is
-// the column of the codes that an assignment with the largest sum of mutual information gives to factor i (see [SubCodeDeviation]).
+// Projected is another metric on codes with one column for each factor: "linear projection to find the most informative
+// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is the best
+// affine prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]. With
+// Project best, an assignment with the largest sum of mutual information gives a code column to each factor (see
+// [SubCodeDeviation]).
 //
-// The contraction of affine predictions takes factors as the projection does, as numbers in [0, 1] whatever their kind and units: else even
-// a perfect prediction of the levels of a categorical or circular factor would be called contracted.
+// The contraction of affine predictions maps factors of any kind and units to [0, 1], as the projection does. Otherwise
+// it would call even a perfect prediction of categorical or circular levels contracted.
 //
 // The projection is fitted to the rows that are measured. A row with an unknown level is left out.
 type Projected struct {
@@ -57,7 +58,7 @@ func (m *Projected) Better() Direction {
 	return m.Of.Value.Better()
 }
 
-// Range implements Bounded: that of the other metric.
+// Range implements Bounded: it returns the range of the other metric.
 func (m *Projected) Range() (least, most float64) {
 	if b, ok := m.Of.Value.(Bounded); ok {
 		return b.Range()
@@ -96,7 +97,7 @@ func (m *Projected) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
 }
 
-// projectedInput is the input of other codes of the same rows. What is known of the columns of the codes is not known of them.
+// projectedInput is the input with other codes for the same rows. It drops the knowledge about the old codes' columns.
 func projectedInput(in *Input, codes Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.counting = codes, nil, nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Projection is the rule that finds each factor's sub-code in codes whose columns are not assigned to factors (Zhang and
-// Sugiyama 2024, appendix F.3).
+// Projection is the rule that finds each factor's sub-code if no columns are assigned to factors (Zhang and Sugiyama
+// 2024, appendix F.3).
 type Projection string
 
 // The rules.
@@ -21,7 +21,7 @@ const (
 	ProjectBlocks Projection = "blocks" // equal shares of adjacent columns, with the largest sum of mutual information of their columns
 )
 
-// validate checks a projection beside the settings that it excludes.
+// validate rejects a projection together with settings that it excludes.
 func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 	switch p {
 	case ProjectNone:
@@ -62,8 +62,8 @@ func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Bl
 	return in.Codes, blocks, []Part{part}, err
 }
 
-// linearCodes returns a column for each factor j, the values h_j(z) of the affine map h_j from all code columns with the least
-// mean squared error over the rows in which the factor is known,
+// linearCodes returns a column h_j(z) for each factor j. The affine map h_j from all code columns has the least mean
+// squared error over the rows in which the factor is known,
 //
 //	min_h 1/n sum_i (y_ij - h_j(z_i))^2
 //
@@ -104,7 +104,8 @@ func linearCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.
 	return codes, blocks, []Part{explained}, nil
 }
 
-// knownTogether lists the factors that are known in the same rows: all of them if all levels are known, else each by itself.
+// knownTogether groups the factors that are known in the same rows: all factors together if all levels are known,
+// otherwise each factor alone.
 func (in *Input) knownTogether() (groups [][]int) {
 	all := make([]int, len(in.Factors))
 	for j := range all {
@@ -117,9 +118,9 @@ func (in *Input) knownTogether() (groups [][]int) {
 	return groups
 }
 
-// informative assigns blocks of width adjacent code columns to factors, one to each, such that the sum over factors of the mutual
-// information of the factor with the columns of its block, in nats and bins as those of [MIG], is largest. Its part lists the first
-// column of every block.
+// informative assigns a block of width adjacent code columns to each factor. The assignment has the largest sum over
+// factors of the factor's mutual information with the columns of its block, in nats, with the bins of [MIG]. Its part
+// lists the first column of every block.
 func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Part, error) {
 	known, err := newInformation(ctx, in, libraryHistogram())
 	if err != nil {

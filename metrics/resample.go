@@ -120,7 +120,7 @@ func (*HError) Resample() (Resample, string) {
 // aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
 var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
 
-// Resample returns ResampleRows for sentences all of whose quantifiers over rows are means, and otherwise ResampleNone.
+// Resample returns ResampleRows if all quantifiers over rows in the sentence are means, and otherwise ResampleNone.
 func (l *Logic) Resample() (Resample, string) {
 	if l.Sentence == nil {
 		return ResampleNone, "there is no sentence"
@@ -141,12 +141,12 @@ func (*Downstream) slow() bool { return true }
 func (*Probe) slow() bool      { return true }
 func (*KNN) slow() bool        { return true }
 
-// informed returns the histogram whose bins halves share; false if principal components are binned.
+// informed returns the histogram with the bins that halves share, or false if principal components are binned.
 func (m *MIG) informed(in *Input) (h Histogram, masked, ok bool) {
 	return m.Histogram, false, !m.reduces(in)
 }
 
-// informed returns the histogram whose bins halves share, and whether columns without information are left out.
+// informed returns the histogram with the bins that halves share, and whether columns without information are left out.
 func (m *MED) informed(*Input) (h Histogram, masked, ok bool)        { return m.Histogram, true, true }
 func (m *Modularity) informed(*Input) (h Histogram, masked, ok bool) { return m.Histogram, true, true }
 func (m *CoOccurrence) informed(*Input) (h Histogram, masked, ok bool) {
@@ -156,7 +156,7 @@ func (m *MutualInformation) informed(*Input) (h Histogram, masked, ok bool) {
 	return m.Histogram, false, true
 }
 
-// sampled returns a number of rows whose pairs the settings allow, as sentences are mostly about pairs.
+// sampled returns a number of rows with as many pairs as the settings allow, as sentences are mostly about pairs.
 func (l *Logic) sampled(*Input) int {
 	pairs := int(math.Sqrt(float64(l.Tuples)))
 	if l.Samples > 0 {

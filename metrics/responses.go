@@ -12,9 +12,10 @@ import (
 //	I(z_i; y_j) / H(y_j) >= t
 func responds(information, entropy, t float64) bool { return entropy > 0 && information/entropy >= t }
 
-// Responses counts the code columns that respond to one factor, to several and to none, as Cao et al. 2022 (section 5.4 and figure 5)
-// count them by eye in latent traversals: a column responds to a factor if their mutual information is at least the Threshold of the
-// factor's entropy. The value is the fraction of the responding columns that respond to one factor only, and 0 if none responds.
+// Responses counts the code columns that respond to one factor, to several and to none, as Cao et al. 2022 (section 5.4
+// and figure 5) count them by eye in latent traversals. A column responds to a factor if their mutual information is at
+// least the Threshold of the factor's entropy. The value is the fraction of the responding columns that respond to one
+// factor only, and 0 if none responds.
 //
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
@@ -42,8 +43,9 @@ func (m *Responses) Validate() error {
 // Suits implements Selective.
 func (*Responses) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the part columns, the numbers of columns that respond to one factor, to several and to none; the part per_column, the
-// number of factors that each responds to; and the grid information, mutual information over entropy.
+// Compute returns two parts and a grid. columns has the numbers of columns that respond to one factor, to several and
+// to none. per_column has the number of factors that each column responds to. The grid information is mutual
+// information over entropy.
 func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -37,8 +37,8 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 	return mean, levels, err
 }
 
-// places counts, for a query, the smaller and the equal ones of sorted values. The bit patterns of non-negative floats
-// are monotone, so their high bits index a table of places: faster than binary search.
+// places counts the sorted values that are smaller than a query, and the values equal to it. The bit patterns of
+// non-negative floats are monotone, so their high bits index a table of places: faster than binary search.
 type places struct {
 	values []float64 // distinct
 	before []int32   // how many numbers are below each of values; last: all

@@ -9,12 +9,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
-// sameRotation is the distance of matrix elements up to which rotations are equal, for float32 and text of few digits.
+// sameRotation is the largest distance of matrix elements between equal rotations, for float32 and text with few
+// digits.
 const sameRotation = 1e-5
 
-// AddRotations adds a categorical factor of rotations in space, one for each row of the codes: 9 numbers (a matrix, row
-// by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors: another shape, a
-// matrix that is no rotation, and a quaternion of zeros.
+// AddRotations adds a categorical factor of rotations in space, one for each row of the codes. A row has 9 numbers (a
+// matrix, row by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors:
+// another shape, a matrix that is no rotation, and a quaternion of zeros.
 func (in *Input) AddRotations(m Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
 		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)

@@ -12,7 +12,7 @@ import (
 //
 //	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
 //
-// with the Q of [alignment]. In two passes, so that it is exact near 0.
+// with the Q of [alignment]. Two passes make it exact near 0.
 func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
 	n := len(points) / 3
 	var s [27]float64
@@ -52,7 +52,7 @@ var tetrahedral = [12][9]float64{
 }
 
 // uniform reports whether rotations have the moments of all rotations: means 0, and E g_ij g_kl of 1/3 for equal
-// elements, else 0. Those of the finite groups of the regular solids have them.
+// elements, otherwise 0. The finite rotation groups of the regular solids have these moments.
 func uniform(rotations [][9]float64) bool {
 	var mean [9]float64
 	var products [81]float64
@@ -72,9 +72,10 @@ func uniform(rotations [][9]float64) bool {
 	return !slices.ContainsFunc(mean[:], off) && !slices.ContainsFunc(products[:], off)
 }
 
-// FollowRotations returns the representation Q g Q^T of rotations g by which n points p of space turn most nearly, Q in O(3),
-// and the mean of the points turned back, v = 1/n sum_i g_i^T Q^T p_i, whose largest component is positive. Unit points that
-// follow exactly, p = Q g v, have |v| = 1. points has the 3n coordinates, and rotation returns g_i, 3 x 3 row by row.
+// FollowRotations takes n points p of space and rotations g. It returns the representation Q g Q^T, Q in O(3), that
+// turns the points most nearly. It also returns the mean of the points turned back, v = 1/n sum_i g_i^T Q^T p_i; the
+// largest component of v is positive. Unit points that follow exactly, p = Q g v, have |v| = 1. points has the 3n
+// coordinates, and rotation returns g_i, 3 x 3 row by row.
 func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
 	n := len(points) / 3
 	var s [27]float64
@@ -98,10 +99,10 @@ func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]f
 	return q, v
 }
 
-// alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g): the
-// representation Q g Q^T by which points p turn most nearly. With the moments S_ijk, the means of g_ji p_k, m_i =
-// sum_jk Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk; for Q, the best
-// e is the direction of m. Neither step lowers |m|; they start from 26 directions.
+// alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g). The
+// representation Q g Q^T then turns points p most nearly. With the moments S_ijk, the means of g_ji p_k, m_i = sum_jk
+// Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk. For Q, the best e is
+// the direction of m. Neither step lowers |m|; they start from 26 directions.
 func alignment(s *[27]float64) (q [9]float64) {
 	best := -1.0
 	for code := range 27 {

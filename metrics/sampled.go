@@ -9,9 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Sampled is another metric, of rows drawn at random with replacement: what it says of a small sample. Its value is the mean over Draws samples.
+// Sampled is another metric on rows drawn at random with replacement: it shows the metric's value on a small sample.
+// Its value is the mean over Draws samples.
 //
-// The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near those of 100 rows.
+// The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
 type Sampled struct {
 	Rows  int    `yaml:"rows" doc:"number of rows of a sample"`
 	Draws int    `yaml:"draws" doc:"number of samples, whose mean is the value"`
@@ -48,7 +49,7 @@ func (m *Sampled) Better() Direction {
 	return m.Of.Value.Better()
 }
 
-// Range implements Bounded: that of the other metric.
+// Range implements Bounded: it returns the range of the other metric.
 func (m *Sampled) Range() (least, most float64) {
 	if b, ok := m.Of.Value.(Bounded); ok {
 		return b.Range()

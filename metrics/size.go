@@ -13,7 +13,7 @@ const (
 	mostTrees    = math.MaxInt32 // trees refuse what single precision does not hold
 )
 
-// exponent returns e, where the largest absolute number is from 2^(e-1) to 2^e; 0 if all are 0.
+// exponent returns e such that the largest absolute number lies between 2^(e-1) and 2^e, or 0 if all are 0.
 func (m Matrix) exponent() int {
 	largest := 0.0
 	for _, v := range m.Data {
@@ -23,8 +23,9 @@ func (m Matrix) exponent() int {
 	return e
 }
 
-// sized returns the matrix divided by 2^e, so that its largest absolute number is from 1/2 to 1, if its exponent e is outside of a range; otherwise the
-// matrix itself, and 0. Values that do not depend on a common factor of the codes stay the same, as dividing by 2^e is exact.
+// sized returns the matrix divided by 2^e if its exponent e is outside a range; its largest absolute number is then
+// from 1/2 to 1. Otherwise it returns the matrix itself, and 0. Values that do not depend on a common factor of the
+// codes stay the same, as dividing by 2^e is exact.
 func (m Matrix) sized(least, most int) (Matrix, int) {
 	e := m.exponent()
 	if e >= least && e <= most {
@@ -48,7 +49,8 @@ func (in *Input) sized(least, most int) *Input {
 	return &s
 }
 
-// wantSquares is an error for codes whose squares are no numbers with all digits: a value in squared units would be a false 0 or infinite.
+// wantSquares returns an error if the squares of codes overflow or lose digits: a value in squared units would be
+// wrongly 0 or infinite.
 func (m Matrix) wantSquares() error {
 	const least, most = -450, 500
 	if e := m.exponent(); e < least || e > most {

@@ -13,8 +13,8 @@ import (
 // TrainTest sets the train and the test rows of metrics that fit a predictor.
 //
 // TestShare holds rows out: it divides them at random, without overlap. With TestShare 0, train and test rows are drawn
-// independently and with replacement, as disentanglement_lib draws its points: a row may be in both, and a table may have
-// fewer rows than are drawn. TrainRows divides the table in order, whatever the others say.
+// independently and with replacement, as disentanglement_lib draws its points. A row may be in both, and a table may
+// have fewer rows than are drawn. TrainRows divides the table in order and overrides the others.
 type TrainTest struct {
 	Train     int `yaml:"train" doc:"number of train rows that are drawn with replacement; a config that sets it draws rows (test_share 0)"`
 	Test      int `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`

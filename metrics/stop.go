@@ -8,7 +8,7 @@ import (
 )
 
 // each calls body for every i below n, on all cores, until the context ends. It returns the error of the context, or
-// else of the smallest i that failed.
+// otherwise the error of the smallest i that failed.
 func each(ctx context.Context, n int, body func(i int) error) error {
 	errs := make([]error, n)
 	var ended atomic.Bool
@@ -32,7 +32,7 @@ func each(ctx context.Context, n int, body func(i int) error) error {
 	return nil
 }
 
-// stops returns ctx.Err() if i is a multiple of every, else nil.
+// stops returns ctx.Err() if i is a multiple of every, otherwise nil.
 func stops(ctx context.Context, i, every int) error {
 	if i%every != 0 {
 		return nil

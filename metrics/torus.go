@@ -69,7 +69,8 @@ func validGroup(f factor.Factor) error {
 	return nil
 }
 
-// arrange sorts codes in any order into a grid. Factors of rotations turn, or else distinguish objects.
+// arrange sorts codes in any order into a grid. Factors of rotations turn if rotations is set; otherwise they
+// distinguish objects.
 func arrange(in *Input, rotations bool) (*torus, error) {
 	t := &torus{cells: 1, k: len(in.Factors), levels: in.Levels, factors: in.Factors}
 	if err := t.sortFactors(in.Codes.Rows, rotations); err != nil {
@@ -154,7 +155,7 @@ func (t *torus) checkGrid() error {
 	return nil
 }
 
-// missing returns the error for a missing cell of an object, given one of its codes.
+// missing returns the error for a missing cell of an object; it also takes one of the object's codes.
 func (t *torus) missing(cell, object int) error {
 	want := slices.Clone(t.levels[object*t.k : (object+1)*t.k])
 	for c := len(t.moving) - 1; c >= 0; c-- {

@@ -10,16 +10,16 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12): code columns are divided by
-// their standard deviation before the principal components are taken, these are scaled by 1/sqrt(2) alone, and
-// subgroups are summed. The mean that is subtracted is over the subgroup's own levels, as in the paper's text, not over
-// those of the others, as in its equation 6.
+// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12). Code columns are divided by
+// their standard deviation before the principal components are taken. The components are scaled by 1/sqrt(2) alone, and
+// subgroups are summed. The subtracted mean is over the subgroup's levels, as in the paper's text, not over the other
+// subgroups' levels, as in its equation 6.
 //
-// Without Whiten this is equation 8 to the letter, and contradicts the rest of the paper: it is not invariant under
-// linear maps, and columns that carry a factor add up, so that one subgroup can exceed 1. Whiten divides the components
-// by their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear maps, as
-// section 5 reports, the mean square of a subgroup's points is 1, as equation 18 demands, and the value is at most the
-// number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
+// Without Whiten this is equation 8 to the letter, and contradicts the rest of the paper. It is not invariant under
+// linear maps, and columns that carry a factor add up, which can lift one subgroup above 1. Whiten divides the
+// components by their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear
+// maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
+// the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
 	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: sum as in the paper, or mean"`

@@ -12,12 +12,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// relativeStrength is the UDR of two representations a and b, with d_a and d_b columns, from the relation R_ij of column i of
-// a with column j of b (Duan et al. 2020, section 4):
+// relativeStrength is the UDR of two representations a and b, with d_a and d_b columns. R_ij relates column i of a to
+// column j of b (Duan et al. 2020, section 4):
 //
 //	1/2 (1/d_b sum_j (max_i R_ij)^2 / sum_i R_ij + 1/d_a sum_i (max_j R_ij)^2 / sum_j R_ij)
 //
-// A column whose R_ij are all 0 counts as 0.
+// A column with all R_ij 0 counts as 0.
 func relativeStrength(r *mat.Dense) float64 {
 	rows, columns := r.Dims()
 	most, sum := make([]float64, rows+columns), make([]float64, rows+columns)
@@ -45,11 +45,11 @@ func relativeStrength(r *mat.Dense) float64 {
 // which is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is the
 // median of its UDR with the others. It needs no factors.
 //
-// R_ij is the absolute value of the coefficient of column i in the Lasso regression of column j on all columns of a, or
-// the absolute rank correlation of the two columns. All columns are standardised. Columns with a standard deviation
-// below Threshold are left out; the library leaves out columns with a divergence from the prior of 0.01 nats or less,
-// which codes do not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a standard
-// deviation of 0.14.)
+// R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns of a, or the absolute
+// rank correlation of the two columns. All columns are standardised. Columns with a standard deviation below Threshold
+// are left out. The library leaves out columns with a divergence from the prior of 0.01 nats or less, which codes do
+// not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a standard deviation of
+// 0.14.)
 type UDR struct {
 	Relation  Relation
 	Alpha     float64 // lasso: the weight of the penalty, against half the mean squared error
@@ -89,8 +89,8 @@ type Agreement struct {
 }
 
 // Compare compares two or more representations of the same images, in the same rows. A pair with a representation
-// without used columns has 0. Errors: fewer than two representations or rows, numbers of rows that differ, codes that
-// are not finite, settings out of range, and the end of the context.
+// without used columns has 0. Errors: fewer than two representations or rows, different numbers of rows, codes that are
+// NaN or infinite, settings out of range, and the end of the context.
 func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 	if err := u.Validate(); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func totalCorrelation(eigenvalues []float64) (sum float64) {
 }
 
 // wassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions with covariances S and D,
-// the diagonal of S, from the trace of S and the eigenvalues lambda of D S:
+// the diagonal of S. It takes the trace of S and the eigenvalues lambda of D S:
 //
 //	2 tr S - 2 sum sqrt lambda
 func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
@@ -51,8 +51,8 @@ type MutualInformation struct {
 // makes it infinite, which is an error.
 type TotalCorrelation struct{}
 
-// WassersteinCorrelation is the squared 2-Wasserstein distance of normal distributions with the covariance S of the
-// codes and with D, the diagonal of S, as disentanglement_lib computes it, in squared units of the codes:
+// WassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, as disentanglement_lib
+// computes it, in squared units of the codes. Their covariances are the codes' covariance S and its diagonal D:
 //
 //	2 tr S - 2 tr (D S)^(1/2)
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// columnBlocks holds columns of codes in blocks of kernel.MomentColumns, row by row, so that a row of a block is a
-// cache line or two.
+// columnBlocks holds columns of codes in blocks of kernel.MomentColumns, row by row. A row of a block takes a cache
+// line or two.
 type columnBlocks struct {
 	columns []int // of the codes
 	blocks  [][]float64
