@@ -65,7 +65,7 @@ func (in *Input) inArcs() (*Input, []string) {
 	return other, notes
 }
 
-// setArcs replaces the levels of a circular factor by equal arcs, of which those without rows do not count.
+// setArcs replaces the levels of a circular factor by equal arcs and drops arcs without rows.
 func (in *Input) setArcs(j, bins int) {
 	k, f := len(in.Factors), in.Factors[j]
 	arc := make([]int, f.Size) // by level

@@ -9,10 +9,11 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3, which measures
-// codes of a thousand columns so): those with the largest S_i of the columns whose largest R_ij is that of the factor. The columns keep
-// their order; of columns that tie with the k-th best the first are taken, with Whole all. Columns without information are never best: where
-// fewer than two are, the first of the others fill up, because gaps need two columns.
+// BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3,
+// which measures codes of a thousand columns in this way). A column belongs to the factor with its largest R_ij; the
+// best columns of a factor have the largest S_i. The columns keep their order. Of columns that tie with the k-th best,
+// the first count, or all with Whole. Columns without information are never best. If fewer than two columns are best,
+// the first of the others fill up, because gaps need two columns.
 //
 // med itself has the option k, which normalises by all columns, as the authors' code does. With its option renormalise it equals
 // best-columns of med.
@@ -52,7 +53,7 @@ func (m *BestColumns) Better() Direction {
 	return m.Of.Value.Better()
 }
 
-// Range implements Bounded: that of the other metric.
+// Range implements Bounded: it returns the range of the other metric.
 func (m *BestColumns) Range() (least, most float64) {
 	if b, ok := m.Of.Value.(Bounded); ok {
 		return b.Range()
@@ -93,7 +94,8 @@ func (m *BestColumns) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, in.Codes))
 }
 
-// Compute returns the parts and grids of the other metric, whose columns count from 0 among the best, and the part best: their numbers.
+// Compute returns the parts and grids of the other metric, with columns counted from 0 among the best. The part best
+// has the columns' numbers in the codes.
 func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

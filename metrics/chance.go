@@ -13,16 +13,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Chance is the chance level of a metric: its values where the rows of the codes are shuffled against those of the factors, so
-// that codes tell nothing of the factors.
+// Chance is the chance level of a metric: its values with shuffled rows of the codes, which then tell nothing of the
+// factors.
 type Chance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"` // standard deviation between shuffles
 	Shuffles  int     `json:"shuffles"`
 	Rows      int     `json:"rows"` // that each shuffle measures; slow metrics take fewer than the value
 
-	// Differs says that the value is better than chance: beyond the mean by the quantile of Student's distribution that one of a
-	// hundred shuffles would pass, or at most a third as far from the best possible value as the best of the shuffles.
+	// Differs says that the value is better than chance. Either it is beyond the mean by the quantile of Student's
+	// distribution that one of a hundred shuffles would pass. Or it is at most a third as far from the best possible
+	// value as the best shuffle.
 	Differs bool `json:"differs"`
 }
 
@@ -36,7 +37,7 @@ type Chances struct {
 	Watch func(name string, done, of int) // called before every shuffle, if not nil
 }
 
-// The size of chance levels. They are a remark beside a value, and should not cost more than it.
+// The size of chance levels. They annotate a value, and should not cost more than it.
 const (
 	chanceRows   = 2000 // of a shuffle, at least, if there are so many
 	slowRows     = 100
@@ -56,7 +57,7 @@ func (s Chances) Validate() error {
 	return nil
 }
 
-// cheaper is implemented by metrics whose time does not depend on the number of rows alone.
+// cheaper is implemented by metrics with a time that depends on more than the number of rows.
 type cheaper interface {
 	cheaper(by int) Metric // the metric with fewer draws or rounds
 }
@@ -64,8 +65,9 @@ type cheaper interface {
 // ofAllRows is implemented by metrics that some of the rows do not suit, such as metrics of grids.
 type ofAllRows interface{ ofAllRows() }
 
-// Add measures the metrics of [Evaluate] on shuffled rows and adds a chance level to each result that depends on factors, or a note
-// of why it has none. in, seed and choices are those of Evaluate. The same seed gives the same levels.
+// Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
+// factors, or a note that says why there is no level. in, seed and choices are the arguments of Evaluate. The same seed
+// gives the same levels.
 func (s Chances) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -130,8 +132,8 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	return nil
 }
 
-// differs reports whether a value is better than the values of shuffled rows: beyond their distribution, or so much nearer to the
-// best possible value that no shape of the distribution explains it.
+// differs reports whether a value is better than the values of shuffled rows. The value must be beyond their
+// distribution, or so much nearer to the best possible value that no shape of the distribution explains it.
 func differs(m Metric, value float64, shuffled []float64) bool {
 	sign := 1.0 // larger is better
 	if m.Better() == LowerIsBetter {

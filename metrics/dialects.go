@@ -5,12 +5,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that is not
-// in the list is not in the source.
+// Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that the
+// list lacks is not in the source.
 type Dialect []Choice
 
-// Dialects lists the sources whose definitions `like` can name: of `unravel eval --like`, and of a metric in a config.
-// Sub-codes belong to the codes, not to a dialect.
+// Dialects lists the sources that `like` can name, in `unravel eval --like` and in a metric's config. Sub-codes belong
+// to the codes, not to a dialect.
 var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.Entry[Dialect]{
 	{
 		Name: "disentanglement_lib", Doc: "google-research/disentanglement_lib with the settings of its study unsupervised_study_v1",
@@ -57,7 +57,7 @@ func (d Dialect) only(names ...string) Dialect {
 	return list
 }
 
-// library returns the metrics of disentanglement_lib. factor-vae leaves out columns whose standard deviation is below
+// library returns the metrics of disentanglement_lib. factor-vae leaves out columns with a standard deviation below
 // prune.
 func library(prune float64) Dialect {
 	points := TrainTest{Train: 10000, Test: 5000}

@@ -11,13 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3): the mean
-// squared distance from their mean of n whitened points p_i, turned back by w times the angle theta_i of their level,
+// turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3).
+// Each of n whitened points p_i is turned back by w times the angle theta_i of its level; the value is the mean squared
+// distance of the points from their mean,
 //
 //	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
 //
-// where angle returns sine and cosine of w theta_i. D_k is the least over w. In two passes, so that it is exact near 0.
-// [rotationScatter] is the same of rotations in space.
+// where angle returns sine and cosine of w theta_i. D_k is the least over w. Two passes make it exact near 0.
+// [rotationScatter] is the same for rotations in space.
 func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
 	n := float64(len(points))
 	var mx, my, sum float64
@@ -41,8 +42,8 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for any number K of circular
 // factors (subgroups SO(2)) and factors of rotations in space (SO(3)). The rows may be any sample, in any order; their
-// factors give their group elements. If they cover every combination of these factors' levels once, the value is that
-// of section 4.3 and its public code. For subgroup k, with angle theta = 2 pi level/Size:
+// factors give their group elements. If they cover every combination of these factors' levels once, the value is the
+// one in section 4.3 and in its public code. For subgroup k, with angle theta = 2 pi level/Size:
 //
 //  1. subtract from the codes their mean over the levels of factor k;
 //  2. project on the first two principal components;
@@ -51,41 +52,43 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 //  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
 //     the points, turned back by w theta, to their mean.
 //
-// Other samples estimate the same number, also angles of an arc and any set of rotations. The codes are fitted to cosine
-// and sine of w theta, or to the elements of the rotation, by least squares. The moments are the group's, whatever part
-// of the group the rows cover, so that perfect codes score 0 on every sample. Rows that share all other factors lose their
-// mean. Where fewer than half of the rows share them with another row, an effect of each other factor is subtracted: any
-// function of its levels, or its harmonics up to Omega turns where these are fewer. A sum of effects leaves what the other factors do
-// together as noise. Where rows cover a direction of the group by less than a tenth, a note says so: noise then counts for more.
+// Other samples estimate the same number, also angles of an arc and any set of rotations. The codes are fitted to
+// cosine and sine of w theta, or to the elements of the rotation, by least squares. The moments belong to the whole
+// group even if the rows cover a part of it, so perfect codes score 0 on every sample. Rows that share all other
+// factors lose their mean. If fewer than half of the rows share them with another row, an effect of each other factor
+// is subtracted: any function of its levels, or its harmonics up to Omega turns if these are fewer. A sum of effects
+// treats the joint effect of the other factors as noise. A note says if rows cover a direction of the group by less
+// than a tenth: noise then counts for more.
 //
-// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation, and D_k = min over
-// orthogonal Q of the mean squared distance of g^T Q^T p to its mean: the irreducible representations on three columns
-// are Q g Q^T. A grid of rotations with the moments of all rotations, such as those of a regular solid, is measured as in
-// section 4.3. Other rotations are a sample.
+// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation. D_k is the least mean
+// squared distance of g^T Q^T p to its mean over orthogonal Q: the irreducible representations on three columns are Q g
+// Q^T. A grid of rotations with the moments of all rotations, such as the rotations of a regular solid, is measured as
+// in section 4.3. Other rotations are a sample.
 //
-// The value is the mean of the D_k, without units: 0 for codes that turn with every factor in a plane of its own, about
-// 1 for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3 is not in
+// The value is the mean of the D_k, without units: 0 for codes that turn with every factor in a separate plane, about 1
+// for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3 is not in
 // the paper's text but in its authors' code.
 //
 // Combinations of the other factors' levels are objects: each object is measured on its own, and the D_k are averaged
 // over objects (appendix E). Objects of a sample with fewer than 5 different angles (20 rotations) are left out; with
 // Objects together, all objects have one plane, and each its own centre.
 //
-// A principal component whose standard deviation is less than 1e-12 of the codes' root mean square counts as noise, not
-// as a perfect fit: it adds 1/2 (n-1)/n (1/3 for rotations), as does noise of the variance of step 3. If all are that
-// small, the codes do not depend on the factor, and D_k = 1. (Equation 7 gives 0 for constant codes, whose norm in appendix C is 0: a
-// constant map is equivariant. It says nothing of the factor, so it counts as no structure here.)
+// A principal component with a standard deviation below 1e-12 of the codes' root mean square counts as noise, not as a
+// perfect fit. It adds 1/2 (n-1)/n (1/3 for rotations), as noise with the variance of step 3 does. If all are that
+// small, the codes do not depend on the factor, and D_k = 1. (Equation 7 gives 0 for constant codes, with norm 0 by
+// appendix C: a constant map is equivariant. It says nothing of the factor, so it counts as no structure here.)
 //
-// Where the standard deviations of the last component taken and the next differ by less than a tenth, the plane is
-// arbitrary, and so is the value: codes on two circles of equal radius for one factor are perfect, and score .16 to
-// .70. Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
-// otherwise a note warns. Equation 7 also allows sums of representations, in more columns than one plane has. Where such a sum leaves
-// less than D_k, by .02, a note names it and says what it leaves; the value stays the plane's, as in section 4.3. The sum
-// takes the principal components in which the factor moves the codes significantly, and of all representations (up to Omega turns,
-// or degrees 1 and 2) first the one that explains most, then the next in the components that remain. Codes names the columns of a factor, instead of all.
+// The plane is arbitrary, and so is the value, if the standard deviations of the last component taken and the next
+// differ by less than a tenth. Codes on two circles of equal radius for one factor are perfect, and score .16 to .70.
+// Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
+// otherwise a note warns. Equation 7 also allows sums of representations, in more columns than one plane has. If such a
+// sum leaves less than D_k, by .02, a note gives its name and remainder; the value stays the plane's, as in section
+// 4.3. The sum takes the principal components in which the factor moves the codes significantly. Of all representations
+// (up to Omega turns, or degrees 1 and 2) it takes first the one that explains most, then the next in the remaining
+// components. Codes names the columns of a factor, instead of all.
 //
-// Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
-// random weights, exponentially distributed; columns and turns stay those of the value.
+// Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
+// exponentially distributed; columns and turns stay the same as for the value.
 type DLSBD struct {
 	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: mean, or sum as in the paper's tables"`
@@ -99,7 +102,7 @@ type DLSBD struct {
 // UseSpaces is the condition under which each space of a code is measured by itself.
 type UseSpaces string
 
-// Objects is the way in which objects are measured.
+// Objects says how objects are measured.
 type Objects string
 
 // The ways; empty is the first.
@@ -155,9 +158,9 @@ func (m *DLSBD) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
-// over objects; its sign depends on the arbitrary orientation of principal axes; 1 for
-// rotations), per_object when there is more than one, and interval with a bootstrap.
+// Compute returns D_LSBD with the parts per_subgroup and omega. omega is |w|, the mean over objects, or 1 for
+// rotations; the sign of w depends on the arbitrary orientation of principal axes. The part per_object comes with
+// several objects, interval with a bootstrap.
 func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

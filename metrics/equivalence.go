@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 )
 
-// Equational is implemented by metrics that ask of factors only which rows agree in them: they can measure an input whose Levels are
-// equivalence classes (Zhang and Sugiyama 2024, appendix F.2).
+// Equational is implemented by metrics that only need to know which rows agree in a factor. They can measure an input
+// with equivalence classes as Levels (Zhang and Sugiyama 2024, appendix F.2).
 type Equational interface {
 	// FromClasses reports whether the metric, with its settings, asks only which rows agree.
 	FromClasses() bool
@@ -27,8 +27,9 @@ func wantsLevels(m Metric, in *Input) error {
 	return MissingLevels
 }
 
-// SetClasses replaces the factors by those of classes: rows of a class agree in a factor, and levels number the classes; answers
-// different that the classes agree with become Differ. A factor without a class is left out; it is an error if that leaves none.
+// SetClasses replaces the factors by the factors of classes. Rows of a class agree in a factor, and levels number the
+// classes. Answers different that the classes agree with become Differ. A factor without a class is left out; it is an
+// error if that leaves none.
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32

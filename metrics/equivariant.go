@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// turnRotations sets the coefficients b of a sample of rotations. They are those of codes that turn exactly, plus the
-// rest of the least-squares fit in the directions that the rows determine.
+// turnRotations sets the coefficients b of a sample of rotations. They are the coefficients of codes that turn exactly,
+// plus the rest of the least-squares fit in the directions that the rows determine.
 func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise float64) error {
 	exact, cover, err := equivariant(m, b, noise)
 	if err != nil {
@@ -32,11 +32,12 @@ func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise 
 	return nil
 }
 
-// equivariant returns the coefficients of the codes A^T g v that are nearest to an orbit's, by least squares in A (3 x d) and
-// the unit vector v, and the least part of the group's moments that the rows have in the three directions of g v.
+// equivariant finds the codes A^T g v nearest to an orbit's codes, by least squares in A (3 x d) and the unit vector v.
+// It returns their coefficients, and the least part of the group's moments that the rows have in the three directions
+// of g v.
 //
-// For v the best A is a linear fit, and for A the best v. Neither step raises the error; they start from 13 directions
-// and from the singular vector of b, the fit of any coefficients, which is exact where the rows determine b.
+// For v the best A is a linear fit, and for A the best v. Neither step raises the error. They start from 13 directions
+// and from the singular vector of b, the unconstrained fit, which is exact if the rows determine b.
 func equivariant(m *moments, b *mat.Dense, noise float64) (coefficients *mat.Dense, cover float64, err error) {
 	_, d := b.Dims()
 	var codes mat.Dense // 9 x 9

@@ -15,22 +15,23 @@ import (
 
 // Interval is a confidence interval of a metric.
 //
-// With Way rows it is one for the value of infinitely many images like these, from the values of random halves of the rows.
-// A half leaves twice the bias of order 1/n in a value, and deviates from the value of all rows as much as that from the
-// true one, so that with the mean v' and the standard deviation s of the values of the halves, and the value v,
+// With Way rows it is one for the value of infinitely many images like these, from the values of random halves of the
+// rows. A half has twice the bias of order 1/n, and deviates from the value of all rows as much as this value deviates
+// from the true one. With the mean v' and the standard deviation s of the values of the halves, and the value v, the
+// interval is
 //
 //	estimate = v - (v' - v),  interval = estimate +- t s
 //
-// where t is the quantile of Student's distribution with half as many degrees of freedom as there are halves. Metrics of
-// shares of mutual information, whose bias is not small, take quarters of the rows too, and extrapolate to 1/n = 0 by a
-// parabola. No row is
-// in a half twice: repeated rows, which the bootstrap has, would add mutual information and pairs at distance 0.
+// where t is the quantile of Student's distribution with half as many degrees of freedom as halves. Shares of mutual
+// information have a bias that is not small. Their metrics take quarters of the rows too, and extrapolate to 1/n = 0 by
+// a parabola. No row is in a half twice: repeated rows, which the bootstrap has, would add mutual information and pairs
+// at distance 0.
 //
-// With Way draws it is one for the mean over the random numbers that the metric draws, on the same rows: the mean of the
+// With Way draws it is an interval for the mean over the metric's random numbers, on the same rows: the mean of the
 // values of repeated draws, +- t s/sqrt(repeats).
 //
-// Extremes, such as a diameter, have none: most samples of the rows have the very rows of the extreme, and the rate at which
-// it grows with the rows is too uncertain to extrapolate.
+// Extremes, such as a diameter, have no interval. Most samples of the rows contain the very rows of the extreme, and
+// its growth with the number of rows is too uncertain to extrapolate.
 type Interval struct {
 	Percent  float64  `json:"percent"` // 95
 	Low      float64  `json:"low"`
@@ -41,7 +42,7 @@ type Interval struct {
 	Repeats  int      `json:"repeats"` // values that it is made of
 }
 
-// Resample is the way in which a metric is measured again for an interval.
+// Resample says how a metric is measured again for an interval.
 type Resample string
 
 // The ways.
@@ -91,9 +92,10 @@ func (s Intervals) Validate() error {
 	return nil
 }
 
-// Add measures the metrics of [Evaluate] again and adds an interval to each result, or a note of why it has none. in, seed
-// and choices are those of Evaluate. The same seed gives the same intervals. If the context ends, the metric that is under way
-// keeps the interval of the repeats that are done, if they are enough, and the error wraps ctx.Err().
+// Add measures the metrics of [Evaluate] again and adds an interval to each result, or a note that says why there is
+// none. in, seed and choices are the arguments of Evaluate. The same seed gives the same intervals. If the context
+// ends, the current metric keeps the interval of its finished repeats, if they are enough, and the error wraps
+// ctx.Err().
 func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -167,7 +169,7 @@ func (x *repeating) repeats(usual int) int {
 // slowly is implemented by metrics that may take seconds.
 type slowly interface{ slow() bool }
 
-// value measures the metric on an input, with the stream of repeat b; sub names what it is a repeat of.
+// value measures the metric on an input, with the stream of repeat b; sub names the kind of repeat.
 func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (float64, error) {
 	some, err := inputsFor(x.choice.Value, in)
 	if err != nil {
@@ -185,7 +187,7 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 	return r.Value, nil
 }
 
-// each collects the values of repeats. When the context ends, it returns those that are done.
+// each collects the values of repeats. If the context ends, it returns the finished values.
 func (x *repeating) each(ctx context.Context, n int, value func(b int) (float64, error)) ([]float64, error) {
 	var values []float64
 	for b := range n {
@@ -336,7 +338,7 @@ func meanAndDeviation(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / max(n-1, 1))
 }
 
-// part returns the input of some rows, with all that is known of them, and continuous factors in units of all rows.
+// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
 func (in *Input) part(rows []int) *Input {
 	rows = slices.Sorted(slices.Values(rows))
 	k := len(in.Factors)
@@ -356,7 +358,7 @@ func (in *Input) part(rows []int) *Input {
 	return &some
 }
 
-// measuredRows returns the number of rows that the value is made of.
+// measuredRows returns the number of rows that the value uses.
 func (x *repeating) measuredRows() int {
 	n := x.in.Codes.Rows
 	if s, ok := x.choice.Value.(interface{ sampled(in *Input) int }); ok {

@@ -12,20 +12,22 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// Logic is the quantity of a sentence of first-order logic about codes z and factors y (Zhang and Sugiyama 2024, section 2
-// and table 1), 0 or more: the loss of the same sentence, of all rows in place of a batch. See package logic for the
-// language.
+// Logic is the quantity of a sentence of first-order logic about codes z and factors y, 0 or more (Zhang and Sugiyama
+// 2024, section 2 and table 1). It is the loss of the same sentence, over all rows instead of a batch. See package
+// logic for the language.
 //
-// z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any other; without Codes, those that
-// Assign gives each factor. A transformation acts on the columns of its factor, of which one by Assign best is too few. y.name are values of factors: levels mapped to [0, 1] or, of circular factors, to turns, and
+// z are the codes. z.name are the columns that Codes assigns to a name, of a factor or any other; without Codes, Assign
+// gives each factor columns. A transformation acts on the columns of its factor; the single column that Assign best
+// gives is too few. y.name are values of factors: levels mapped to [0, 1] (for circular factors, to turns), and
 // continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
-// outside the domain of its quantifiers. Rows of which all other factors agree are related by the turns of circular factors and
-// by rotations in space, whatever the groups of a supervision. A sentence about z alone measures images without factors.
+// outside the domain of its quantifiers. Turns of circular factors and rotations in space relate all rows that agree in
+// every other factor; the groups of a supervision play no part. A sentence about z alone measures images without
+// factors.
 //
 // A sentence that runs over more than Tuples tuples of rows is measured on random rows, as many as keep it below; a note
 // says how many.
 //
-// The part score is e^-value. Truth of the result says what a value of 0 means: see [logic.Sentence.Truth].
+// The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
 type Logic struct {
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Name     string          `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
@@ -145,8 +147,8 @@ func (l *Logic) Suits(in *Input) error {
 	return err
 }
 
-// compile checks the sentence against an input. best finds one column for each factor, if the sentence has
-// sub-codes that nothing else assigns; blocks are those that it found.
+// compile checks the sentence against an input. best finds one column for each factor, if the sentence has sub-codes
+// that nothing assigns; blocks are the columns found.
 func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logic.Quantity, blocks []factor.Block, err error) {
 	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
@@ -176,7 +178,7 @@ func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logi
 	return q, blocks, l.available(q)
 }
 
-// available returns an error for what a sentence needs and codes do not have.
+// available returns an error if a sentence needs something that codes do not have.
 func (l *Logic) available(q *logic.Quantity) error {
 	switch {
 	case q.NeedsLogVariances():

@@ -44,18 +44,19 @@ func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 //
 //	R_ij = mutual information / its sum over columns,
 //
-// column i scores S_i = 1 - H(R_i / sum_j R_ij), and the value is the mean of the S_i with the weights sum_j R_ij: 1 if
+// column i scores S_i = 1 - H(R_i / sum_j R_ij). The value is the mean of the S_i with the weights sum_j R_ij: 1 if
 // every column is informative of one factor only. By default the entropy H has base K, the number of factors, as in the
-// authors' code; with Log natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
+// authors' code. With Log natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
 // 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij, which changes S_i by 1e-7 for 1000 columns.
 //
-// With TopK (section 3.3) only k columns count for each factor: those with the largest S_i of the columns whose largest
-// R_ij is that of the factor (of equal ones the first, with a note; with Whole all columns that tie with the k-th best, and a column for
-// each factor of which its R_ij is largest). The authors' code keeps their rows of R; with
-// Renormalise, R is computed from these columns alone, as in the paper.
+// With TopK (section 3.3) only k columns count for each factor. A column belongs to the factor with its largest R_ij,
+// and a factor keeps its columns with the largest S_i: the first of equal ones, with a note. With Whole it keeps all
+// columns that tie with the k-th best; a column with several largest R_ij then belongs to each of their factors. The
+// authors' code keeps their rows of R; with Renormalise, R is computed from these columns alone, as in the paper.
 //
-// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats, so that values of many
-// uninformative columns depend on n. Samples fixes n for tables of different sizes; the authors' code has 10,000.
+// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats; values of many
+// uninformative columns therefore depend on n. Samples fixes n for tables of different sizes; the authors' code has
+// 10,000.
 //
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
@@ -98,13 +99,14 @@ func (m *MED) Validate() error {
 // Suits implements Selective.
 func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the parts per_column (S_i), weights, and with two or more columns completeness (1 - entropy of each
-// factor's column of R, to the base of the number of columns), the grid R, and the part per_factor, the MED of each factor:
+// Compute returns the parts per_column (S_i) and weights. Two or more columns add completeness (1 - entropy of each
+// factor's column of R, to the base of the number of columns). The grid is R, and the part per_factor is the MED of
+// each factor:
 //
 //	MED_j = sum_i R_ij S_i / sum_i R_ij
 //
-// of which the value is the mean with the weights sum_i R_ij. With TopK, the part selected has the numbers of the selected columns, and all
-// parts and R are restricted to these.
+// The value is the mean of these with the weights sum_i R_ij. With TopK, the part selected has the numbers of the
+// selected columns, and all parts and R are restricted to these.
 func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -159,8 +161,8 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Select returns the matrix R of all columns, and the selected columns, ascending: the TopK best of every factor, or
-// the best two if TopK is 0 (Cao et al. 2022, figure 15). Errors are those of [Metric.Compute].
+// Select returns the matrix R of all columns, and the selected columns, ascending. They are the TopK best of every
+// factor, or the best two if TopK is 0 (Cao et al. 2022, figure 15). Errors are the same as for [Metric.Compute].
 func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err

@@ -1,10 +1,10 @@
 // Package metrics measures how well representations separate the factors of
 // variation of their data.
 //
-// A metric is a pure function of codes (one row per image), the levels of the factors of the same images, and a stream
-// of random numbers if it draws any. It never touches a model. The settings structs in [Registry] are the metrics;
-// [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and with the levels of their
-// factors from [NewInput].
+// A metric is a pure function. It takes codes (one row per image), the levels of the factors of the same images, and a
+// stream of random numbers if it draws any. It never touches a model. The settings structs in [Registry] are the
+// metrics; [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and with the levels
+// of their factors from [NewInput].
 package metrics
 
 import (
@@ -19,17 +19,18 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the codes that a metric measures, and what is known of their images.
+// Input holds the codes that a metric measures, and the knowledge about their images.
 type Input struct {
 	Codes   Matrix          // n x d: the representation of n images
 	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
 	Factors []factor.Factor // k
 
-	// Classes says that Levels number equivalence classes of rows that are known to agree in a factor: rows of different
+	// Classes says that Levels number equivalence classes: rows of a class agree in the factor, and rows of different
 	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
 	Classes bool
 
-	// Differ holds, by factor, the pairs of rows that an answer calls different, where Levels number classes; nil: none are known.
+	// Differ holds, by factor, the pairs of rows that an answer calls different, if Levels number classes. nil: no such
+	// pairs are known.
 	Differ [][][2]int
 
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
@@ -49,7 +50,7 @@ type Input struct {
 	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
 	Spaces [][]int
 
-	// Explored holds the images from which components were learned, if they are not those of the codes; nil: the same.
+	// Explored holds the images that the components were learned on. nil: the images of the codes.
 	Explored *Explored
 
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
@@ -60,8 +61,7 @@ type Input struct {
 	spans    []span    // by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: those of these rows
 }
 
-// Explored holds components and paths of the images from which a hierarchy was learned, where a run measures held-out
-// images.
+// Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
 type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input; nil: not known
@@ -106,7 +106,7 @@ func (in *Input) Validate() error {
 	return in.validHierarchical()
 }
 
-// Direction is the direction in which a metric improves.
+// Direction says whether a metric improves upwards or downwards.
 type Direction uint8
 
 // The two directions.
@@ -140,21 +140,22 @@ func (d *Direction) UnmarshalText(text []byte) error {
 
 // Metric is a measure with its settings.
 type Metric interface {
-	// Better returns the direction in which Result.Value improves.
+	// Better returns the direction of better values.
 	Better() Direction
 
 	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
 	// its Stream alone. Its errors are:
 	//   - settings out of range, by key (see [config.Invalid]);
 	//   - an input that [Input.Validate] rejects, such as one without factors, or with unknown levels that it needs (see [Needs]);
-	//   - an input that does not suit the metric: what Suits of a [Selective] metric says, a [Missing] for what is not known of it;
+	//   - an input that does not suit the metric: the error from Suits of a [Selective] metric, or a [Missing] for
+	//     something unknown;
 	//   - no Stream, if the metric draws random numbers;
-	//   - a value or a fit that is not finite, does not exist or does not converge;
+	//   - a value or a fit that is NaN or infinite, does not exist or does not converge;
 	//   - the end of the context, which is looked at often: the error wraps ctx.Err().
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
-// Bounded is implemented by metrics whose values are bounded; an infinite bound means none.
+// Bounded is implemented by metrics with bounded values; an infinite bound means none.
 type Bounded interface {
 	Range() (least, most float64)
 }
@@ -166,12 +167,13 @@ type Selective interface {
 	Suits(in *Input) error
 }
 
-// Titled is implemented by metrics whose results can have a name of their own in place of the metric's.
+// Titled is implemented by metrics whose results can have another name than the metric's.
 type Titled interface {
 	Title() string // empty: there is none
 }
 
-// Varied is implemented by metrics whose defaults measure nothing, or that are also tested with other settings.
+// Varied is implemented by metrics with defaults that measure nothing, and by metrics that are also tested with other
+// settings.
 type Varied interface {
 	Variants() []Metric // settings to test with
 }
@@ -219,13 +221,13 @@ type Result struct {
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
 
-	// Sentence is that of a [Logic]; Truth says what a Value of 0 means: equivalent (it is equivalent to the sentence being
-	// true), implied (the sentence is true) or undecided.
+	// Sentence is the sentence of a [Logic]. Truth says what a Value of 0 means: equivalent (it is equivalent to the
+	// sentence being true), implied (the sentence is true) or undecided.
 	Sentence string `json:"sentence,omitempty"`
 	Truth    string `json:"truth,omitempty"`
 }
 
-// finite returns an error for the first number of a result that is not finite.
+// finite returns an error for the first number of a result that is NaN or infinite.
 func (r *Result) finite() error {
 	lists := map[string][]float64{"value": {r.Value}}
 	for _, p := range r.Parts {
@@ -269,8 +271,8 @@ func (r *Result) Part(name string) []float64 {
 	return nil
 }
 
-// Suits returns the error of the first metric that cannot measure an input, as far as that is known before there are
-// codes: what its Suits says of the rows and factors that [Evaluate] gives it.
+// Suits returns the error of the first metric that cannot measure an input, as far as this is known before there are
+// codes. It asks each metric's Suits about the rows and factors that [Evaluate] gives it.
 func Suits(in *Input, choices []Choice) error {
 	for _, c := range choices {
 		if _, err := inputsFor(c.Value, in); err != nil {
@@ -280,8 +282,8 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames returns the names of the results of choices: those of the metrics, or their titles (see [Titled]), with -2,
-// -3, ... for a repeated one.
+// ResultNames returns the names of the results of choices: the names of the metrics, or their titles (see [Titled]),
+// with -2, -3, ... for a repeated one.
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {
@@ -298,11 +300,11 @@ func ResultNames(choices []Choice) []string {
 }
 
 // Evaluate validates the input and computes metrics in order, with the names of [ResultNames]. Every metric draws from
-// its own stream of the seed, so that its value does not depend on the others; a repeated metric draws the same
-// numbers. The first error ends it, and names the metric; that of a context that ends wraps ctx.Err().
+// a separate stream of the seed, which makes its value independent of the others; a repeated metric draws the same
+// numbers. The first error ends it, and names the metric; the error of a context that ends wraps ctx.Err().
 //
-// Of an input with unknown levels a metric gets the rows whose levels it [Needs], without factors of which no level is
-// known; notes of its result say how many rows were left out.
+// With unknown levels, a metric gets the rows with the levels that it [Needs], without the factors that have no known
+// level. Notes of its result say how many rows were left out.
 func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]Result, error) {
 	return EvaluateWatched(ctx, in, seed, choices, func(int, string) {})
 }

@@ -28,7 +28,7 @@ type Needy interface {
 	Needs() Needs
 }
 
-// needsOf returns what a metric needs, and whether it says so.
+// needsOf returns the needs of a metric, and whether the metric states them.
 func needsOf(m Metric) (needs Needs, says bool) {
 	if n, ok := m.(Needy); ok {
 		return n.Needs(), true
@@ -50,7 +50,7 @@ func (in *Input) unknown() []int {
 	return counts
 }
 
-// complete returns the input of the factors that are known of some row, and of the rows where all of these are known.
+// complete returns the input with the factors that some row knows, and with the rows where all these factors are known.
 func (in *Input) complete() *Input {
 	unknown := in.unknown()
 	if unknown == nil {
@@ -88,14 +88,14 @@ func (in *Input) restrict(factors []int) *Input {
 	})
 }
 
-// knowing returns the input of some factors and of the rows where at least one of these is known.
+// knowing returns the input of some factors and of the rows where at least one of these factors is known.
 func (in *Input) knowing(factors []int) *Input {
 	return in.choose(factors, func(row []int) bool {
 		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
 	})
 }
 
-// choose returns the input of some factors and of the rows whose levels keep accepts.
+// choose returns the input of some factors and of the rows with levels that keep accepts.
 func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	k := len(in.Factors)
 	some := *in
@@ -144,7 +144,8 @@ func chosen[T any](list []T, rows []int) []T {
 	return some
 }
 
-// inputs is what a metric measures of an input: the input itself, or what is left of it without unknown levels.
+// inputs holds the rows and factors of an input that a metric measures: all of them, or the rest without unknown
+// levels.
 type inputs struct {
 	list     []*Input // one, or one for each factor
 	each     bool     // the results of list are joined
@@ -153,7 +154,7 @@ type inputs struct {
 	notes    []string
 }
 
-// inputsFor returns what a metric measures of an input, or an error if it cannot.
+// inputsFor returns the rows and factors of an input that a metric measures, or an error if it cannot.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
 	if ofAngles(m) {
 		return knownInputs(m, in)
@@ -166,7 +167,7 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	return x, err
 }
 
-// knownInputs is inputsFor of levels as they are.
+// knownInputs is inputsFor with unchanged levels.
 func knownInputs(m Metric, in *Input) (*inputs, error) {
 	needs, says := needsOf(m)
 	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
@@ -219,14 +220,15 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	}
 }
 
-// partly keeps the rows where at least one of some factors is known: the others would still set bins and deviations.
+// partly keeps the rows where at least one of the given factors is known: the others would still set bins and
+// deviations.
 func (x *inputs) partly(in *Input, factors, unknown []int) {
 	some := in.knowing(factors)
 	x.list = []*Input{some}
 	x.known(in, some.Codes.Rows, factors, unknown)
 }
 
-// apart measures each factor alone, those that the metric can measure.
+// apart measures each factor alone, if the metric can measure it.
 func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused error) {
 	x.each = true
 	for _, j := range factors {
@@ -301,8 +303,8 @@ func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream stri
 	return r, nil
 }
 
-// join joins the results of factors: the mean of the values, parts and grids of all factors side by side. Parts without the name of
-// the factor are means; those that not all factors have are left out.
+// join joins the results of factors: the mean of the values, parts and grids of all factors side by side. Parts without
+// the name of the factor are means; parts that some factors lack are left out.
 func (x *inputs) join(results []Result) Result {
 	var joined Result
 	for i, r := range results {

@@ -10,48 +10,47 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// bothWays is the R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2), from
-// the coefficients of determination of the two predictions:
+// bothWays is the R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2). It
+// joins the coefficients of determination of the two predictions:
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode) * max(0, toFactor)) }
 
-// R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1: the mean over factors V
-// of the maximum over code columns Z of
+// R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
+// factors V of the maximum over code columns Z of
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 //
-// where R2(X -> Y) is the mean over random splits of the coefficient of determination, on a quarter of the rows, of
-// boosted trees that predict Y from X alone, fitted to the other rows. If Y is categorical (at most 10 values, all
-// whole numbers), the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not
-// see differences of 1e-7 and less in X. As in the code of that paper, R2 is 1 if Y has a single value in either part,
-// and 0 with fewer than two rows.
+// where R2(X -> Y) is the mean over random splits of the coefficient of determination, on a quarter of the rows.
+// Boosted trees, fitted to the other rows, predict Y from X alone. If Y is categorical (at most 10 values, all whole
+// numbers), the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not see
+// differences of 1e-7 and less in X. As in the code of that paper, R2 is 1 if Y has a single value in either part, and
+// 0 with fewer than two rows.
 //
 // It is 1 if every factor has a code column that is a bijection of it.
 type R4 struct {
 	Predictions `yaml:",inline"`
 }
 
-// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1: the mean over factors V of S(V, g)
-// of the outermost group g of code columns, on the rows where V is active (its absolute value is above 1e-10). On given
-// rows,
+// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
+// S(V, g) of the outermost group g of code columns. The rows are those where V is active (its absolute value is above
+// 1e-10). On given rows,
 //
 //	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
 //	          sum over options o of Z of S(V, o), on the rows that chose o, weighted by their number
 //
-// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that paper. With
-// Weights printed they are fractions of all rows where V is active, as equation 4 prints them: a column at depth k then counts the
-// product of the fractions of all k options above it, and pushing a factor down into nested options lowers the score. For flat codes and
-// factors without inactive values both equal R4.
+// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that
+// paper. With Weights printed they are fractions of all rows where V is active, as equation 4 prints them. A column at
+// depth k then counts the product of the fractions of all k options above it; pushing a factor down into nested options
+// lowers the score. For flat codes and factors without inactive values both equal R4.
 //
-// The code columns are those of Input.Hierarchy, laid out for metrics (see
-// [hierarchy.Hierarchy.Row]).
+// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
 	Predictions `yaml:",inline"`
 	Weights     OptionWeights `yaml:"weights" doc:"an option's rows as a fraction of the rows that chose an option of its column (group, as the authors' code) or of all rows where the factor is active (printed, as equation 4)"`
 }
 
-// OptionWeights says what the rows of an option are a fraction of.
+// OptionWeights names the denominator of an option's share of the rows.
 type OptionWeights string
 
 // The weights.
@@ -127,7 +126,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows of columns
-// and factors, on the rows where the factor is active and the column's group is chosen.
+// and factors. Their rows are where the factor is active and the column's group is chosen.
 func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -231,7 +230,7 @@ func best(group []*comparison, of int) (score float64) {
 	return score
 }
 
-// comparisons lists all comparisons, so that they can run concurrently.
+// comparisons lists all comparisons, which lets them run concurrently.
 type comparisons struct {
 	codes                                        []*predictor
 	categorical, nextCategorical, nextContinuous int // columns

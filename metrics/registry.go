@@ -283,7 +283,7 @@ const byDCI = "it is a part of the metric dci: [dci]"
 func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`. The option like sets all options as one of the
-// [Dialects] does: `{mig: {like: disent}}`; others change them.
+// [Dialects] does: `{mig: {like: disent}}`. Further options change them.
 type Choice struct {
 	Name  string
 	Value Metric

@@ -13,7 +13,7 @@ import (
 )
 
 // irreducible is a representation of a factor's group without invariant subspaces: turns by w times an angle, or the
-// rotations of the 2 l + 1 functions of degree l on the sphere.
+// action of rotations on the 2 l + 1 functions of degree l on the sphere.
 type irreducible struct {
 	name      string
 	dims      int
@@ -22,7 +22,7 @@ type irreducible struct {
 	sign      []float64                 // of each element; nil: 1
 }
 
-// irreducibles returns the representations whose sums are tried: up to omega turns, or degrees 1 and 2.
+// irreducibles returns the representations to sum: up to omega turns, or degrees 1 and 2.
 func irreducibles(f factor.Factor, omega int) (all []irreducible) {
 	if f.Rotations != nil {
 		vector, second := irreducible{name: "degree 1", dims: 3}, irreducible{name: "degree 2", dims: 5}
@@ -75,8 +75,8 @@ func secondDegree(g *[9]float64) (d [25]float64) {
 // principal components as the factor moves significantly. It returns the representations, and false where the components are not
 // more than one representation has, or the rows do not determine the fit.
 //
-// The sum is found greedily: of all representations the one that explains most of the whitened codes, in an orthonormal frame
-// found as in [alignment], then the next one in the components that remain.
+// The sum is found greedily. First comes the representation that explains most of the whitened codes, in an orthonormal
+// frame found as in [alignment]. The next one follows in the remaining components.
 func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, names []string, found bool) {
 	all := irreducibles(o.factor, omega)
 	if len(all) == 0 {
@@ -193,7 +193,8 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// significant returns the number of directions in which the factor moves the codes by more than twice what noise would show.
+// significant returns the number of directions in which the factor moves the codes by more than twice the apparent
+// movement from noise.
 func (o *orbit) significant(f *fitted, d, h int) int {
 	moved := mat.NewSymDense(d, nil)
 	for a := range h {

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group:
-// over all levels of a circle in equal steps, over the whole circle for other angles, and over all rotations.
+// harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group.
+// The group is all levels of a circle in equal steps, the whole circle for other angles, or all rotations.
 type harmonics struct {
 	h      int
 	values []float64 // by level
@@ -21,9 +21,9 @@ type harmonics struct {
 // of returns the harmonics of a level.
 func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
 
-// harmonicsOf returns cosine and sine of w turns, times the root of 2, or the elements of rotations, times the root of 3
-// (E g_ij g_kl is 1/3 for equal elements, else 0). Of levels that w turns leave in place or turn by half a circle, the
-// sine is 0 and the cosine -1, 0 or 1.
+// harmonicsOf returns cosine and sine of w turns, times the root of 2, or the elements of rotations, times the root of
+// 3 (E g_ij g_kl is 1/3 for equal elements, otherwise 0). For levels that w turns leave in place or turn by half a
+// circle, the sine is 0 and the cosine -1, 0 or 1.
 func harmonicsOf(f factor.Factor, w int) *harmonics {
 	u := &harmonics{h: 2}
 	if f.Rotations != nil {
@@ -111,9 +111,9 @@ func (o *orbit) oneAxis() bool {
 }
 
 // fit fits the model to codes z, rows x d, without the effects of other factors, by least squares in every direction of
-// the harmonics. Where rows cover a direction less than the group does, noise in its coefficients is enlarged;
-// [confidence] then draws them towards 0, or, of rotations, towards the coefficients of codes that turn exactly
-// ([orbit.equivariant]), which are also those of directions that the rows do not determine.
+// the harmonics. If rows cover a direction less than the group does, noise in its coefficients is enlarged.
+// [confidence] then draws the coefficients towards 0, or, for rotations, towards the coefficients of codes that turn
+// exactly ([orbit.equivariant]). Directions that the rows do not determine take the latter.
 func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	n, h := len(o.rows), u.h
 	m, err := o.moments(z, d, u)
@@ -174,9 +174,10 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// confidence is the factor of the coefficients b of a direction that the rows cover to a part s, with the squared length of b and
-// the variance of the noise, divided by the number of rows. Noise of that variance adds noise/s to the square. A square
-// above nine times that is kept, up to the noise; of a smaller one there remains the part s, which the rows show.
+// confidence is the factor of the coefficients b of a direction that the rows cover to a part s. square is the squared
+// length of b, and noise is the variance of the noise divided by the number of rows. Such noise adds noise/s to the
+// square. A square above nine times noise/s is kept, up to the noise. A smaller square keeps the part s, which the rows
+// show.
 func confidence(s, square, noise float64) float64 {
 	if s >= 1 || square == 0 {
 		return 1
@@ -201,7 +202,7 @@ func dot(a, b []float64) (sum float64) {
 // components returns the principal components of b^T u + noise over the group.
 func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, error) {
 	n := len(o.rows)
-	// Points with opposites, so that their mean is 0.
+	// Adding the opposite of every point makes the mean 0.
 	points := make([]float64, 0, 2*(len(noise)+len(b)))
 	for i, w := range o.weights {
 		scale := math.Sqrt(w / 2)

@@ -9,18 +9,18 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// sampling holds codes with known group elements that do not form a grid: some are missing or repeated, or the angles and
-// rotations are a sample of their group. Per object and factor k, the codes are modelled as
+// sampling holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
+// and rotations are a sample of their group. Per object and factor k, the codes are modelled as
 //
 //	z = B u(g_k) + f(other factors) + noise,
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
-// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are the group's, whatever part of
-// the group the rows cover. The noise is scaled as if the mean over all levels had been subtracted. On a grid the value
-// equals the computation of [torus], to rounding. Perfect codes score 0 on every sample.
+// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u belong to the whole group even if
+// the rows cover a part of it. The noise is scaled as if the mean over all levels had been subtracted. On a grid the
+// value equals the computation of [torus], to rounding. Perfect codes score 0 on every sample.
 //
-// f is arbitrary where rows share the other factors. Otherwise f is a sum of one function for each other factor: any
-// function of its levels, or the harmonics up to omega turns where the levels are more than these harmonics.
+// f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor: any
+// function of its levels, or the harmonics up to omega turns if these are fewer than the levels.
 type sampling struct {
 	in      *Input
 	omega   int        // largest number of turns
@@ -145,7 +145,7 @@ func (in *Input) group(factors, rows []int) (ids []int, count int) {
 	return ids, len(order)
 }
 
-// orbit holds the rows of one object whose codes show how one factor turns.
+// orbit holds the rows of one object with codes that show how one factor turns.
 type orbit struct {
 	factor  factor.Factor
 	rows    []int
@@ -263,8 +263,8 @@ func (o *orbit) freedom() float64 {
 	return 1 - float64(taken)/float64(len(o.rows))
 }
 
-// orthonormalise sets the basis for the weights at hand: the harmonics of other factors without the effects, one after
-// the other, without those that the earlier ones determine to seven digits.
+// orthonormalise sets the basis for the current weights. It takes the harmonics of other factors without the effects,
+// one after the other, and leaves out harmonics that the earlier ones determine to seven digits.
 func (o *orbit) orthonormalise() {
 	const determined = 1e-7
 	o.basis = [][]float64{}

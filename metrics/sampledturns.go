@@ -9,13 +9,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// turnedApart is the part of D_k that the fitted codes have, from the 2 x 2 matrix M of their plane: the variance over all
-// angles t of M u, u = sqrt(2) (cos wt, sin wt), turned back by wt or by -wt, whichever is less:
+// turnedApart is the fitted codes' part of D_k, from the 2 x 2 matrix M of their plane. M u, u = sqrt(2) (cos wt, sin
+// wt), is turned back by wt or by -wt; the smaller variance over all angles t is
 //
 //	min(|M_+|^2, |M_-|^2)/2,  |M_+-|^2 = (M_11 +- M_22)^2 + (M_12 -+ M_21)^2
 //
-// M is the sum of a map that commutes with turns, which turning back makes constant, and one that turns the other way,
-// which remains. The noise that the fit leaves adds its own variance ([orbit.dispersion]).
+// M is the sum of two maps: one commutes with turns, and turning back makes it constant; the other turns the other way
+// and remains. The noise that the fit leaves adds its variance ([orbit.dispersion]).
 func turnedApart(f factor.Factor, m []float64, w int) float64 {
 	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
 		return 0

@@ -19,8 +19,8 @@ func attributeGap(scores []float64) float64 {
 	return gap
 }
 
-// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y, of which y vary; 0 if var x (n-1
-// degrees of freedom) is at most 1e-12.
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
+// (n-1 degrees of freedom) is at most 1e-12.
 func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
@@ -42,14 +42,14 @@ func squaredCorrelation(x, y []float64) float64 {
 
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3, 0 to 1, as disentanglement_lib
 // computes it: the mean over factors of the largest minus the second largest score of a code column. With Score svm,
-// the score is the accuracy on the test rows of a linear support vector machine with one input (squared hinge loss,
-// balanced weights, one against all others, intercept penalised), fitted exactly to the train rows. With Score
-// correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of the
-// column is 1e-12 or less.
+// the score is the accuracy on the test rows of a linear support vector machine with one input. The machine (squared
+// hinge loss, balanced weights, one against all others, intercept penalised) is fitted exactly to the train rows. With
+// Score correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of
+// the column is 1e-12 or less.
 //
-// With Score linear, all rows both fit and score, as in the code of Ross and Doshi-Velez 2021: the score is the accuracy of the
-// support vector machine of a categorical factor, and R^2 of the linear regression of the values of any other factor, their squared
-// correlation with the column.
+// With Score linear, all rows both fit and score, as in the code of Ross and Doshi-Velez 2021. A categorical factor
+// takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
+// their squared correlation with the column.
 type SAP struct {
 	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (of all rows: svm of categorical factors, R^2 of the values of others)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
@@ -154,8 +154,8 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// column returns the scores of column c for some factors, with the labels fit of the train rows and check of the test
-// rows, or values where they are not nil.
+// column returns the scores of column c for some factors. It takes the labels fit of the train rows and check of the
+// test rows, or values for the factors that have them.
 func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
 	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
 	var y []float64

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// scaled is implemented by metrics whose value changes with the scale of the codes.
+// scaled is implemented by metrics that depend on the scale of the codes.
 type scaled interface {
 	scaled() bool // with these settings
 }

@@ -10,16 +10,18 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Separation is the informativeness of sub-codes from pairs of rows that are known to differ, the loss of the same name, 0 or more:
+// Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
+// the loss of the same name:
 //
 //	sum over factors i of the aggregate, over pairs of rows r, s that differ in factor i, of max(margin - |z_i(r) - z_i(s)|, 0)
 //
-// It is [Contraction] from the answer different alone: the distance of the factors is not known, only that it is not 0, and the
-// margin stands for it; |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart, and the sum
-// of the margins for constant codes, which modularity cannot tell from perfect ones. Its units are those of the codes.
+// It is [Contraction] when only the answer different is known: the margin stands for the unknown distance of the
+// factors. |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart. For
+// constant codes, which modularity cannot tell from perfect codes, it is the sum of the margins. It has the units of
+// the codes.
 //
-// With [Input.Classes] the pairs are those that an answer calls different, [Input.Differ]. With levels they are all pairs of rows with
-// different known levels, or those of Pairs random ones. The part score is e^-value.
+// With [Input.Classes] the pairs are [Input.Differ], which an answer calls different. With levels they are all pairs of
+// rows with different known levels, or Pairs random ones of them. The part score is e^-value.
 //
 // Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
 type Separation struct {
@@ -30,7 +32,7 @@ type Separation struct {
 	Pairs     int              `yaml:"pairs" doc:"of factors with levels: number of random pairs of rows to measure, if there are more"`
 }
 
-// NewSeparation returns the metric with its defaults, those of the loss.
+// NewSeparation returns the metric with the defaults of the loss.
 func NewSeparation() *Separation {
 	return &Separation{Margin: 1, Aggregate: factor.Mean, Pairs: 1 << 20}
 }

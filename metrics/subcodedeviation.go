@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// subCodeDeviation is the summand of one factor in [SubCodeDeviation]: with S(v) the sub-codes, of columns numbers each, of the
-// rows whose level of the factor is v,
+// subCodeDeviation is the summand of one factor in [SubCodeDeviation]. S(v) are the sub-codes, of columns numbers each,
+// of the rows with level v of the factor:
 //
 //	aggregate over levels v of deviation(S(v))
 func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *groups, d deviation, a factor.Aggregate) (float64, error) {
@@ -43,29 +43,30 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 	return values, nil
 }
 
-// SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
-// mad, radius) and 3.2 (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all
-// rows in which the factor has that level. The value is
+// SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance, mad, radius) and 3.2
+// (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all rows with that
+// level. The value is
 //
 //	sum over factors i of aggregate over levels v of measure(S(i, v))
 //
 // over the levels that occur, 0 or more: 0 if every sub-code depends on its own factor only, and also for constant
-// codes. The default aggregate is the maximum for radius and diameter and the mean for the others. Its units are those
-// of the codes (variance: squared); it is not divided by the number of columns. The part score is e^-value.
+// codes. The default aggregate is the maximum for radius and diameter and the mean for the others. It has the units of
+// the codes (variance: squared units), and is not divided by the number of columns. The part score is e^-value.
 //
 // With Assign best every factor has one column; the other columns are not measured. The assignment minimises the sum
 // over factors of the fraction of the column's variance that remains while the factor is fixed.
 //
-// Project finds sub-codes in codes that are not aligned with factors (appendix F.3: "linear projection to find the most
-// informative representations for each factor"):
+// Project finds sub-codes in codes without columns assigned to factors (appendix F.3: "linear projection to find the
+// most informative representations for each factor"):
 //
-//   - linear: the sub-code of factor i is h_i(z), its best affine prediction from all columns in mean square, over the rows in
-//     which it is known. Its units are those of the factors, mapped to [0, 1]: levels as by [LeftInverse], continuous factors by
-//     their range. The part explained is the fraction of the variance of each factor that h_i explains.
+//   - linear: the sub-code of factor i is h_i(z), its best affine prediction from all columns in mean square, over the
+//     rows in which the factor is known. It has the units of the factor, mapped to [0, 1]: levels as in [LeftInverse],
+//     continuous factors by their range. The part explained is the fraction of the variance of each factor that h_i
+//     explains.
 //   - best: one column for each factor, the assignment with the largest sum of their mutual information, in nats and 20 bins of
 //     equal width.
-//   - blocks: the columns are cut into as many equal shares of adjacent columns as there are factors, and assigned likewise,
-//     by the sum of the mutual information of a factor with the columns of its share.
+//   - blocks: the columns are cut into equal shares of adjacent columns, one for each factor. The assignment has the
+//     largest sum of the mutual information of a factor with the columns of its share.
 //
 // A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
 // Samples bounds n; fewer rows make diameter and radius smaller.
@@ -130,9 +131,9 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the parts per_factor and score; of the mean variance also fraction, the part of each sub-code's variance
-// that is left; with Assign best and Project best and blocks, columns (the first column of each
-// factor); and with Project linear, explained.
+// Compute returns the parts per_factor and score. The mean variance adds fraction, the remaining part of each
+// sub-code's variance. Assign best, and Project best and blocks, add columns (the first column of each factor). Project
+// linear adds explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
@@ -187,8 +188,8 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	return r, err
 }
 
-// Levels returns a part for every factor: the deviations of its sub-code at the levels that occur, which the metric joins. Errors are those of
-// Compute.
+// Levels returns a part for every factor: the deviations of its sub-code at the levels that occur. The metric joins
+// these. Errors are the same as for Compute.
 func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error) {
 	if err := ready(ctx, s, in); err != nil {
 		return nil, err
@@ -206,8 +207,8 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	})
 }
 
-// fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance, which no scale of
-// the codes changes; 0 of constant sub-codes.
+// fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
+// No scale of the codes changes it; constant sub-codes have 0.
 func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matrix, blocks []factor.Block, left []float64) (Part, error) {
 	part := Part{Name: "fraction"}
 	for i, b := range blocks {
@@ -231,7 +232,7 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matri
 	return part, nil
 }
 
-// subCodes returns the codes whose columns are measured, the columns of each factor, and a result with what was chosen.
+// subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
 func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, r Result, err error) {
 	if s.Project == ProjectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
@@ -257,7 +258,8 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matri
 	return codes, blocks, r, nil
 }
 
-// factor measures the sub-code of one factor, on the given rows (nil: all) if it has several columns, else on all.
+// factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
+// rows.
 func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
@@ -342,7 +344,7 @@ func (in *Input) sample(n int) ([]int, error) {
 	return rows, nil
 }
 
-// scored adds the part score, e^-value, to a result; a value that is not finite is an error.
+// scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
 func (r Result) scored() (Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
