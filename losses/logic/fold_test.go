@@ -42,8 +42,7 @@ func lists() [][]float64 {
 	return all
 }
 
-// TestFolds compares folds with the formulas they are written by, and those of two quantities
-// with the connectives.
+// TestFolds compares folds with their formulas, and folds of two quantities with the connectives.
 func TestFolds(t *testing.T) {
 	for _, s := range folds() {
 		for _, list := range lists() {

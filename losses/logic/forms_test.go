@@ -164,8 +164,8 @@ func formBatches(seed int) map[string]Batch {
 	return all
 }
 
-// TestRandomForms tests theorem 1 on random sentences of all forms. Solvers and rotations round, so that a
-// true sentence is near 0.
+// TestRandomForms tests theorem 1 on random sentences of all forms. Solvers and rotations round, which leaves a true
+// sentence near 0.
 func TestRandomForms(t *testing.T) {
 	held, broke, equivalent, implied, functions := 0, 0, 0, 0, 0
 	n := sentences() / 2

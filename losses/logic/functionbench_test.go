@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// BenchmarkFunctions measures value and gradient of sentences with functions beside the named losses.
+// BenchmarkFunctions compares value and gradient of sentences with functions with the named losses.
 func BenchmarkFunctions(b *testing.B) {
 	schema := benchSchema()
 	inverse := func(kind losses.Inverse) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {

@@ -63,7 +63,7 @@ func TestFunctionsAtHardPoints(t *testing.T) {
 	}
 }
 
-// TestFunctionsNotFinite tests that codes that are not numbers show in value and gradient.
+// TestFunctionsNotFinite tests that NaN and infinity in codes show in value and gradient.
 func TestFunctionsNotFinite(t *testing.T) {
 	for _, text := range functionSentences() {
 		q, b := compiled(t, parsed(t, text)), batches(1, 9)["continuous"]
@@ -77,7 +77,7 @@ func TestFunctionsNotFinite(t *testing.T) {
 	}
 }
 
-// TestDegenerateFunctions tests that no batch has a value or gradient that is not finite, or below zero.
+// TestDegenerateFunctions tests that no batch has a value or gradient that is NaN or infinite, or a value below zero.
 func TestDegenerateFunctions(t *testing.T) {
 	for _, text := range functionSentences() {
 		q := compiled(t, parsed(t, text))

@@ -21,7 +21,7 @@ type fitting struct {
 	}
 }
 
-// TestFunctionReferences compares values, gradients and functions with those of another program.
+// TestFunctionReferences compares values, gradients and functions with another program's.
 func TestFunctionReferences(t *testing.T) {
 	text, err := os.ReadFile("testdata/functions.json")
 	if err != nil {

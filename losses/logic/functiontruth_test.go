@@ -83,8 +83,8 @@ func TestRanks(t *testing.T) {
 
 // TestApproximation tests the best product function of codes, and maps with unknown rows.
 func TestApproximation(t *testing.T) {
-	// Example 5 of the paper: m(0, 0) = (1, 3), m(0, 1) = (3, 5), m(1, 0) = (5, 5), m(1, 1) = (7, 7) has the best product
-	// function (0, 0) -> (2, 4), (0, 1) -> (2, 6), (1, 0) -> (6, 4), (1, 1) -> (6, 6).
+	// Example 5 of the paper has m(0, 0) = (1, 3), m(0, 1) = (3, 5), m(1, 0) = (5, 5), m(1, 1) = (7, 7). The best
+	// product function is (0, 0) -> (2, 4), (0, 1) -> (2, 6), (1, 0) -> (6, 4), (1, 1) -> (6, 6).
 	schema := Schema{Codes: 3, Factors: []string{"a", "b"}}
 	z := [][]float64{{1, 3, 8}, {3, 5, 8}, {5, 5, 8}, {7, 7, 8}, {100, 100, 8}}
 	labels := [][]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {-1, 1}}
@@ -136,8 +136,7 @@ func TestApproximation(t *testing.T) {
 	}
 }
 
-// TestApproximationNotFinite tests that numbers that are not finite have an error of their row and column, where they are in the
-// domain of a function.
+// TestApproximationNotFinite tests that NaN and infinity in the domain of a function give an error with row and column.
 func TestApproximationNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	schema := Schema{Codes: 1, SubCodes: map[string][]int{"a": {0}}, Factors: []string{"a", "b"}}

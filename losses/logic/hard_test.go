@@ -110,7 +110,7 @@ func TestTuples(t *testing.T) {
 	}
 }
 
-// TestNotFinite tests that codes that are not numbers show in the value.
+// TestNotFinite tests that NaN and infinity in codes show in the value.
 func TestNotFinite(t *testing.T) {
 	for _, text := range append(largeSentences(), `forall i, j: z(i) =[euclidean] z(j)`, `exists c in z: forall i: z(i) =[euclidean] c`) {
 		q, b := compiled(t, parsed(t, text)), batches(1, 9)["continuous"]
@@ -277,7 +277,7 @@ func TestTruth(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	// Zero without truth, which theorem 1 does not allow for.
+	// Zero without truth, a case that theorem 1 overlooks.
 	s := parsed(t, `not (forall i: z(i) =[absolute] 0 -> 2 =[absolute] 0)`)
 	q, err := Compile(s, lineSchema)
 	if err != nil {

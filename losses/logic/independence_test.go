@@ -17,7 +17,7 @@ func independentSchema() Schema {
 	return Schema{Codes: 6, SubCodes: map[string][]int{"a": {0, 1}, "b": {3}, "c": {5, 2}}}
 }
 
-// TestIndependence compares values and gradients with those of another program, nodes with finite differences, and the types.
+// TestIndependence compares values and gradients with another program's, nodes with finite differences, and the types.
 func TestIndependence(t *testing.T) {
 	var data struct {
 		Z         [][]float64

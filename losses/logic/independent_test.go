@@ -27,7 +27,7 @@ type independent struct {
 	}
 }
 
-// TestIndependentValues compares values and gradients of sentences with those of another program.
+// TestIndependentValues compares values and gradients of sentences with another program's.
 func TestIndependentValues(t *testing.T) {
 	text, err := os.ReadFile("testdata/sentences.json")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestIndependentValues(t *testing.T) {
 	}
 }
 
-// turnsOf returns the factors as circles of as many levels as they have, and the angles of the rows.
+// turnsOf returns the factors as circles with the factors' numbers of levels, and the angles of the rows.
 func turnsOf(data independent) (turns []logic.Turn, angles [][]float64) {
 	sizes := make([]float64, len(data.Factors))
 	for k, name := range data.Factors {

@@ -58,7 +58,7 @@ func readMoving(t *testing.T) (moving, Batch) {
 	return m, b
 }
 
-// TestMoves compares values and gradients with those of another program.
+// TestMoves compares values and gradients with another program's.
 func TestMoves(t *testing.T) {
 	m, b := readMoving(t)
 	for _, want := range m.Sentences {

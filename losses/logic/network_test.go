@@ -96,7 +96,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestNetworkWithoutLayers is an affine function, whose quantity is known exactly.
+// TestNetworkWithoutLayers fits an affine function with a known quantity.
 func TestNetworkWithoutLayers(t *testing.T) {
 	_, b := readNetworks(t)
 	for i := range b.Codes {

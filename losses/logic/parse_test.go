@@ -187,7 +187,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestBuiltErrors are of sentences that no text can have.
+// TestBuiltErrors tests errors of sentences that no text can express.
 func TestBuiltErrors(t *testing.T) {
 	i := Variable("i")
 	zero := Equal(Squared, Codes(i), Number(0))

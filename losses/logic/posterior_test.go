@@ -145,7 +145,7 @@ func TestPosteriorProperties(t *testing.T) {
 	}
 }
 
-// TestNoOperations tests that sentences that are named losses have an operation of their own where none is handed in.
+// TestNoOperations tests that sentences that are named losses compute without operations handed in.
 func TestNoOperations(t *testing.T) {
 	for _, text := range []string{
 		`forall[mean] v in y.shape: forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[squared] z(j)`,

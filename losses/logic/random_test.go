@@ -17,8 +17,8 @@ func sentences() int {
 	return 250
 }
 
-// TestRandomSentences tests Theorem 1 of the paper on random sentences and batches,
-// and their values on a computation of its own.
+// TestRandomSentences tests Theorem 1 of the paper on random sentences and batches, and compares their values with a
+// separate computation.
 func TestRandomSentences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -124,7 +124,7 @@ func TestRandomText(t *testing.T) {
 	}
 }
 
-// unplaced forgets what was parsed.
+// unplaced removes the places of the parsed text.
 func unplaced(s Sentence) Sentence {
 	return Sentence{Quantale: s.Quantale, Sampled: s.Sampled, Body: unplacedFormula(s.Body)}
 }

@@ -182,8 +182,8 @@ func divergence(p Premetric, a, b [2][]float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// referenceCentre is the least value at points of R or R^2 among which the best one
-// is: the mean, centres of balls around two or three points, and a median.
+// referenceCentre is the least value at points of R or R^2 that include the best point: the mean, centres of balls
+// around two or three points, and a median.
 func (w *world) referenceCentre(f *quantified) float64 {
 	inner := f.body.(*quantified)
 	guards, rest := inner.guards()
