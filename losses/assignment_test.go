@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// hierarchicalOutputs are of two images, a dimension, and two options of which the second has a dimension.
+// hierarchicalOutputs has two images, a continuous dimension, and a choice of two options; the second option has a
+// dimension.
 func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 	g := gorgonia.NewGraph()
 	node := func(name string, values ...float64) *gorgonia.Node {

@@ -192,7 +192,7 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 	return m.Value(n).Data().(float64), slices.Clone(m.Value(grads[0]).Data().([]float64))
 }
 
-// At equal codes and at ties gradients are finite, and that of the first choice.
+// At equal codes and at ties the gradient is finite and takes the first choice.
 func TestContractionHardPoints(t *testing.T) {
 	contraction := func(s losses.ContractionSettings) func(nodes) (*gorgonia.Node, error) {
 		return func(in nodes) (*gorgonia.Node, error) { return losses.Contraction(s, in[0], in[1], nil) }

@@ -9,9 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// An encoder of one's own, trained on Gorgonia's machine with Gorgonia's solver: the
-// first half of its codes is to depend on the first factor alone, the second half
-// on the second factor.
+// An external encoder, trained on Gorgonia's machine with Gorgonia's solver. The first half of its codes should depend
+// on the first factor alone, the second half on the second factor.
 func ExampleVariance() {
 	g := gorgonia.NewGraph()
 	x := matrix(g, "images", 4, 3, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1)

@@ -1,6 +1,6 @@
 package losses
 
-// For tests of operations without a node function of their own.
+// For tests of operations that have no node function.
 type (
 	Activity = activity
 	Action   = action

@@ -33,8 +33,8 @@ func integral(f func(float64) float64, a, b float64, n int) float64 {
 	return quad.Fixed(f, a, b, n, quad.Legendre{}, 0)
 }
 
-// Heat kernels relative to the uniform density, by images: the other form of the series
-// that the operation sums up. That of S^2 is McKean's integral, with cos a - cos b written as a product.
+// Heat kernels relative to the uniform density, by images: the other form of the series that the operation sums up. On
+// S^2 it is McKean's integral, with cos a - cos b written as a product.
 var images = map[int]func(angle, t float64) float64{
 	1: func(a, t float64) float64 {
 		sum := 0.0
@@ -144,12 +144,12 @@ func TestSphereKLForms(t *testing.T) {
 	}
 }
 
-// Above dimension 100 only the expansion is there, which knows no more than the times up to 1/d.
+// Above dimension 100 only the expansion exists, which is accurate up to the time 1/d.
 func TestSphereTime(t *testing.T) {
 	if !math.IsInf(losses.SphereTime(100), 1) || losses.SphereTime(1000) != 1e-3 {
 		t.Errorf("times %v and %v, want all and up to 1e-3", losses.SphereTime(100), losses.SphereTime(1000))
 	}
-	// Of many dimensions the cosine is nearly certain: KL = -(d/2) log(1 - exp(-d t)), and less than 1 beside.
+	// In many dimensions the cosine is nearly certain: KL = -(d/2) log(1 - exp(-d t)), plus less than 1.
 	for _, dim := range []int{101, 1000, 65536} {
 		kl, _ := sphereKL(t, dim, math.Log(losses.SphereTime(dim)))
 		if want := -float64(dim) / 2 * math.Log1p(-math.Exp(-1)); math.Abs(kl-want) > 1 {

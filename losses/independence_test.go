@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// TestBlockCorrelation compares the total correlation of blocks with that of another program.
+// TestBlockCorrelation compares the total correlation of blocks with another program's.
 func TestBlockCorrelation(t *testing.T) {
 	var data struct {
 		Z          [][]float64
@@ -78,7 +78,7 @@ func TestBlockCorrelation(t *testing.T) {
 	}
 }
 
-// TestIndependenceOperations compares the operations of sentences with those of losses.
+// TestIndependenceOperations compares the operations of sentences with the losses' operations.
 func TestIndependenceOperations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -82,8 +82,8 @@ type Batch struct {
 	Labels          *Labels          // known factors; nil: none
 	Transformations *Transformations // within the labelled groups; nil: none
 
-	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before, all 0 for the
-	// first row of a group. nil: there are none.
+	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before.
+	// The first row of a group is all 0. nil: there are none.
 	Actions func() (*gorgonia.Node, error)
 }
 
@@ -100,22 +100,21 @@ type Labels struct {
 	// error if only similarities are known.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
-	// Different returns [batch, K]: the row that is known to have another level of a factor than this one; -1: none is. Rows of
-	// a pair name each other. nil: no images are known to differ.
+	// Different returns [batch, K]: for each factor a row that is known to have another level than this row, or -1.
+	// Rows of a pair name each other. nil: no images are known to differ.
 	Different func() (*gorgonia.Node, error)
 
 	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy;
 	// nil: the categorical ones.
 	Assigned []int
 
-	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set,
-	// each divided by its largest size, and 0 where an image lacks the dimension. nil: the data
-	// set has no hierarchy.
+	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by its
+	// largest size. It is 0 where an image lacks the dimension. nil: the data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
 }
 
-// Units names, in a config, the units of continuous factors, those of hierarchical data sets.
-// Levels are always mapped: of ordinal factors to [0, 1], of circular ones to fractions of a turn.
+// Units names, in a config, the units of the continuous factors of hierarchical data sets. Levels are always mapped:
+// for ordinal factors to [0, 1], for circular factors to fractions of a turn.
 type Units string
 
 // The units.

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// batch is what a model offers for six images of two factors, one of them known in
-// part, with a place for what losses add.
+// batch returns a model's inputs of losses for six images of two factors, one of them known in part. It collects the
+// losses' requests.
 func batch(t *testing.T) *losses.Input {
 	t.Helper()
 	g := nn.NewGraph(nn.NewParams(1))
@@ -57,8 +57,7 @@ func valueOf(t *testing.T, source string) float64 {
 	return float64(m.Value(objective.Total).Data().(float32))
 }
 
-// TestLabelledLosses checks what the settings of losses choose, on a batch small
-// enough to work out by hand.
+// TestLabelledLosses checks the effect of losses' settings on a batch small enough to work out by hand.
 func TestLabelledLosses(t *testing.T) {
 	for source, want := range map[string]float64{
 		// shape: {0,2} has variance 1, {1,4} 2.25, {2} 0; size: {1,1} 0, {3,0} 2.25, {2} 0
@@ -166,7 +165,7 @@ func TestTotalCorrelations(t *testing.T) {
 	}
 }
 
-// TestWrongNames checks that losses name what a config gets wrong about a batch.
+// TestWrongNames checks that losses name the mistake of a config that does not fit a batch.
 func TestWrongNames(t *testing.T) {
 	for source, want := range map[string]string{
 		"[{variance: {codes: {shpe: [0]}}}]":                                          `codes: there is no factor "shpe"; did you mean "shape"?`,

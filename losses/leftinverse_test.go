@@ -169,7 +169,7 @@ func TestLeftInverseExact(t *testing.T) {
 			t.Errorf("%v: codes that are not numbers have the value %v", kind, v)
 		}
 	}
-	// Points at 0, 0, 1, 1 with 0, 1, 0, 1: no map helps, and none is better than 1/2.
+	// Points at 0, 0, 1, 1 with 0, 1, 0, 1: no map helps, and no error is below 1/2.
 	for kind, want := range []float64{0.25, 0.5, 0.5, 0.5} {
 		if v, _ := inverseGradient(t, losses.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); math.Abs(v-want) > 1e-15 {
 			t.Errorf("%v: %v, want %v", losses.Inverse(kind), v, want)
@@ -287,8 +287,8 @@ func TestPaperLeftInverse(t *testing.T) {
 
 func TestLeftInverseLoss(t *testing.T) {
 	for source, want := range map[string]float64{
-		// Rows 1 to 3, in which both factors are known: codes (2,3), (5,6), (5,8) and
-		// factors (0,0), (1,0), (1,1) are three points in general position.
+		// Both factors are known in rows 1 to 3: codes (2,3), (5,6), (5,8) and factors (0,0), (1,0), (1,1) are three
+		// points in general position.
 		"{}":                        0,
 		"{kind: least-absolute}":    0,
 		"{kind: minimax}":           0,

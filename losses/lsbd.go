@@ -35,16 +35,14 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 	}), z, y)
 }
 
-// PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from
-// [LSBD]: its distance is that of the concatenation of all latent spaces, counted
-// once per space and summed over the members of a group:
+// PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from [LSBD]. Its distance joins all latent
+// spaces, counts once per space and is summed over the members of a group:
 //
 //	1/B sum_B sum_m spheres * 2 (1 - clip(z_m.y_m, -1, 1)) + euclideans * |z_m - y_m|
 //
-// z and y are the columns of all spaces together, [B*M, columns]; spheres and
-// euclideans count the spaces; the result is a scalar. Value and gradient vanish
-// wherever z.y >= 1, so that on a torus both circles may be off by 60 degrees: use it
-// only for comparison with that code. The gradient of |z - y| at 0 is taken as 0.
+// z and y are the columns of all spaces together, [B*M, columns]; spheres and euclideans count the spaces; the result
+// is a scalar. Value and gradient vanish wherever z.y >= 1, which lets both circles of a torus be off by 60 degrees:
+// use it only for comparison with that code. The gradient of |z - y| at 0 is taken as 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
 	if m < 1 || spheres < 0 || euclideans < 0 {
 		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces", []int{m, spheres, euclideans}))
@@ -58,17 +56,17 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 	}), z, y)
 }
 
-// LSBDLoss is the sum of [LSBD] over the spaces on which the transformations of labelled groups
-// act: the latent spaces of lsbd-vae, which transports its codes itself, or named planes and
-// spheres of the codes of any model.
+// LSBDLoss is the sum of [LSBD] over the spaces that the transformations of labelled groups move. These are the latent
+// spaces of lsbd-vae, which transports its codes itself, or named planes and spheres of the codes of any model.
 //
-// On a space where the transformations act by the identity, such as R^n, y_m is the mean of the group's points: the labels of section 6 of the
-// paper, rho(g, e) = R(g) + I, pull the points of a group together there. Identity = false leaves these spaces out. PublicLSBD measures them always.
+// On a space where the transformations act by the identity, such as R^n, y_m is the mean of the group's points. There
+// the labels of section 6 of the paper, rho(g, e) = R(g) + I, pull the points of a group together. Identity = false
+// leaves these spaces out. PublicLSBD measures them always.
 //
-// A plane is two code columns that rotate with a circular factor. With Project its points are
-// projected to the unit circle, z/|z|, and the group's common point too ([CircleTransport]);
-// otherwise they are points of R^2 ([PlaneTransport]), where zero codes have a loss of 0. A
-// sphere is three code columns, with [SphereTransport] or [SpaceTransport].
+// A plane is two code columns that rotate with a circular factor. With Project its points are projected to the unit
+// circle, z/|z|, and the group's common point too ([CircleTransport]). Otherwise they are points of R^2
+// ([PlaneTransport]), where zero codes have a loss of 0. A sphere is three code columns, with [SphereTransport] or
+// [SpaceTransport].
 type LSBDLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total: gamma"`
 	Variant  string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
@@ -79,8 +77,8 @@ type LSBDLoss struct {
 	On       On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }
 
-// IdentityPart says whether lsbd measures the spaces on which only the identity acts. True is left out when a config is written, so that
-// configs have the hashes that they had before there was a choice.
+// IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
+// which keeps the hashes of configs from before the key existed.
 type IdentityPart bool
 
 // DecodeConfig reads true or false.

@@ -97,7 +97,7 @@ func TestModularityGradientsAtKinks(t *testing.T) {
 	}
 }
 
-// Codes that are not numbers are not hidden.
+// NaN in codes is not hidden.
 func TestModularityOfNaN(t *testing.T) {
 	for _, d := range deviations {
 		for _, a := range aggregates {
@@ -112,7 +112,7 @@ func TestModularityOfNaN(t *testing.T) {
 	}
 }
 
-// What a run leaves behind does not show in the next one, of other labels.
+// A run leaves no trace in the next run with other labels.
 func TestModularityOfOtherLabels(t *testing.T) {
 	stream := rng.New(1, "labels")
 	for _, s := range measures() {

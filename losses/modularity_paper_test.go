@@ -26,7 +26,7 @@ type goldenNumber struct {
 	Tolerance float64
 }
 
-// golden holds what the paper's encoders have to give; see testdata/README.md.
+// golden holds the expected values of the paper's encoders; see testdata/README.md.
 type golden struct {
 	Encoders map[string]struct {
 		SubCodes [][]int
@@ -59,7 +59,7 @@ func loadGolden(t *testing.T) golden {
 	return g
 }
 
-// encoded returns the codes of one of the paper's encoders, and the grid's levels.
+// encoded returns the codes of a paper's encoder, and the grid's levels.
 func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
 	t.Helper()
 	z, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)

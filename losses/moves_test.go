@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// TestLSBDIsASentence checks that the quantity of `forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))` is twice LSBD without
-// projection: the mean square of the distances of pairs is twice the variance. The gradients agree too.
+// TestLSBDIsASentence checks that the quantity of `forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))` is twice
+// LSBD without projection. The mean square of the distances of pairs is twice the variance. The gradients agree too.
 func TestLSBDIsASentence(t *testing.T) {
 	for _, c := range []struct {
 		turn      logic.Turn

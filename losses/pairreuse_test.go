@@ -25,8 +25,7 @@ func runBody[T graph.Float](b graph.Body[T], in [][]T, diff int) [][]T {
 	return append(out, din[:diff]...)
 }
 
-// An operation that meets other labels, masks or values in its next run gives what a
-// new one gives.
+// An operation that meets other labels, masks or values in its next run gives the same values as a new operation.
 func TestPairsReused(t *testing.T) {
 	const n, d = 70, 3
 	values := func(seed int, scale float32) []float32 {
@@ -99,7 +98,7 @@ func TestPairsReused(t *testing.T) {
 	}
 }
 
-// Sharp posteriors at 0, whose densities overflow where there are no points.
+// Sharp posteriors at 0 have densities that overflow where no points lie.
 func TestSharpPosteriors(t *testing.T) {
 	const n, d = 5, 4
 	z, variance := make([]float32, n*d), make([]float32, n*d)

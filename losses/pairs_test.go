@@ -30,7 +30,7 @@ func pairOutputs(in []*gorgonia.Node) *Input {
 	}}}
 }
 
-// pairCase checks settings on 12 rows whose labels have all kinds.
+// pairCase checks settings on 12 rows with all kinds of labels.
 func pairCase(name string, width int, l Loss, want func(in [][]float64) float64) gradcheck.Case {
 	const n = 12
 	values, groups := make([]float64, 3*n), make([]float64, 3*n)

@@ -47,7 +47,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		}
 		return in
 	}
-	// Circles of the radii 2 and 3 at starts of their own in each group, the second in the columns 3 and 0.
+	// Circles of the radii 2 and 3 with a different start in each group; the second lies in the columns 3 and 0.
 	perfect := codes(func(i int) []float64 {
 		a, b := rows[i]+float64(i/m), hues[i]-float64(i/m)
 		return []float64{3 * math.Sin(b), 2 * math.Cos(a), 2 * math.Sin(a), 3 * math.Cos(b)}

@@ -79,7 +79,7 @@ func turned(x []float64, rows, columns int) []float64 {
 	return y
 }
 
-// Values and gradients are those of double backward passes; see testdata/README.md.
+// Double backward passes gave the values and gradients; see testdata/README.md.
 func TestScoreMatchingGolden(t *testing.T) {
 	type quantity struct {
 		Value     json.RawMessage
@@ -188,7 +188,7 @@ func flat(t *testing.T, raw json.RawMessage) (list []float64) {
 	return list
 }
 
-// A linear energy has the same slope w everywhere: sigma noise is matched best by w = 0, where the loss is half the squared
+// A linear energy has the same slope w everywhere. w = 0 matches sigma noise best; there the loss is half the squared
 // noise: sigma^2 HWC/2 in the mean.
 func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 	const rows, pixels, sigma = 2000, 12, 0.1

@@ -75,8 +75,8 @@ func (p *posteriors) value(t *testing.T, n *gorgonia.Node, of ...*gorgonia.Node)
 	return float64(m.Value(n).Data().(float32)), all
 }
 
-// TestLogicSamples tests that `with z ~ q`, on: sample, and a batch with samples are the same,
-// and that divergences are those of the posteriors in all of them.
+// TestLogicSamples tests that `with z ~ q`, on: sample, and a batch with samples agree, and that all three take the
+// divergences of the posteriors.
 func TestLogicSamples(t *testing.T) {
 	for _, body := range []string{
 		"forall[mean] i, j: z(i) =[squared] z(j)",
@@ -168,7 +168,7 @@ func TestLogicMoreSamples(t *testing.T) {
 	}
 }
 
-// TestLogicPosteriorErrors are of models without posteriors, or with others than Gaussian ones.
+// TestLogicPosteriorErrors tests models without Gaussian posteriors.
 func TestLogicPosteriorErrors(t *testing.T) {
 	for _, c := range []struct {
 		text, want       string

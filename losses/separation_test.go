@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// TestSeparationGolden compares values and gradients with those of separation.py.
+// TestSeparationGolden compares values and gradients with the results of separation.py.
 func TestSeparationGolden(t *testing.T) {
 	var golden struct {
 		Different []float64

@@ -25,7 +25,7 @@ func tcOf(e losses.TCEstimator, size, n, width int, z, mean, logVariance, mask [
 		}
 		return true
 	}
-	// density is the estimate at row j from the rows in which belongs holds.
+	// density is the estimate at row j from the rows that belongs accepts.
 	density := func(j int, columns []int, belongs func(i int) bool) float64 {
 		var rows []int
 		own := -1

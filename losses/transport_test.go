@@ -96,8 +96,9 @@ func wantCircle(m int) func(in [][]float64) []float64 {
 	}
 }
 
-// TestSphereTransportGolden compares the points that rotations in space move, LSBD of them, and the gradient of LSBD plus the
-// inner product of moved points and weights c with values computed elsewhere; see testdata/README.md.
+// TestSphereTransportGolden compares three results with values computed elsewhere: the points that rotations in space
+// move, their LSBD, and the gradient of LSBD plus the inner product of moved points and weights c. See
+// testdata/README.md.
 func TestSphereTransportGolden(t *testing.T) {
 	b, err := os.ReadFile("testdata/sphere_transport.json")
 	if err != nil {

@@ -171,7 +171,7 @@ func TestViewErrors(t *testing.T) {
 	}
 }
 
-// The prediction of the first view is the target of the second one, that of the second view is at a right
+// The prediction of the first view is the target of the second view. The prediction of the second view is at a right
 // angle to the target of the first.
 func ExampleCosineRegression() {
 	g := gorgonia.NewGraph()
@@ -212,8 +212,8 @@ func ExampleInfoNCE() {
 	// Output: 1.3863
 }
 
-// The loss standardises projections itself: its value does not change with the scale and mean of a column of a view, and
-// its gradient goes through mean and variance.
+// The loss standardises projections itself. Its value does not change with the scale and mean of a column of a view,
+// and its gradient goes through mean and variance.
 func TestCrossCorrelationStandardises(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{Name: "cross-correlation", Inputs: []gradcheck.Input{{Shape: []int{8, 3}}}, Tolerance32: 1e-3,
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return losses.CrossCorrelation(n[0], 0.3) },

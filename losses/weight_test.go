@@ -43,7 +43,7 @@ func TestRamps(t *testing.T) {
 	}
 }
 
-// A weight is a number or a ramp, and is written as it is read.
+// A weight is a number or a ramp, and is written in the form that was read.
 func TestWeightConfig(t *testing.T) {
 	type settings struct {
 		Weight losses.Weight `yaml:"weight"`
@@ -155,7 +155,7 @@ func TestCapacityAtEquality(t *testing.T) {
 	}
 }
 
-// given is a loss whose node is an input.
+// given is a loss with an input as its node.
 type given struct {
 	node   *gorgonia.Node
 	weight losses.Weight
@@ -164,7 +164,7 @@ type given struct {
 func (l given) Add(*losses.Input) (*gorgonia.Node, error) { return l.node, nil }
 func (l given) Weighting() losses.Weight                  { return l.weight }
 
-// weights is a trainer whose schedules are given inputs.
+// weights is a trainer with given inputs as schedules.
 type weights struct {
 	losses.Requests
 	nodes []*gorgonia.Node
@@ -176,7 +176,8 @@ func (w *weights) Schedule(_ string, at func(step int) float64) (*gorgonia.Node,
 	return n, nil
 }
 
-// The total of changing weights is differentiable, also at weights and losses of 0, and equals that of the same constants.
+// The total of changing weights is differentiable, also at weights and losses of 0, and equals the total of constant
+// weights.
 func TestChangingWeights(t *testing.T) {
 	ramp := losses.Weight{Ramp: losses.Ramp{To: 1, Steps: 4}}
 	build := func(of ...losses.Weight) func(n nodes) (*gorgonia.Node, error) {
@@ -206,7 +207,7 @@ func TestChangingWeights(t *testing.T) {
 	}
 }
 
-// A weight that changes is an input; one out of range, or one that nobody sets, is an error.
+// A changing weight is an input. A weight out of range, or one without a trainer to set it, is an error.
 func TestWeightsOfParts(t *testing.T) {
 	in := outputs()
 	o, err := losses.ComposeInput(in, choose(t, "[reconstruction, {kl: {weight: {from: 0.5, to: 1, steps: 4}}}]"))
