@@ -16,8 +16,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// groupSample is a random sample of a circle or of the rotations in space, with perfect codes of the rows and of points
-// that have the moments of the whole group.
+// groupSample is a random sample of a circle or of the rotations in space. It has perfect codes of the rows, and of
+// points with the moments of the whole group.
 type groupSample struct {
 	what      string
 	factor    factor.Factor
@@ -190,9 +190,9 @@ func drawCodes(s *rand.Rand, noise float64) *codesSample {
 	return c
 }
 
-// equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022 with the norm of their code: the
-// least mean squared distance of the whitened codes, turned back, from their mean, over all representations in the plane or the
-// space of the first components.
+// equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022 with the norm of their
+// code. The whitened codes are turned back by a representation in the plane or the space of the first components. D_k
+// is the least mean squared distance from their mean, over all representations.
 func (c *codesSample) equationSix(k int) float64 {
 	g, cols, first, width := c.groups[k], c.in.Codes.Cols, 0, 0
 	for j, other := range c.groups {

@@ -10,7 +10,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// The distance of the codes from their product approximation is the variance, and that of the factors from the left inverse mse.
+// The distance of the codes from their product approximation is the metric variance, and the distance of the factors
+// from the left inverse is mse.
 func TestApproximate(t *testing.T) {
 	for _, name := range []string{"entanglement", "rotation", "misalignment"} {
 		in, sub := encoded(t, name)

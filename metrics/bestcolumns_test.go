@@ -8,7 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Of ten columns, of which two follow each factor, one mixes them and the others are constant, the best measure as if they were alone.
+// Two of ten columns follow each factor, one mixes the factors and the others are constant. The best measure as if they
+// were alone.
 func TestBestColumns(t *testing.T) {
 	code := func(l []int, z []float64) {
 		z[1], z[3], z[4], z[6], z[8] = float64(l[0]), float64(l[1]), float64(l[0]*5+l[1]), -float64(l[0]), -float64(l[1])

@@ -113,7 +113,7 @@ func TestDownstreamShare(t *testing.T) {
 	if fit, test := r.Part("train_per_size")[1], r.Part("per_size")[1]; fit != 1 || test > 0.5 {
 		t.Errorf("accuracy %v and %v of noise", fit, test)
 	}
-	// the first factor is that of blocks of rows: 20 of the first rows would not know the other levels
+	// the first factor changes by blocks of rows: the first 20 rows would lack its other levels
 	plain := gridInput(ordinals(3, 20), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	m.Sizes, plain.Stream = []int{20}, rng.New(0, "metric/downstream")
 	if r := compute(t, m, plain); r.Part("per_factor")[0] != 1 {

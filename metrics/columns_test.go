@@ -133,7 +133,7 @@ func TestArcs(t *testing.T) {
 	}
 }
 
-// Rotations are matrices or quaternions of any length; equal ones are one level of a factor of their own name.
+// Rotations are matrices or quaternions of any length. Equal rotations share a level; the factor gets an unused name.
 func TestAddRotations(t *testing.T) {
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
 	if err := in.AddRotations(metrics.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {

@@ -44,7 +44,7 @@ func TestBin(t *testing.T) {
 	}
 }
 
-// continuous is an input with one factor of two bins, whose codes are its values.
+// continuous is an input with one factor of two bins; its values are the codes.
 func continuous() *Input {
 	values := []float64{0, 0.25, 1, 3, 4}
 	return &Input{Codes: Matrix{5, 1, values}, Levels: []int{0, 0, 0, 1, 1},

@@ -10,8 +10,9 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// population draws n rows of six columns, bounded and noisy, and three factors: z0 and z1 are a circle, of which z1 is the
-// noisier, z0 tells a little of size too, z2 tells size, z3 shape and less of turn, z4 copies half of z2, and z5 tells nothing.
+// population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 are a circle; z1 is noisier,
+// and z0 tells a little of size too. z2 tells size, z3 shape and less of turn, z4 copies half of z2, and z5 tells
+// nothing.
 func population(n int, s *rng.Stream) *Input {
 	sizes := []int{8, 5, 6}
 	in := &Input{Codes: Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
@@ -52,8 +53,8 @@ func studied(t testing.TB, name string) Choice {
 	return c
 }
 
-// TestIntervalCoverage counts how often intervals of 95 % contain the true value: that of many rows, or the mean of many
-// draws on the same rows. -study: 200 intervals of each metric, which should be right 90 to 98 times of 100.
+// TestIntervalCoverage counts how often intervals of 95 % contain the true value: the value of many rows, or the mean
+// of many draws on the same rows. -study: 200 intervals of each metric, which should be right 90 to 98 times of 100.
 func TestIntervalCoverage(t *testing.T) {
 	long.Study(t)
 	const n, times = 1000, 200
@@ -97,7 +98,7 @@ func (s *study) add(truth float64, r Result) {
 	s.estimate += i.Estimate - truth
 }
 
-// rowsFor draws the rows that a metric is studied with: of dlsbd those of one object.
+// rowsFor draws the rows for the study of a metric; dlsbd gets the rows of one object.
 func rowsFor(metric string, n int, s *rng.Stream) *Input {
 	in := population(n, s)
 	if metric == "dlsbd" {

@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// The example of Ross and Doshi-Velez 2021, section 8.1, is 61 bits a code in place of 256; values do not count, nor do factors.
+// The example of Ross and Doshi-Velez 2021, section 8.1, takes 61 bits a code instead of 256; values do not count, nor
+// do factors.
 func TestDescriptionLength(t *testing.T) {
 	h := hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, make(hierarchy.Hierarchy, 8))}
 	in := &Input{Codes: Matrix{Rows: 16, Cols: 10}, Hierarchy: h, Levels: make([]int, 16), Factors: ordinals(1)}

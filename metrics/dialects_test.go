@@ -22,7 +22,7 @@ func like[M Metric](t testing.TB, dialect, name string) M {
 	return c.Value.(M)
 }
 
-// Every definition is valid, is what a config with `like` says, and is found again.
+// Every definition is valid, equals a config with `like`, and is found again.
 func TestDialects(t *testing.T) {
 	for _, entry := range Dialects.Entries {
 		names := entry.New().Names()
@@ -101,8 +101,7 @@ func TestResultDefinition(t *testing.T) {
 	}
 }
 
-// The definitions of disentanglement_lib are those that its golden values test: the defaults, apart from predictors of
-// downstream.
+// The golden values of disentanglement_lib test its definitions: the defaults, apart from predictors of downstream.
 func TestDialectLibraryGolden(t *testing.T) {
 	const source = "disentanglement_lib"
 	for key, test := range map[string]struct {
@@ -189,7 +188,7 @@ func TestDialectDisentGolden(t *testing.T) {
 	})
 }
 
-// scaledColumn returns an input in which one column has another standard deviation.
+// scaledColumn returns an input with another standard deviation of one column.
 func scaledColumn(in *Input, c int, deviation float64) *Input {
 	var mean, square float64
 	n := float64(in.Codes.Rows)

@@ -108,7 +108,7 @@ func TestDownstreamOracles(t *testing.T) {
 	}
 }
 
-// The best columns are those of each factor, not the noise and not the mixture.
+// The best columns follow one factor each; they are not the noise and not the mixture.
 func TestDownstreamTop(t *testing.T) {
 	in := gridInput(ordinals(3, 4), 4, func(l []int, z []float64) {
 		z[0], z[1], z[2], z[3] = math.Sin(float64(l[0]+7*l[1])), float64(l[1]), float64(l[0]), float64(l[0]+3*l[1])

@@ -110,7 +110,7 @@ func TestEnrichingGolden(t *testing.T) {
 	}
 }
 
-// Zhang and Sugiyama 2024, table 4: subsets in which levels may be missing or alone.
+// Zhang and Sugiyama 2024, table 4: subsets with missing or single levels.
 func TestEnrichingSubsets(t *testing.T) {
 	var golden struct {
 		Subsets   [][]int

@@ -14,7 +14,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// answersOf are the answers about some rows: each is compared with the last one of its level, and with itself if it is the first.
+// answersOf returns the answers about some rows: each row is compared with the previous row of its level, the first
+// with itself.
 func answersOf(in *Input, rows []int) *similarity.Answers {
 	a := &similarity.Answers{Rows: in.Codes.Rows}
 	k := len(in.Factors)

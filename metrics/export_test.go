@@ -65,7 +65,7 @@ func OfSample(m *DLSBD, in *Input) (Result, error) {
 	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, k) })
 }
 
-// OfRotationMoments is D_k of the first factor of a grid, with the moments of its own rotations.
+// OfRotationMoments is D_k of the first factor of a grid, with the moments of the grid's rotations.
 func OfRotationMoments(in *Input) float64 {
 	t, err := arrange(in, true)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestContractionSamples(t *testing.T) {
 	}
 }
 
-// Random pairs are of two different rows.
+// Random pairs have two different rows.
 func TestContractionPairs(t *testing.T) {
 	in := gridInput(ordinals(30), 1, func([]int, []float64) {})
 	var mean float64
@@ -138,7 +138,7 @@ func TestContractionPairs(t *testing.T) {
 	near(t, "mean", mean, 31./90, 0.01) // of |i-j|/29 over all pairs, a row with itself included: (n+1)/3n
 }
 
-// The ball around the errors has a centre of its own.
+// The ball around the errors has a centre other than 0.
 func TestMaxErrorCentre(t *testing.T) {
 	in := &Input{Codes: Matrix{Rows: 4, Cols: 1, Data: make([]float64, 4)}, Levels: []int{0, 0, 0, 2}, Factors: ordinals(3)}
 	r := compute(t, &MaxError{Fit: FitLeastSquares, Samples: 4}, in)

@@ -30,8 +30,8 @@ func intervals(t testing.TB, in *Input, seed uint64, s Intervals, choices ...Cho
 	return results
 }
 
-// Of independent codes the mutual information is 0, which counting exceeds and the estimate does not; of codes with one
-// informative column for every factor MED is 1, however many other columns there are.
+// Independent codes have mutual information 0; counting exceeds it, and the estimate does not. Codes with one
+// informative column for every factor have MED 1, for any number of other columns.
 func TestIntervalWithoutCountingBias(t *testing.T) {
 	random := population(1600, rng.New(3, "random"))
 	s := rng.New(4, "codes")
@@ -77,7 +77,7 @@ func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	return &some
 }
 
-// The bootstrap repeats rows, whose mutual information is larger: it moves away from the truth where halves go back to it.
+// The bootstrap repeats rows, which raises mutual information: it moves away from the truth, and halves go back to it.
 func TestBootstrapAddsInformation(t *testing.T) {
 	in := population(1000, rng.New(8, "rows"))
 	m := choice("mutual-information")
@@ -123,7 +123,7 @@ func TestIntervalRepeats(t *testing.T) {
 	}
 }
 
-// Halves have the units of all rows: an interval by ranges is that of factors that were scaled before.
+// Halves have the units of all rows: an interval by ranges equals the interval of factors scaled before.
 func TestIntervalOfRanges(t *testing.T) {
 	in := population(200, rng.New(2, "rows"))
 	k, s := len(in.Factors), rng.New(3, "values")

@@ -46,8 +46,8 @@ func TestInterventionEnriching(t *testing.T) {
 	if len(golden) != 10 {
 		t.Fatalf("%d encoders; want 10", len(golden))
 	}
-	// the values of beta_bs8 and beta_bs64 are multiples of 1/1500: so many points tell how
-	// much the penalty matters, which does for codes as small as those of contraction
+	// the values of beta_bs8 and beta_bs64 are multiples of 1/1500. With codes as small as contraction's the penalty
+	// matters, and this many points show by how much
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(golden)), 4) {
 		want := golden[name]
 		in, _ := encoded(t, name)

@@ -48,7 +48,7 @@ func TestKNNGolden(t *testing.T) {
 	}
 }
 
-// A probe with the first rows to train is the logistic regression of downstream, whose golden values are scikit-learn's.
+// A probe that trains on the first rows is the logistic regression of downstream, with golden values of scikit-learn.
 func TestProbeGolden(t *testing.T) {
 	var want map[string]struct {
 		TrainRows int       `json:"train_rows"`
@@ -74,7 +74,8 @@ func TestProbeGolden(t *testing.T) {
 	}
 }
 
-// neighbourCases are codes for which single precision does not tell neighbours apart, that have copies, or that have no direction.
+// neighbourCases are codes with neighbours that single precision does not tell apart, with copies, or without a
+// direction.
 func neighbourCases() map[string]Matrix {
 	r := rng.New(7, "neighbours")
 	codes := func(rows, columns int, f func(i, c int) float64) Matrix {
@@ -105,7 +106,7 @@ func neighbourCases() map[string]Matrix {
 	}
 }
 
-// Neighbours are those of double precision, however close they are; of equal ones the first.
+// Neighbours are exact in double precision, however close they are; among equal ones the first comes first.
 func TestNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -150,7 +151,7 @@ type ranked struct {
 	score float64
 }
 
-// bruteForce ranks all train rows for each test row by a formula of its own.
+// bruteForce ranks all train rows for each test row by a separate formula.
 func bruteForce(codes Matrix, d Distance, train, test []int) [][]ranked {
 	size := 0.0
 	for _, v := range codes.Data {

@@ -9,8 +9,9 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Two levels, one of two far points and one of points near a centre and one outlier: the first has the larger variance, the second the larger
-// radius (Zhang and Sugiyama 2024, figure 8). A level that does not occur has no deviation.
+// Two levels: one has two far points, the other points near a centre and one outlier. The first has the larger
+// variance, the second the larger radius (Zhang and Sugiyama 2024, figure 8). A level that does not occur has no
+// deviation.
 func TestLevelsOfSubCodes(t *testing.T) {
 	in := &Input{Codes: Matrix{Rows: 12, Cols: 1}, Factors: []factor.Factor{{Name: "x", Size: 3, Kind: factor.Ordinal}}}
 	for _, z := range []float64{-1, 1, -1, 1} {

@@ -54,7 +54,7 @@ func namedSentences() map[string]string {
 	}
 }
 
-// Table 2 of Zhang and Sugiyama 2024 by sentences alone: the values are those of the named metrics.
+// Sentences alone give table 2 of Zhang and Sugiyama 2024, with the values of the named metrics.
 func TestLogicGolden(t *testing.T) {
 	long.NotShort(t)
 	var golden map[string]map[string]expectation
@@ -75,8 +75,8 @@ func TestLogicGolden(t *testing.T) {
 	}
 }
 
-// The largest error of an affine map, as the named metric me has it: the smallest joint one, by factor, and that of
-// least squares, whose offset joins the ball around its errors.
+// The largest errors of affine maps agree with the named metric me, jointly and by factor. For least squares the
+// largest error is from one to two radii of the smallest ball around the errors.
 func TestLogicLargestError(t *testing.T) {
 	for _, name := range []string{"entanglement", "nonlinear", "constant", "complement"} {
 		in, _ := encoded(t, name)
@@ -133,7 +133,7 @@ func TestLogicAssigns(t *testing.T) {
 	}
 }
 
-// Rows of unknown levels are outside the domain: the value is that of the others.
+// Rows of unknown levels are outside the domain: only the other rows give the value.
 func TestLogicUnknownLevels(t *testing.T) {
 	_, some := gappy()
 	names := factor.Names(some.Factors)
@@ -157,7 +157,8 @@ func TestLogicUnknownLevels(t *testing.T) {
 	}
 }
 
-// Rows of equal other factors are related by turns: codes that turn have the value 0, others that of all such pairs.
+// Turns relate rows that agree in the other factors. Codes that turn have the value 0; other codes have the value over
+// all such pairs.
 func TestLogicMoves(t *testing.T) {
 	factors := ordinals(8, 6, 3)
 	factors[0].Kind, factors[1].Kind = factor.Circular, factor.Circular
@@ -225,7 +226,8 @@ func TestLogicWithoutFactors(t *testing.T) {
 	near(t, "columns by name", evaluated(t, in, []Choice{{Name: "logic", Value: named}}).Value, want, 1e-12)
 }
 
-// Continuous factors have their own units or those of their range, as the setting says, and the same values as contraction.
+// Continuous factors keep their units or take their range as the unit, by the setting, with the same values as
+// contraction.
 func TestLogicUnits(t *testing.T) {
 	for _, name := range unitCases {
 		in, _ := unitsInput(t, name)
@@ -273,7 +275,7 @@ func TestLogicSamples(t *testing.T) {
 	}
 }
 
-// What a value of 0 means is in the result, its notes and JSON.
+// The result, its notes and JSON say what a value of 0 means.
 func TestLogicTruth(t *testing.T) {
 	in, _ := encoded(t, "rotation")
 	for text, want := range map[string]string{

@@ -35,7 +35,8 @@ func gridInput(code func(a, b float64) []float64) *Input {
 func TestManipulation(t *testing.T) {
 	in := gridInput(func(a, b float64) []float64 { return []float64{a, b, 10*a + b, 1e9 + a*b, 5} })
 	g := manipulation(t, in, "manipulation")
-	// var(0..2) = 1, var(0..3) = 5/3; of a*b over b: the mean of a^2 5/3 over a = 0, 1, 2; over a: of b^2 over b = 0..3
+	// var(0..2) = 1, var(0..3) = 5/3. a*b varies over b by the mean of a^2 5/3 over a = 0, 1, 2, and over a by the mean
+	// of b^2 over b = 0..3
 	want := [][]float64{{1, 0}, {0, 5.0 / 3}, {100, 5.0 / 3}, {3.5, 25.0 / 9}, {0, 0}}
 	for c, row := range want {
 		for j, v := range row {
@@ -80,7 +81,7 @@ func TestManipulationOfMany(t *testing.T) {
 	}
 }
 
-// Select agrees with the metric, whatever that leaves out.
+// Select agrees with the metric, for all columns that the metric leaves out.
 func TestMEDSelect(t *testing.T) {
 	s := rng.New(3, "select")
 	in := gridInput(func(a, b float64) []float64 {

@@ -113,8 +113,8 @@ func TestMIGOracles(t *testing.T) {
 	}
 }
 
-// A column with one outlier: bins of equal width keep no information, bins of equal count all but that of the outlier's
-// bin.
+// A column with one outlier: bins of equal width keep no information, bins of equal count lose only the information of
+// the outlier's bin.
 func TestBinning(t *testing.T) {
 	in := gridInput(ordinals(10, 10), 2, func(l []int, z []float64) {
 		if z[0], z[1] = float64(l[0]), float64(l[1]); l[0] == 9 {

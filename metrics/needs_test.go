@@ -14,8 +14,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// gappy returns codes of 400 rows with three factors, and the same with unknown levels: a third of each of the first two
-// factors, and all of a fourth.
+// gappy returns codes of 400 rows with three factors. It also returns them with unknown levels: a third of each of the
+// first two factors, and all of a fourth.
 func gappy() (whole, some *Input) {
 	s := rng.New(5, "gappy")
 	factors := append(ordinals(4, 5, 3), factor.Factor{Name: "lost", Size: 2, Kind: factor.Categorical})
@@ -85,8 +85,8 @@ func fewRows(name string) Choice {
 	return c
 }
 
-// TestUnknownLevels checks every metric on an input with gaps against what it needs: all levels, one factor at a time,
-// those that are known, or none.
+// TestUnknownLevels checks every metric on an input with gaps against its needs: all levels, one factor at a time, the
+// known ones, or none.
 func TestUnknownLevels(t *testing.T) {
 	whole, some := gappy()
 	for _, e := range entries() {
@@ -131,7 +131,7 @@ func TestUnknownLevels(t *testing.T) {
 	}
 }
 
-// withUnknownRows adds rows of large codes whose levels are all unknown.
+// withUnknownRows adds rows of large codes with only unknown levels.
 func withUnknownRows(in *Input) *Input {
 	more := *in
 	s := rng.New(9, "unknown rows")
@@ -201,7 +201,7 @@ func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	return r[0]
 }
 
-// TestKnownLevels checks metrics that measure unknown levels themselves, factor by factor, against the rows that are known.
+// TestKnownLevels checks metrics that handle unknown levels themselves, factor by factor, against the known rows.
 func TestKnownLevels(t *testing.T) {
 	_, some := gappy()
 	c := choice("irs")
@@ -228,7 +228,8 @@ func TestKnownLevels(t *testing.T) {
 				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Part("per_factor")[0], 1e-12)
 				continue
 			}
-			// the bins of all rows are those of the known ones where these hold the least and the largest code
+			// if the known rows hold the least and the largest code, the bins of all rows equal the bins of the known
+			// rows
 			if alone := evaluated(t, one, []Choice{d}); sameRange(some.Codes, one.Codes, j) {
 				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Grids[0].Values[j][0], 1e-12)
 			}
@@ -257,7 +258,8 @@ func sameRange(a, b Matrix, c int) bool {
 	return la == lb && ha == hb
 }
 
-// TestNothingKnown checks images without factors: metrics of codes alone measure them, and others say what is missing.
+// TestNothingKnown checks images without factors: metrics of codes alone measure them, and other metrics name the
+// missing input.
 func TestNothingKnown(t *testing.T) {
 	whole, _ := gappy()
 	for name, in := range map[string]*Input{

@@ -97,7 +97,7 @@ func edges() []oracle {
 	}
 }
 
-// attempt computes a metric with a stream of its own.
+// attempt computes a metric with a separate stream.
 func attempt(name string, in *Input) (Result, error) {
 	mine := *in
 	mine.Stream = rng.New(1, "metric/"+name)
@@ -108,8 +108,8 @@ func attempt(name string, in *Input) (Result, error) {
 	return m.Compute(ctx, &mine)
 }
 
-// Every metric returns a finite value or an error that says what it wants, for any codes; the same value on any number
-// of threads; and perfect codes are no worse than constant or random ones.
+// Every metric returns a finite value, or an error that says what it wants, for any codes. The value is the same on any
+// number of threads. Perfect codes are no worse than constant or random ones.
 func TestOracles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -30,7 +30,8 @@ func choose(text string) (Choice, error) {
 	return c.Metric, err
 }
 
-// The metrics of sub-codes with a projection of their own are those of projected codes, and what no linear map changes stays.
+// The metrics of sub-codes with a projection equal the metrics of projected codes; parts that no linear map changes
+// stay.
 func TestProjectedIsProjection(t *testing.T) {
 	in, _ := encoded(t, "entanglement")
 	for _, name := range []string{"radius", "mad", "variance", "diameter", "mpd"} {
@@ -96,7 +97,8 @@ func TestProjectedSettings(t *testing.T) {
 	}
 }
 
-// Codes that are an affine map of all levels are perfect: nothing is contracted, whatever the kinds and units of the factors.
+// Codes that are an affine map of all levels are perfect: nothing is contracted, for all kinds and units of the
+// factors.
 func TestProjectedContractionOfKinds(t *testing.T) {
 	for _, kind := range []factor.Kind{factor.Ordinal, factor.Categorical, factor.Circular} {
 		factors := []factor.Factor{{Name: "a", Size: 3, Kind: kind}, {Name: "b", Size: 4, Kind: factor.Ordinal}}

@@ -13,8 +13,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// projected returns the input of testdata/projection: eight columns that mix an ordinal, a circular, a categorical and an ordinal
-// factor, whose level is unknown in 90 of 400 rows.
+// projected returns the input of testdata/projection. Eight columns mix an ordinal, a circular, a categorical and an
+// ordinal factor; the level of the last is unknown in 90 of 400 rows.
 func projected(t *testing.T) *Input {
 	t.Helper()
 	dir := "testdata/projection"
@@ -58,7 +58,7 @@ func TestProjectionGolden(t *testing.T) {
 	}
 }
 
-// The linear projection is that of the metric mse, and no invertible affine map of the codes changes it.
+// The linear projection equals the fit of the metric mse, and no invertible affine map of the codes changes it.
 func TestLinearProjection(t *testing.T) {
 	in := gridInput(ordinals(4, 3, 5), 4, func(l []int, z []float64) {
 		a, b, c := float64(l[0]), float64(l[1]), float64(l[2])

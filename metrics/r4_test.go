@@ -190,7 +190,7 @@ func TestR4Threads(t *testing.T) {
 	}
 }
 
-// hierarchicalRows are 8 factors and 8 codes, one of them categorical with two options.
+// hierarchicalRows returns 8 factors and 8 codes, one of them categorical with two options.
 func hierarchicalRows(t testing.TB, n int) *Input {
 	in := exactRows(t, n, 8, 8, func(s *rng.Stream, v, z []float64) {
 		for j := range v {
@@ -290,7 +290,7 @@ func ExampleR4C() {
 	in := &Input{
 		Factors: []factor.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},
 		Codes:   Matrix{Rows: 400, Cols: 2},
-		// one categorical dimension, whose second option has a continuous one
+		// one categorical dimension; its second option has a continuous dimension
 		Hierarchy: hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}},
 		Stream:    rng.New(0, "example"),
 	}
@@ -311,8 +311,9 @@ func ExampleR4C() {
 	// Output: 1.000, by factor [1.000 1.000]
 }
 
-// A number that is always active has a column of its own in each of four options: one at depth 1, three at depth 2 of a half and a
-// sixth of the rows each. All columns are bijections of it, so that group is 1; printed counts the half again in each sixth.
+// A number that is always active has a separate column in each of four options: one at depth 1 with half of the rows,
+// and three at depth 2 with a sixth each. All columns are bijections of it, which makes group 1; printed counts the
+// half again in each sixth.
 func TestR4CPrintedWeights(t *testing.T) {
 	in := exactRows(t, 1200, 1, 6, func(s *rng.Stream, v, z []float64) {
 		v[0] = 1 + s.Float64()

@@ -9,7 +9,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Rotated codes of which one factor varies more than the other: components are the factors.
+// Rotated codes with one factor that varies more than the other: components are the factors.
 func TestReduction(t *testing.T) {
 	sin, cos := math.Sincos(0.7)
 	rotated := gridInput(ordinals(5, 6), 4, func(l []int, z []float64) {

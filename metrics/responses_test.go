@@ -11,7 +11,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// crossed is an input of two factors, every combination of 4 and 2 levels four times, whose codes are functions of the levels.
+// crossed is an input of two factors, every combination of 4 and 2 levels four times. Its codes are functions of the
+// levels.
 func crossed(columns ...func(a, b float64) float64) *Input {
 	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 2}}, Stream: rng.New(1, "test")}
 	in.Codes.Cols = len(columns)

@@ -26,8 +26,8 @@ func ragged() *Input {
 // drawn is a pair of rows that share the level of a factor.
 type drawn struct{ factor, first, second int }
 
-// pairChances returns the chance of every pair by the rule of the metrics: a factor, uniformly; a row, uniformly among those where it is
-// known; a row with its level, uniformly.
+// pairChances returns the chance of every pair by the rule of the metrics. It draws a factor, then a row with a known
+// level, then a row with the same level, each uniformly.
 func pairChances(in *Input) map[drawn]float64 {
 	k := len(in.Factors)
 	chances := map[drawn]float64{}
@@ -83,9 +83,9 @@ func TestFactorVAEByHand(t *testing.T) {
 	}
 }
 
-// TestBetaVAEByHand compares the score with that of the best classifier, on rows that are no grid: with one pair for a point and
-// few distinct points, the logistic regression of many points cannot be better, and its mean accuracy on the train points follows from
-// the chances of the points.
+// TestBetaVAEByHand compares the score with the best classifier's, on rows that are no grid. With one pair for a point
+// and few distinct points, the logistic regression of many points cannot be better. Its mean accuracy on the train
+// points follows from the chances of the points.
 func TestBetaVAEByHand(t *testing.T) {
 	in := ragged()
 	for i := range in.Codes.Rows { // two distinct differences: 0 and 1
@@ -115,7 +115,7 @@ func TestIRSByHand(t *testing.T) {
 	near(t, "irs", evaluated(t, in, []Choice{{Name: "irs", Value: &IRS{Quantile: 1}}}).Value, bruteIRS(in), 1e-12)
 }
 
-// TestTurningRows checks D_LSBD of perfect codes on rows that are no grid, of which some do not know their angle.
+// TestTurningRows checks D_LSBD of perfect codes on rows that are no grid, some with unknown angles.
 func TestTurningRows(t *testing.T) {
 	s := rng.New(2, "turning")
 	in := &Input{Factors: []factor.Factor{{Name: "angle", Size: 12, Kind: factor.Circular}, {Name: "hue", Size: 7, Kind: factor.Circular}}}

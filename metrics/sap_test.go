@@ -130,8 +130,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Codes that are the factors of Chopsticks, depth 2, both: an option and four numbers, of which two are 0 for the half of the first option. The code
-// of Ross and Doshi-Velez gives SAP .849 and DCI .99999 for such codes, and support vector machines of binned levels give .09.
+// The codes are the factors of Chopsticks, depth 2, both: an option and four numbers. Two of the numbers are 0 for the
+// half of the rows with the first option. The code of Ross and Doshi-Velez gives SAP .849 and DCI .99999 for such
+// codes, and support vector machines of binned levels give .09.
 func TestHierarchicalDialectOfTruth(t *testing.T) {
 	const n = 5000
 	s, v := rng.New(1, "sticks"), npy.Array[float64]{Shape: []int{n, 5}, Data: make([]float64, 5*n)}

@@ -28,8 +28,8 @@ func sizedCodes(size float64) *Input {
 	return in
 }
 
-// Very large and very small codes: metrics without a unit keep their values, to the digits that the codes have, metrics with the unit of the codes or
-// its square follow it or say that its square is no number, and none is NaN or infinite.
+// Very large and very small codes: metrics without a unit keep their values, to the digits that the codes have. Metrics
+// with the unit of the codes or its square follow it or say that its square is no number. No value is NaN or infinite.
 func TestSizesOfCodes(t *testing.T) {
 	linear := strings.Fields("mad radius diameter mpd")
 	trees := strings.Fields("dci dci-regression r4")

@@ -8,7 +8,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// TestHeldOut checks that metrics that fit a predictor test it on other rows, so that random codes are near chance.
+// TestHeldOut checks that metrics that fit a predictor test it on other rows: random codes are near chance.
 func TestHeldOut(t *testing.T) {
 	s := rng.New(7, "held out")
 	in := &Input{Codes: Matrix{Rows: 300, Cols: 10}, Factors: ordinals(5, 4)}
@@ -41,7 +41,7 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-// TestDrawnRows checks which keys of a config choose drawn rows in place of rows that are held out.
+// TestDrawnRows checks which keys of a config draw rows instead of holding rows out.
 func TestDrawnRows(t *testing.T) {
 	for text, want := range map[string]TrainTest{
 		"sap":                                  {Train: 10000, Test: 5000, TestShare: 1.0 / 3},

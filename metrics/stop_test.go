@@ -42,8 +42,8 @@ func largeInput() *Input {
 // quick lists metrics that read every row at most once and end quickly without checks.
 var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "description-length": true, "total-correlation": true, "wasserstein-correlation": true}
 
-// Every metric ends with its context: at once if that has ended, else at the next check. Checks are frequent: the work
-// between two is a small fraction of all.
+// Every metric ends with its context: at once if the context has ended, otherwise at the next check. Checks are
+// frequent: the work between two is a small fraction of all.
 func TestStop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

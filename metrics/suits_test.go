@@ -72,7 +72,7 @@ func splitOf(m Metric) *TrainTest {
 	return nil
 }
 
-// A metric whose Suits accepts an input can measure it, for any codes.
+// If Suits of a metric accepts an input, the metric can measure it, for any codes.
 func TestSuitsIsEnough(t *testing.T) {
 	long.NotShort(t)
 	inputs := suitInputs()

@@ -78,7 +78,8 @@ func TestUDROracles(t *testing.T) {
 	if err != nil || got.Pairs[0][2] != 0 || got.Pairs[2][0] != 0 || got.Scores[2] != 0 || got.Used[2] != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// columns are independent: coefficients are correlations less alpha, and that of 0..5 and its exponential is known
+	// columns are independent: coefficients are correlations less alpha, and the correlation of 0..5 and its
+	// exponential is known
 	near(t, "shrunk by the penalty", got.Pairs[0][1], (0.9+0.9+0.846786508885349-0.1)/3, 1e-12)
 	near(t, "between two", got.Scores[0], got.Pairs[1][0]/2, 1e-12)
 	mixed := gridInput(ordinals(5, 6, 7), 1, func(l []int, z []float64) { z[0] = float64(l[0]) }).Codes

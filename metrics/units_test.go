@@ -77,7 +77,7 @@ func TestUnitsGolden(t *testing.T) {
 	}
 }
 
-// A loss of factor values is the metric of the same name, whatever the ranges of the factors.
+// A loss of factor values equals the metric of the same name, for any ranges of the factors.
 func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 	for _, name := range unitCases {
 		in, factors := unitsInput(t, name)
@@ -173,7 +173,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The table says in which units the value of every metric is.
+// The table states the unit of every metric.
 func TestTableUnits(t *testing.T) {
 	for _, e := range Registry.Entries {
 		if e.Units == "" {

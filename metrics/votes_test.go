@@ -9,7 +9,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// The column that varies least is found wherever it stands among many.
+// The column that varies least is found at any place among many.
 func TestFactorVAEManyColumns(t *testing.T) {
 	stream := rng.New(1, "noise")
 	in := gridInput(ordinals(4, 5, 6), 40, func(l []int, z []float64) {

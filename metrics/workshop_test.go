@@ -9,7 +9,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// mapped returns an input whose codes are random affine images of another's, of so many columns.
+// mapped returns an input with the given number of columns; its codes are random affine images of another input's
+// codes.
 func mapped(in *Input, columns int, s *rng.Stream) *Input {
 	d, out := in.Codes.Cols, *in
 	a := make([]float64, (d+1)*columns)
@@ -49,7 +50,7 @@ func TestWorkshopLinearMaps(t *testing.T) {
 	}
 }
 
-// Equation 18: the mean square of the points of a subgroup is 1, so that two subgroups are at most 2.
+// Equation 18: the mean square of the points of a subgroup is 1; two subgroups therefore have at most 2.
 func TestWorkshopBound(t *testing.T) {
 	var most, literal float64
 	for seed := range 30 {
