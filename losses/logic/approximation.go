@@ -7,16 +7,16 @@ import (
 )
 
 // Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
-// the minimiser of its criterion (definitions 5 and 8 and equations 15 and 16 of Zhang and Sugiyama 2024).
+// the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
 type Fitted struct {
 	Function
 	FromColumns, ToColumns []int // of codes or factors
 
-	// Of functions in a class:
+	// For functions in a class:
 	Matrix [][]float64 // W, by column of To, then of From
 	Offset []float64   // b
 
-	// Of functions of levels: the labels of the levels that occur in the domain, and their points.
+	// For functions of levels: the labels of the levels that occur in the domain, and their points.
 	Levels, Points [][]float64
 
 	// Values holds the function's value for every row of the batch. It is NaN if a factor in the argument is unknown,
@@ -93,7 +93,7 @@ func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	return rows
 }
 
-// fault returns why a function could not be fitted: the first number in its domain that is not finite, or else the
+// fault returns why a function could not be fitted: the first NaN or infinite number in its domain, or otherwise the
 // error of the fit.
 func (f *fitted) fault(m *evaluator, s *fitState, err error) error {
 	for i := range f.of(s) {

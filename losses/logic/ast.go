@@ -204,8 +204,7 @@ func Members(name string, constants ...Term) Domain {
 	return Domain{names: []string{name}, set: memberSet, members: constants}
 }
 
-// Points is the domain of a variable for the points of R^k: `c in z`,
-// of the codes, or `c in z.shape`, of a sub-code.
+// Points is the domain of a variable for the points of R^k: `c in z` for codes, or `c in z.shape` for a sub-code.
 func Points(name, block string) Domain {
 	return Domain{names: []string{name}, set: pointSet, space: &access{codes: true, name: block}}
 }

@@ -12,8 +12,8 @@ import (
 const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
 	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
 
-// centre is the minimal deviation of rows' codes from a point: the radius of the smallest enclosing ball, the mean
-// distance from the geometric median, or the variance (Zhang and Sugiyama 2024, definition 25 and examples 2 to 4).
+// centre is the minimal deviation of rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and examples 2 to
+// 4). It is the radius of the smallest enclosing ball, the mean distance from the geometric median, or the variance.
 type centre struct {
 	base
 	kind    centreKind

@@ -2,8 +2,8 @@ package logic
 
 import "slices"
 
-// node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of
-// many that differ in the innermost variable.
+// node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of many tuples that differ in
+// the innermost variable.
 type node interface {
 	number() int
 

@@ -94,7 +94,7 @@
 //	circular P   sum_k min(t, P - t), t = |a_k - b_k| mod P; P is 1 by default
 //	cosine       1 - <a, b> / (|a| |b|); 0 if both vectors are 0, 1 if one is
 //
-// Cosine is not a strict premetric: it is 0 also between vectors of one direction. Two more premetrics compare the
+// Cosine is not a strict premetric: it is 0 also between vectors with equal directions. Two more premetrics compare the
 // Gaussian posteriors of the rows, in columns of the codes (z(i), z.shape(i) or z[0:2](i) on both sides). The means are
 // a_k and b_k, the standard deviations s_k and r_k, and t_k = 2 log(s_k / r_k). Both premetrics are 0 exactly where
 // means and variances are equal:
@@ -174,9 +174,8 @@
 //
 //	exists c in z.shape: forall[aggregate] i: crisp -> z.shape(i) =[euclidean] c
 //
-// with max (the radius of the smallest enclosing ball), mean and sum (from the geometric
-// median) and mean-square (the variance), and for =[squared] with max, mean and sum. It is an
-// error elsewhere.
+// with max (the radius of the smallest enclosing ball), mean and sum (from the geometric median) and mean-square (the
+// variance). With =[squared], max, mean and sum are solved. It is an error elsewhere.
 //
 // # Functions
 //
@@ -185,8 +184,8 @@
 // an offset). Without a class, any function qualifies, but its arguments must be levels of factors: m.shape: y.shape ->
 // z.shape has a point for each level, and m: y -> z for each tuple of levels.
 //
-// The body is minimised exactly, with the gradient through the optimum (envelope theorem), where
-// each function stands alone on a side of one equality, under forall over rows:
+// The body is minimised exactly, with the gradient through the optimum (envelope theorem), in the following forms. Each
+// function stands alone on a side of one equality, under forall over rows:
 //
 //	forall[mean], [sum]    =[squared]    least squares; of levels the mean, of isometries Procrustes
 //	forall[mean-square]    =[euclidean]  the same
@@ -196,7 +195,7 @@
 //	forall                 =[euclidean]  least largest length, with =[squared] its square; of levels
 //	                                     the smallest ball; for one column also =[absolute]
 //
-// Several functions are found one by one: in operands of and, of or, and right of ->, with weights. Under forall[mean]
+// Several functions are found separately: in operands of and, of or, and right of ->, with weights. Under forall[mean]
 // and [sum] they may stand in operands of an `and` that is add, under forall in operands of an `and` that is max. A
 // function of levels may stand under forall v in y.shape, around the rows with y.shape(i) = v. Everything beyond these
 // forms is an error.

@@ -129,8 +129,7 @@ func (f *fitted) slopes(m *evaluator, s *fitState) (dt, dx []float64) {
 	return s.g, s.dx
 }
 
-// pull sets dx to the gradient in an argument, of a function that is held fixed, given that in the
-// target.
+// pull sets dx to the gradient of a fixed function in its argument, given the gradient g in the target.
 func (f *fitted) pull(s *fitState, g, dx []float64) {
 	w := s.regression.Weights
 	if f.mapping.Class == Isometry {

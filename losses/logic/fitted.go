@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// fitted is the aggregate, over tuples of rows, of the distance of a term from a function's value, for
-// the function that minimises it, or another criterion.
+// fitted is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
+// minimises the aggregate, or another criterion.
 type fitted struct {
 	base
 	mapping   *mapping
@@ -104,7 +104,7 @@ func (f *fitted) quantity(m *evaluator, s *fitState) (float64, error) {
 	return f.scaled(s, v), nil
 }
 
-// keep hands the function to who asked for it.
+// keep hands the function to the caller that asked for it.
 func (f *fitted) keep(m *evaluator, s *fitState) {
 	if m.engine.record != nil {
 		m.engine.record(m, f, s)

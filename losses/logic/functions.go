@@ -101,7 +101,7 @@ func (c *compiler) mapping(d declaration) (m *mapping, err error) {
 	return m, nil
 }
 
-// mapped finds a function by its name; nil if there is none.
+// mapped finds a function by its name, or returns nil.
 func (c *compiler) mapped(name string) *mapping {
 	for _, m := range c.maps {
 		if m.Name == name {

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]):
-// by the rules of logic, from exact equality of numbers. It tries all tuples of rows one by
-// one, and is meant for tests.
+// Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]): by the rules of logic, from
+// exact equality of numbers. It tries every tuple of rows, and is meant for tests.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	return q.HoldsOf(Batch{Codes: z, Values: y, Labels: labels})
 }

@@ -10,8 +10,8 @@ import (
 // demand is a value that a function must have: at an argument, a row of numbers or labels.
 type demand struct{ at, value []float64 }
 
-// satisfiable reports whether there are functions that make a formula true. As Compile admits no
-// function in two fits, the parts of a formula can be satisfied one by one.
+// satisfiable reports whether there are functions that make a formula true. As Compile admits no function in two fits,
+// the parts of a formula can be satisfied separately.
 func (w *world) satisfiable(f Formula, maps map[string]Function) bool {
 	if !slices.ContainsFunc(applications(f), func(a *application) bool { _, ok := maps[a.function]; return ok }) {
 		return w.holds(f)

@@ -15,8 +15,8 @@ type Dependence uint8
 
 // The dependences. They use all rows of a batch.
 const (
-	// HSIC is the Hilbert-Schmidt independence criterion of a sub-code and those after it together, summed over the
-	// sub-codes, with Gaussian kernels of the median distance; losses.HSIC.
+	// HSIC sums the Hilbert-Schmidt independence criterion of a sub-code and all later sub-codes together, with
+	// Gaussian kernels of the median distance, as in losses.HSIC.
 	HSIC Dependence = iota
 
 	// TotalCorrelation is KL(q(z.a, z.b, ...) || q(z.a) q(z.b) ...) in nats. In training with Gaussian posteriors,

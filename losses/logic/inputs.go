@@ -75,10 +75,10 @@ func (p *program) input(kind inputKind, width int) int {
 	return in.at
 }
 
-// logVariance returns a column of log variances, of a column of the codes.
+// logVariance returns the column of log variances for a column of the codes.
 func (p *program) logVariance(column int) int { return p.input(logVariances, p.codes) + column }
 
-// mean returns the column of the means of posteriors, of a column of the codes.
+// mean returns the column of the means of posteriors for a column of the codes.
 func (c *compiler) mean(column int) int {
 	if c.sentence.Sampled {
 		return c.program.input(means, c.program.codes) + column
@@ -194,8 +194,8 @@ func (q *Quantity) rows(b Batch) [][]float64 {
 	return b.Draw(s)
 }
 
-// Draw returns samples of the Gaussian posteriors with the means Codes and the log variances
-// LogVariances, [n, d]: NaN where there is no log variance.
+// Draw returns samples, [n, d], of the Gaussian posteriors with the means Codes and the log variances LogVariances. A
+// sample is NaN where there is no log variance.
 func (b Batch) Draw(s *rng.Stream) [][]float64 {
 	all := make([][]float64, len(b.Codes))
 	for i, mean := range b.Codes {

@@ -164,7 +164,7 @@ func (l linear) at(i int) coordinate {
 	return l.coordinates[i]
 }
 
-// merge adds up parts of one entry, and drops parts of weight 0.
+// merge adds up parts with the same entry, and drops parts of weight 0.
 func merge(parts []part) []part {
 	var merged []part
 	for _, p := range parts {

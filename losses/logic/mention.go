@@ -54,8 +54,7 @@ func variablesOf(f Formula, names map[string]bool) {
 	})
 }
 
-// mentioned lists the factors of a row in a formula. A row with an unknown factor among them is not in the variable's
-// domain.
+// mentioned lists the factors of a row in a formula. A row with any of them unknown is not in the variable's domain.
 func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 	var known []int
 	var first error
@@ -124,8 +123,8 @@ func symmetric(f *quantified, guards []Formula, body Formula) bool {
 	return shape(guards, body, i, j) == shape(guards, body, j, i)
 }
 
-// shape writes guards and a body with two variables renamed, in a normal form of equalities,
-// conjunctions and disjunctions that does not depend on the order of operands.
+// shape writes guards and a body with two variables renamed. Its normal form of equalities, conjunctions and
+// disjunctions does not depend on the order of operands.
 func shape(guards []Formula, body Formula, i, j string) string {
 	rename := func(v string) string {
 		switch v {

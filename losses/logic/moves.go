@@ -13,12 +13,12 @@ type Move struct {
 	Frequency float64 // of angles; 0: 1
 }
 
-// Act moves codes by a transformation: `act(g, z(i))`. With a frequency, `act[2](g, z(i))`, angles
-// count so many times; with a turn, `act(g.angle, z[0:2](i))`, that one acts on the columns.
+// Act moves codes by a transformation: `act(g, z(i))`. A frequency, `act[2](g, z(i))`, multiplies angles. With a turn,
+// `act(g.angle, z[0:2](i))`, this turn acts on the columns.
 func Act(m Move, a Term) Term { return &moved{move: m, a: a} }
 
-// Moving binds the transformation that leads from one row to another, `g(i, j)`, and restricts the rows to
-// those between which it is known.
+// Moving binds the transformation that leads from one row to another, `g(i, j)`. It restricts the rows to pairs with a
+// known transformation.
 func (d Domain) Moving(name string, from, to Variable) Domain {
 	d.moves = append(slices.Clone(d.moves), pairMove{name: name, from: from, to: to})
 	return d

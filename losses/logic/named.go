@@ -46,7 +46,7 @@ type summand struct {
 }
 
 // summands splits a sentence into a weighted sum, and recognises the parts that are named losses and thus have ready
-// operations. It returns nil if there are none.
+// operations. It returns nil if the sentence has no such part.
 func summands(s Sentence, schema Schema) []summand {
 	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
 	var all []summand
@@ -138,8 +138,8 @@ func (n *namer) pair(f *quantified) (pair, bool) {
 	return pair{f.domain.names[0], f.domain.names[1], guards, rest}, true
 }
 
-// modularity recognises the aggregate, over the values of a factor, of a deviation
-// of the codes of the rows with that value.
+// modularity recognises an aggregate over the values of a factor: of a deviation of the codes of the rows with the
+// value.
 func (n *namer) modularity(f *quantified, s *summand) {
 	about := slices.Index(n.schema.Factors, f.domain.factor)
 	value, body, scale := f.domain.names[0], f.body, 1.0

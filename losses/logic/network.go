@@ -129,8 +129,8 @@ func upTo(n int) []int {
 	return all
 }
 
-// The parameters of networks are sought from some starts. A search ends where so many steps of L-BFGS lower the quantity by less
-// than this part of it, or where it is below a floor.
+// The parameters of networks are sought from some starts. A search ends if networkWindow steps of L-BFGS lower the
+// quantity by less than networkDecrease of it, or if it is below networkFloor.
 const (
 	networkStarts   = 5
 	networkSteps    = 5000

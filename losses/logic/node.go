@@ -187,10 +187,10 @@ func bounded[T float32 | float64](x float64) T {
 	return T(x)
 }
 
-// Node returns the quantity as a scalar node, of codes z [n, d], values y [n, K] and labels [n, K] as in
-// [Quantity.Value], in float32 or float64. y and labels can be nil if the sentence does not need them. Its least value
-// is 0. It is differentiable in z except at kinks. At a kink the gradient takes one side: the first of equal maxima or
-// minima. It is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
+// Node returns the quantity as a scalar node in float32 or float64, of codes z [n, d], values y [n, K] and labels [n,
+// K] as in [Quantity.Value]. y and labels can be nil if the sentence does not need them. Its least value is 0. It is
+// differentiable in z except at kinks. At a kink the gradient takes one side: the first of equal maxima or minima. It
+// is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
 //
 // losses.Logic is the same node, faster where parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {

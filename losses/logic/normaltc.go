@@ -102,7 +102,7 @@ func (s *normal) add(column []float64, c, block int) {
 	s.covariance, s.own = append(s.covariance, row), append(s.own, own)
 }
 
-// cholesky takes a row of a matrix, up to the diagonal, and returns the next row of the matrix's lower Cholesky factor
+// cholesky takes a row of a matrix, up to the diagonal. It returns the next row of the matrix's lower Cholesky factor,
 // and the square of the row's last entry. Rows that do not belong to it count as uncorrelated.
 func cholesky(factor [][]float64, row []float64, belongs func(k int) bool) (next []float64, left float64) {
 	next = make([]float64, len(row))

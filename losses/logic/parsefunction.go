@@ -187,8 +187,8 @@ func (p *parser) fit() (Fit, error) {
 // bound reports whether a function in scope has the name.
 func (p *parser) bound(name string) bool { return slices.Contains(p.scope, name) }
 
-// application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name. It reports false, and
-// reads nothing, if there is no such function.
+// application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name. It reports false, and reads nothing, if no
+// such function exists.
 func (p *parser) application(t token) (e expression, ok bool, err error) {
 	name, start := t.text, p.i
 	if !p.bound(name) && p.at(".") {

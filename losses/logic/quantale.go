@@ -32,7 +32,7 @@ const (
 	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
 
 	// Cosine is 1 - <a, b> / (|a| |b|). It is 0 if both vectors are 0, and 1 if only one is. It is not strict: it is 0
-	// also between vectors of one direction.
+	// also between vectors with equal directions.
 	Cosine
 
 	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k + (a_k - b_k)^2 /
@@ -84,8 +84,8 @@ const (
 	ImpliesProduct                    // (b - a) / (1 + a)
 
 	// ImpliesStrict is b if a is 0, otherwise 0. It is therefore 0 exactly if the implication is true (example 16). It
-	// is no adjoint, and jumps where a goes to 0: a must not vary with the codes, as crisp formulas and discrete
-	// premetrics do not.
+	// is not an adjoint, and jumps where a goes to 0: a must not vary with the codes. Crisp formulas and discrete
+	// premetrics do not vary with them.
 	ImpliesStrict
 )
 

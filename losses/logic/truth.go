@@ -20,13 +20,13 @@ func (t Truth) String() string {
 	return "zero does not decide: " + t.Reason
 }
 
-// Truth determines the meaning of a quantity of 0. Equalities, conjunctions, disjunctions, quantifiers, multiples, and
-// implications from crisp formulas are 0 exactly where they are true, in every quantale here, and so are strict
+// Truth determines the meaning of a quantity of 0. Most formulas are 0 exactly where they are true, in every quantale
+// here: equalities, conjunctions, disjunctions, quantifiers, multiples, implications from crisp formulas, and strict
 // implications and negations. Another implication a -> b is 0 where a >= b: it may be true, with a < b, and not 0.
 // Another negation may also be true and not 0, and a soft minimum, which is 0 only where all quantities are. If the
 // negated part or the antecedent contains such a formula, zero implies nothing. (Theorem 1 omits this case. Its proof,
-// by theorem 10, assumes parts that are 0 exactly if they are true.) The cosine distance is 0 also between vectors of
-// one direction.
+// by theorem 10, assumes parts that are 0 exactly if they are true.) The cosine distance is 0 also between vectors with
+// equal directions.
 func (s Sentence) Truth() Truth {
 	l := s.Quantale.linkOf(s.Body)
 	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}

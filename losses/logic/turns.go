@@ -44,10 +44,9 @@ func Turns(factors []factor.Factor) []Turn {
 	return all
 }
 
-// MovesOf returns the moves of images with given levels [n, K] of factors, and their groups:
-// images are related by turns if all other factors agree. An unknown level
-// is negative: the transformation from an image with an unknown turn is not known, and
-// an image with another unknown factor is in no group.
+// MovesOf returns the moves of images with given levels [n, K] of factors, and their groups: images are related by
+// turns if all other factors agree. An unknown level is negative. A row with an unknown turn has no known
+// transformation; a row with another unknown factor is in no group.
 func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups []int) {
 	moves, groups = make([][]float64, len(levels)), make([]int, len(levels))
 	numbers := map[string]int{}
@@ -151,8 +150,8 @@ func (m *matrix) fill(d *data) {
 	}
 }
 
-// relate numbers the groups of rows that transformations relate, and computes matrices. Groups are those given,
-// or so many rows in sequence, or all rows.
+// relate numbers the groups of rows that transformations relate, and computes matrices. Groups are the given ones, or a
+// fixed number of consecutive rows, or all rows.
 func (e *engine) relate() {
 	p, d := e.program, &e.data
 	if !p.needs(moves) {
