@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Assignment returns the squared error between option weights, [batch, K], and one-hot
-// labels, [batch, L]: the sum over categorical dimensions c of the mean over the batch of
+// Assignment returns the squared error between option weights, [batch, K], and one-hot labels, [batch, L]. It is the
+// sum over categorical dimensions c of the mean over the batch of
 //
 //	sum_o (1[label_c = 1 + o] - weight_co)^2
 //

@@ -133,8 +133,8 @@ type activity struct {
 	Levels  []int // at which the columns are active
 }
 
-// maskOf returns the mask [rows, width] of active columns, 1 or 0, from the levels of
-// factors [rows, K]; a negative level is unknown and satisfies no rule. It has no gradient.
+// maskOf returns the mask [rows, width] of active columns, 1 or 0, from the levels of factors [rows, K]. A negative
+// level is unknown and satisfies no rule. It has no gradient.
 func maskOf(labels *gorgonia.Node, width int, rules []activity) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "active mask",

@@ -53,7 +53,7 @@ const (
 // All n^2 ordered pairs count, including a row with itself. With s.Pairs > 0 each row is paired with the next s.Pairs
 // rows, cyclically: random pairs, because batches are in random order.
 //
-// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes; the
+// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes. The
 // gradient of such a pair is 0. The maximum takes the gradient of the first of equal pairs. The result is at least 0.
 // It is 0 if no two rows are closer in their codes than in their labels: the encoder is then injective on these rows.
 //

@@ -67,7 +67,7 @@ func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 // leastNorm bounds the norm that a row is divided by from below.
 const leastNorm = 1e-12
 
-// viewRows checks two matrices of one shape: rows of the first views, then of the second views.
+// viewRows checks two matrices of the same shape: rows of the first views, then of the second views.
 func viewRows(in []tensor.Shape) (images, columns int, err error) {
 	rows, columns, err := graph.Matrix("input", in[0])
 	switch {

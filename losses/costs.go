@@ -19,7 +19,7 @@ type PerImage interface {
 	Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error)
 }
 
-// Costs implements [PerImage]; of a weight that changes it takes the one at the end.
+// Costs implements [PerImage]. It takes the final value of a changing weight.
 func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error) {
 	if l.Likelihood == "bernoulli" && real {
 		return nil, errors.New("the likelihood bernoulli is of pixels in [0, 1], and these images are any numbers; want gaussian")

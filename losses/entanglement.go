@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Entanglement returns |L - target| for the mean L over actions of the squared angles but for the largest,
+// Entanglement returns |L - target|. L is the mean over actions of the squared angles, excluding the largest,
 //
 //	L = 1/A sum_a ( sum_p angle_a,p^2 - max_p angle_a,p^2 ),
 //
-// which is 0 where every action rotates one plane of coordinates. angles, in radians, is [actions, planes], as of
-// [RotationWalk]; the result is a scalar in squared radians. It is differentiable except at ties of the largest angle, where
-// the first counts as the largest, and at L = target, where the gradient is 0.
+// which is 0 where every action rotates one plane of coordinates. angles, in radians, is [actions, planes], as in
+// [RotationWalk]; the result is a scalar in squared radians. It is differentiable except at ties of the largest angle,
+// where the first counts as the largest, and at L = target, where the gradient is 0.
 //
 // Source: Quessard et al. 2020, equation 7; their public code gives the target.
 func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error) {

@@ -25,8 +25,8 @@ import (
 //     values weigh less; w_v approaches 1/L as batches grow.
 //   - Where no value has two rows (G = 0), value and gradient are 0.
 //
-// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number of rows, as the
-// expectation of a function of n rows is a polynomial in the probabilities of the codes. Take codes that are 1 with
+// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number of rows. The reason:
+// the expectation of a function of n rows is a polynomial in the probabilities of the codes. Take codes that are 1 with
 // probability t and otherwise 0. Variance and MPD are t(1-t), but MAD is min(t, 1-t), and diameter and radius jump at t
 // = 0. The sum needs the number of values, which a batch does not determine. MeanSquare of variances would need four
 // rows of a value, and is not implemented. [DeviationEstimator.Check] reports these.
@@ -85,9 +85,8 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 // least returns the least number of rows of a group that counts.
 func (e DeviationEstimator) least() int { return 1 + int(e) }
 
-// factor returns the correction of the deviation of n rows. Variance and MPD are means over
-// all ordered pairs of rows, and a row with itself contributes 0; unbiased is the mean
-// over the pairs of different rows.
+// factor returns the correction of the deviation of n rows. Variance and MPD are means over all ordered pairs of rows,
+// including a row with itself, which contributes 0. Unbiased is the mean over the pairs of different rows.
 func (e DeviationEstimator) factor(n int) float64 {
 	if e == Plain {
 		return 1

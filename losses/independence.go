@@ -22,7 +22,7 @@ func plainIndependence(by logic.Dependence, blocks [][]int, z *gorgonia.Node, ba
 	return nil, errors.New("independent[discriminator] is trained along; want the loss logic of a config")
 }
 
-// blocksHSIC is the sum, over all blocks but the last, of [HSIC] of the block and those after it together.
+// blocksHSIC is the sum, over all blocks except the last, of [HSIC] of the block and all later blocks together.
 func blocksHSIC(z *gorgonia.Node, blocks [][]int) (*gorgonia.Node, error) {
 	var all []*gorgonia.Node
 	var ones []float64

@@ -19,9 +19,9 @@ import (
 //
 //	-log( exp(q.k/tau) / (exp(q.k/tau) + sum_u exp(q.u/tau)) )
 //
-// with k the query's own key and u the negatives: unit vectors, in the rows of queries and keys
-// [n, d] and the columns of negatives [d, K]. The result is a scalar, in nats, at least 0,
-// differentiable in queries and keys; no gradient flows into the negatives.
+// k is the query's key and u are the negatives. All are unit vectors, in the rows of queries and keys [n, d] and the
+// columns of negatives [d, K]. The result is a scalar, in nats, at least 0, differentiable in queries and keys; no
+// gradient flows into the negatives.
 //
 // Source: He et al. 2020, equation 1.
 func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error) {

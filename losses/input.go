@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the inputs of a loss, in three parts with one owner each: the model's outputs
-// for a batch, the batch's labels, and the trainer, for requests.
+// Input holds the inputs of a loss, in three parts with one owner each: the model's outputs, the batch's labels, and
+// the trainer, which takes requests.
 type Input struct {
 	Outputs         // the model's; only read
 	Batch           // the data's; only read
@@ -64,8 +64,8 @@ type Views struct {
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
 }
 
-// Transport holds the samples of one latent space in a batch of labelled groups, and the
-// common point of each group, transported.
+// Transport holds the samples of one latent space in a batch of labelled groups, and the transported common point of
+// each group.
 type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
 	Moved  *gorgonia.Node // the group's common point, transported: g_m . zbar, [batch, width]
@@ -83,7 +83,7 @@ type Batch struct {
 	Transformations *Transformations // within the labelled groups; nil: none
 
 	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before.
-	// The first row of a group is all 0. nil: there are none.
+	// The first row of a group is all 0. nil: no actions.
 	Actions func() (*gorgonia.Node, error)
 }
 

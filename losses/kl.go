@@ -236,7 +236,7 @@ func pairOf(a, b string, in []tensor.Shape) error {
 	return nil
 }
 
-// absoluteDifference returns |a - b| of one size, with gradient 0 where a = b.
+// absoluteDifference returns |a - b| of nodes of the same size, with gradient 0 where a = b.
 func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "absolute difference",

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// KLCategorical returns the mean over rows of the divergence, in nats, of a choice among K options with probabilities alpha from
-// the uniform choice:
+// KLCategorical returns the divergence, in nats, of a choice among K options with probabilities alpha from the uniform
+// choice. It is the mean over rows of
 //
 //	log K + sum_k alpha_k log alpha_k
 //

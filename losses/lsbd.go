@@ -20,10 +20,9 @@ import (
 //
 //	L_LSBD = 1/B sum_B 1/M sum_m |z_m - y_m|^2,  y_m = g_m . zbar
 //
-// with y from [CircleTransport], [SphereTransport] or [MeanTransport]. Rotations
-// preserve distances, so |z_m - y_m| = |g_m^-1 . z_m - zbar|, the form of the paper.
-// z and y have the shape [B*M, columns]; the result is a scalar, differentiable
-// everywhere; its least value, where the encoder is equivariant on every group, is 0.
+// with y from [CircleTransport], [SphereTransport] or [MeanTransport]. Rotations preserve distances, so |z_m - y_m| =
+// |g_m^-1 . z_m - zbar|, the form of the paper. z and y have the shape [B*M, columns]. The result is a scalar,
+// differentiable everywhere. Its least value is 0, if the encoder is equivariant on every group.
 //
 // Source: Tonnaer et al. 2022, section 5.
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {

@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Modularity returns the deviation of sub-codes from functions of one factor each:
+// Modularity returns the deviation of each sub-code from a function of its factor:
 //
 //	sum over blocks i of the aggregate, over values v of factor i, of the deviation
-//	of z_i over the rows whose factor i is v
+//	of z_i over the rows with value v of factor i
 //
 // z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor. Rows with equal numbers >= 0 in a column
 // agree in that factor. Rows with a negative number are skipped, and so are values without rows. A block names a column
@@ -26,9 +26,9 @@ import (
 // The estimator [Plain] is the formula itself. [Unbiased] estimates the formula's value on the data set that the batch
 // is drawn from, for Variance and MPD with Mean.
 //
-// The result is a scalar with a gradient in z. It is at least 0, and 0 exactly if every z_i is the same in all rows of
-// a group: on these rows, the encoder is a product function. At ties, of maxima or of choices of an inner optimum, the
-// gradient takes one choice: the first, if there is an order. At equal points it is 0.
+// The result is a scalar with a gradient in z. It is at least 0. It is 0 exactly if every z_i is the same in all rows
+// of a group: on these rows, the encoder is a product function. At ties, of maxima or of choices of an inner optimum,
+// the gradient takes one choice: the first, if there is an order. At equal points it is 0.
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
 func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {

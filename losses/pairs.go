@@ -50,7 +50,7 @@ type pairTile struct {
 // all yields the tiles of all pairs of a block's lanes with any point.
 func (p *pairs[T]) all() iter.Seq[pairTile] { return tilesFrom(p.points.Rows, 0, math.MaxInt) }
 
-// half yields tiles of the block at lo. Over all blocks, they cover every ordered pair once: pairs within a block occur
+// half yields tiles of the block at lo. Over all blocks, they cover every ordered pair once. Pairs within a block occur
 // in both orders; a pair with a later point occurs once and counts twice.
 func (p *pairs[T]) half(lo int) iter.Seq[pairTile] {
 	return tilesFrom(p.points.Rows, lo, lo+kernel.PairLanes)

@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// PredictByBlocks returns the codes that linear actions predict from the images before: row i is A_a z_i-1 for the action a
-// that leads to image i. A_a is the identity but for a 2 x 2 block M_a, of the columns 2b and 2b+1 with b = columns[a]. A row
-// without an action is 0.
+// PredictByBlocks returns the codes that linear actions predict from the images before: row i is A_a z_i-1 for the
+// action a that leads to image i. A_a is the identity except for a 2 x 2 block M_a in the columns 2b and 2b+1 with b =
+// columns[a]. A row without an action is 0.
 //
 // z is [rows, d]; blocks are [actions, 4], each row by row. actions, [rows, actions], has a 1 for the action that leads
 // to an image from the row before. Its row is zero if no action does, as for the first image of an episode. The result
@@ -59,7 +59,7 @@ type predictByBlocks[T graph.Float] struct {
 	slopes  []float64 // gradients of the blocks
 }
 
-// action returns the action that leads to a row from the one before, -1 if there is none.
+// action returns the action that leads to a row from the row before, or -1.
 func (p *predictByBlocks[T]) action(in [][]T, row int) int {
 	if row == 0 {
 		return -1

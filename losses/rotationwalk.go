@@ -20,7 +20,7 @@ import (
 // lexicographic order. Norms are kept.
 //
 // z is [episodes, n] with n of 2 or more. angles, in radians, are [actions, n(n-1)/2]. actions, [episodes*m, actions],
-// has a 1 for the action that leads to each image. A row of zeros, as of an episode's first image, is the identity. The
+// has a 1 for the action that leads to each image. A row of zeros, such as an episode's first, is the identity. The
 // result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n: no matrix is formed.
 //
 // Source: Quessard et al. 2020, equation 6.
@@ -88,7 +88,7 @@ func (w *rotationWalk[T]) Forward(in [][]T, out []T) {
 	}
 }
 
-// chosen returns the action that leads to a row, -1 if there is none.
+// chosen returns the action that leads to a row, or -1.
 func chosen[T graph.Float](actions []T, row, count int) int {
 	for a, v := range actions[row*count : (row+1)*count] {
 		if v > 0.5 {

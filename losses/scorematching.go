@@ -17,11 +17,11 @@ import (
 // Energy is the energy of images x under an energy-based model, E(x) = sum_j g_j f_j(x), the negative logarithm of their
 // density up to a constant.
 type Energy struct {
-	// Columns adds f(x), [rows, columns], of images [rows, height, width, channels].
+	// Columns adds f(x), [rows, columns], for images [rows, height, width, channels].
 	Columns func(images *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Condition adds what labels make of the energy: g of every row, [rows, columns], and 1 where the labels that it depends on
-	// are known, 0 elsewhere, [rows]. nil: g is 1 everywhere.
+	// Condition computes the energy's inputs from labels: g of every row, [rows, columns], and known, [rows]. known is
+	// 1 if the row's labels for g are known, otherwise 0. nil: g is 1 everywhere.
 	Condition func(l *Labels) (g, known *gorgonia.Node, err error)
 }
 

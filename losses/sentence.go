@@ -12,9 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node], with the
-// parts that are named losses (variance, diameter, mpd, radius, mad, contraction)
-// computed by their operations.
+// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts that are named losses (variance,
+// diameter, mpd, radius, mad, contraction) are computed by the losses' operations.
 //
 // Source: Zhang and Sugiyama 2024, section 2 and appendix B.
 func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -42,10 +41,11 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
 // codes and the known factors of the images; see package logic.
 //
-// z are the codes. z.name are the columns that Codes assigns to a name, of a factor or any other. Without Codes,
+// z are the codes. z.name are the columns that Codes assigns to a name: a factor or any other name. Without Codes,
 // factors have equal shares of the columns if the number of factors divides the columns. Transformations act within
 // labelled groups. They move the columns that have the name of a circular factor or of a factor of rotations in space,
-// or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; of circular factors in turns.
+// or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; circular factors are in
+// turns.
 type LogicLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`

@@ -152,8 +152,8 @@ func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	return closedTC(in, e, active)
 }
 
-// closedTC adds an estimate of a model's total correlation, or, for active columns,
-// of the conditional one.
+// closedTC adds an estimate of a model's total correlation, or, with active columns, of the conditional total
+// correlation.
 func closedTC(in *Input, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case in.Sample == nil:
