@@ -91,7 +91,7 @@ func (s *factorScores) add(f factor.Factor, score float64, train, test []int) {
 	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, guess(train, test, f.Size))
 }
 
-// guess is the fraction of test levels that are the most frequent train level, of several the smallest.
+// guess is the fraction of test levels that equal the most frequent train level, or the smallest of several.
 func guess(train, test []int, levels int) float64 {
 	count := make([]int, levels)
 	for _, l := range train {

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// Approximation holds the product function of the factors nearest to the codes, and the nearest left inverse, in mean
-// square (Zhang and Sugiyama 2024, definitions 5 and 8, figure 9).
+// Approximation holds the nearest product function of the factors and the nearest left inverse, in mean square (Zhang
+// and Sugiyama 2024, definitions 5 and 8, figure 9).
 type Approximation struct {
 	// Blocks are the sub-codes of the factors.
 	Blocks []factor.Block

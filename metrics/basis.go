@@ -51,8 +51,8 @@ func (b *Basis) want(rows int, what string) {
 	}
 }
 
-// Remarkable reports whether a reader should see the basis next to the value: rows are left out, predictors were
-// fitted, groups have one row, or there are too few rows.
+// Remarkable reports whether a reader should see the basis next to the value: rows are left out or too few, predictors
+// were fitted, or groups have one row.
 func (b *Basis) Remarkable() bool {
 	return b.Rows < b.Of || b.Train > 0 || b.Shared || b.Single > 0 || b.Want > 0
 }
@@ -115,7 +115,8 @@ func (b *Basis) fittedToAll(p Projection, in *Input) {
 	}
 }
 
-// affine marks affine maps of so many rows and columns: of fewer rows than numbers in the map every map has no error.
+// affine marks affine maps with the given rows and columns: with fewer rows than parameters, every such map has no
+// error.
 func (b *Basis) affine(rows, columns int) {
 	if least := columns + 2; rows < least {
 		b.want(least, "rows, as an affine map fits fewer without error")
@@ -156,7 +157,7 @@ func (x *inputs) basis(r *Result, needs Needs) {
 	}
 }
 
-// count adds groups of so many rows.
+// count adds groups, given their numbers of rows.
 func (b *Basis) count(groups []int) {
 	for _, n := range groups {
 		if n == 0 {

@@ -11,9 +11,9 @@ import (
 
 // BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3,
 // which measures codes of a thousand columns in this way). A column belongs to the factor with its largest R_ij; the
-// best columns of a factor have the largest S_i. The columns keep their order. Of columns that tie with the k-th best,
-// the first count, or all with Whole. Columns without information are never best. If fewer than two columns are best,
-// the first of the others fill up, because gaps need two columns.
+// best columns of a factor have the largest S_i. The columns keep their order. If columns tie with the k-th best, the
+// first count, or all with Whole. Columns without information are never best. If fewer than two columns are best, the
+// first of the others fill up, because gaps need two columns.
 //
 // med itself has the option k, which normalises by all columns, as the authors' code does. With its option renormalise it equals
 // best-columns of med.

@@ -26,9 +26,9 @@ func addDifference(input, z, other []float64, pairs int) {
 // The rows need not be a grid. A point draws its factor uniformly, and the rows of each pair from the table. The first
 // row is uniform among the rows with a known level, which draws a level by its frequency. The second is uniform among
 // the rows with the same level, and may be the same row. On a full grid of levels all other factors are uniform and
-// independent, as in the paper; elsewhere they are distributed as among the rows with that level. With Standardise,
-// inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024 does this,
-// with Batch 8.
+// independent, as in the paper. On other tables they are distributed as among the rows with that level. With
+// Standardise, inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024
+// does this, with Batch 8.
 type BetaVAE struct {
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
 	Train       int  `yaml:"train" doc:"number of training points"`

@@ -157,7 +157,7 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
 }
 
-// shuffled returns so many random rows, with the levels of a random permutation of them.
+// shuffled returns random rows in the given number, with the levels of a random permutation of them.
 func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	order := s.Perm(in.Codes.Rows)
 	some := in.part(order[:rows])

@@ -100,8 +100,8 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// crossValidate returns, for every factor, the weight C with the best mean accuracy over folds; of equal ones the
-// smallest.
+// crossValidate returns, for every factor, the weight C with the best mean accuracy over folds, or the smallest such
+// weight.
 func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := make([][]float64, len(labels))

@@ -37,9 +37,9 @@ type Column struct {
 // SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
 // ascending. The levels of a continuous factor are bins of equal width; bins sets their number (0: [DefaultBins]).
 // Angles with a period are taken modulo the period. If few rows share an angle, metrics of levels get equal arcs
-// instead of the angles, as many as bins says. Values that are NaN are unknown levels; a column of these alone is a
-// factor of one level. Errors: an empty or repeated name, a number of values that differs from the number of rows,
-// infinite values, circular values without a period that are not evenly spaced, and bins out of range.
+// instead of the angles; bins sets their number. Values that are NaN are unknown levels; a column with only NaN is a
+// factor of one level. Errors: an empty or repeated name, a wrong number of values, infinite values, circular values
+// without a period that are not evenly spaced, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
 		bins = DefaultBins
@@ -97,8 +97,7 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 	return nil
 }
 
-// SetUnknown replaces the factors by one factor of one level, for images with unknown factors: no row is known to have
-// another level.
+// SetUnknown replaces the factors by one factor of one level, for images with unknown factors.
 func (in *Input) SetUnknown() {
 	in.Factors, in.Exact = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}, nil
 	in.Levels = make([]int, in.Codes.Rows)

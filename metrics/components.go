@@ -19,7 +19,7 @@ func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(al
 func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
 
 // Purity is the agreement of the components that MIMOSA finds in the codes with the images' paths through the true
-// hierarchy (Ross and Doshi-Velez 2021, section 6.2), 1 at best:
+// hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
 type Purity struct{}

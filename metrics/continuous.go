@@ -125,7 +125,7 @@ func (in *Input) factorRows(u Units) []float64 {
 // span is the range of values.
 type span struct{ low, high float64 }
 
-// spanOf returns the range of the known values; low > high if there are none.
+// spanOf returns the range of the known values, or low > high without known values.
 func spanOf(values []float64) span {
 	s := span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {

@@ -126,10 +126,9 @@ func (m *DCI) Suits(in *Input) error {
 	return nil
 }
 
-// Compute returns the parts disentanglement, completeness, informativeness_train and
-// informativeness_test; per_column (disentanglement), per_factor (completeness),
-// per_factor_train and per_factor_test (accuracy); and the grid importance. Factors
-// that have one level in the training rows are left out.
+// Compute returns the parts disentanglement, completeness, informativeness_train and informativeness_test. It adds
+// per_column (disentanglement), per_factor (completeness), per_factor_train and per_factor_test (accuracy), and the
+// grid importance. Factors that have one level in the training rows are left out.
 func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

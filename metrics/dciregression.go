@@ -85,8 +85,8 @@ func varyingFactors(in *Input) (list []int) {
 	return list
 }
 
-// Compute returns the parts disentanglement, completeness and informativeness; per_column (disentanglement), per_factor (completeness) and
-// per_factor_informativeness; and the grid importance. Factors with one level are left out.
+// Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
+// per_factor (completeness), per_factor_informativeness, and the grid importance. Factors with one level are left out.
 func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

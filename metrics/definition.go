@@ -17,8 +17,8 @@ import (
 // likeKey is the key in a metric's config that names a dialect; the dialect's options replace the defaults.
 const likeKey = "like"
 
-// In returns the metric of a name as a dialect defines it. An unknown dialect, and a metric that it does not have, are
-// errors.
+// In returns the metric of a name as a dialect defines it. Errors: an unknown dialect, and a metric that the dialect
+// lacks.
 func (d Dialect) In(dialect, name string) (Choice, error) {
 	i := slices.IndexFunc(d, func(c Choice) bool { return c.Name == name })
 	if i < 0 {
@@ -93,7 +93,7 @@ func (r *Result) define(c Choice) {
 	}
 }
 
-// withoutCodes leaves out which code columns belong to a factor, which is no part of a metric's definition.
+// withoutCodes drops the assignment of code columns to factors, which is not part of a metric's definition.
 func withoutCodes(m Metric, options map[string]any) map[string]any {
 	if _, ok := m.(SubCoded); !ok {
 		return options

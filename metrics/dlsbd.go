@@ -56,22 +56,22 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 // cosine and sine of w theta, or to the elements of the rotation, by least squares. The moments belong to the whole
 // group even if the rows cover a part of it, so perfect codes score 0 on every sample. Rows that share all other
 // factors lose their mean. If fewer than half of the rows share them with another row, an effect of each other factor
-// is subtracted: any function of its levels, or its harmonics up to Omega turns if these are fewer. A sum of effects
-// treats the joint effect of the other factors as noise. A note says if rows cover a direction of the group by less
-// than a tenth: noise then counts for more.
+// is subtracted. The effect is any function of the factor's levels, or its harmonics up to Omega turns if these are
+// fewer. A sum of effects treats the joint effect of the other factors as noise. A note says if rows cover a direction
+// of the group by less than a tenth: noise then counts for more.
 //
 // For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation. D_k is the least mean
 // squared distance of g^T Q^T p to its mean over orthogonal Q: the irreducible representations on three columns are Q g
 // Q^T. A grid of rotations with the moments of all rotations, such as the rotations of a regular solid, is measured as
 // in section 4.3. Other rotations are a sample.
 //
-// The value is the mean of the D_k, without units: 0 for codes that turn with every factor in a separate plane, about 1
-// for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3 is not in
-// the paper's text but in its authors' code.
+// The value is the mean of the D_k, without units. It is 0 for codes that turn with every factor in a separate plane,
+// and about 1 for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3
+// is not in the paper's text but in its authors' code.
 //
-// Combinations of the other factors' levels are objects: each object is measured on its own, and the D_k are averaged
-// over objects (appendix E). Objects of a sample with fewer than 5 different angles (20 rotations) are left out; with
-// Objects together, all objects have one plane, and each its own centre.
+// Combinations of the other factors' levels are objects. Each object is measured separately, and the D_k are averaged
+// over objects (appendix E). Objects of a sample with fewer than 5 different angles (20 rotations) are left out. With
+// Objects together, all objects share one plane, and each has a centre.
 //
 // A principal component with a standard deviation below 1e-12 of the codes' root mean square counts as noise, not as a
 // perfect fit. It adds 1/2 (n-1)/n (1/3 for rotations), as noise with the variance of step 3 does. If all are that
@@ -83,9 +83,9 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 // Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
 // otherwise a note warns. Equation 7 also allows sums of representations, in more columns than one plane has. If such a
 // sum leaves less than D_k, by .02, a note gives its name and remainder; the value stays the plane's, as in section
-// 4.3. The sum takes the principal components in which the factor moves the codes significantly. Of all representations
-// (up to Omega turns, or degrees 1 and 2) it takes first the one that explains most, then the next in the remaining
-// components. Codes names the columns of a factor, instead of all.
+// 4.3. The sum takes the principal components in which the factor moves the codes significantly. It takes first the
+// representation (up to Omega turns, or degrees 1 and 2) that explains most, then the next in the remaining components.
+// Codes names the columns of a factor, instead of all.
 //
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
 // exponentially distributed; columns and turns stay the same as for the value.
@@ -99,7 +99,7 @@ type DLSBD struct {
 	Bootstrap   int              `yaml:"bootstrap" doc:"bootstrap samples for a 95 % interval; 0: no interval"`
 }
 
-// UseSpaces is the condition under which each space of a code is measured by itself.
+// UseSpaces is the condition for measuring each space of a code separately.
 type UseSpaces string
 
 // Objects says how objects are measured.

@@ -41,10 +41,10 @@ func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64)
 // are drawn with replacement, as in disentanglement_lib.
 //
 // The predictor logistic-cv is multinomial logistic regression of the raw codes. It chooses C among ten values from
-// 1e-4 to 1e4, evenly spaced in log C: the value with the best mean accuracy over five folds of consecutive train rows,
-// or the smallest of equally good values. Fits take at most 200 iterations (scikit-learn stops after 100 iterations of
-// a slower solver). The predictor logistic has the given C and codes standardised by the train rows (Cao et al. 2022,
-// appendix G: informativeness). The predictor boosted is the classifier of [DCI], with ties first.
+// 1e-4 to 1e4, evenly spaced in log C. The choice has the best mean accuracy over five folds of consecutive train rows;
+// the smallest of equally good values wins. Fits take at most 200 iterations (scikit-learn stops after 100 iterations
+// of a slower solver). The predictor logistic has the given C and codes standardised by the train rows (Cao et al.
+// 2022, appendix G: informativeness). The predictor boosted is the classifier of [DCI], with ties first.
 //
 // With TopK, the classifiers see only the columns that [MED] selects with its defaults, the k best of every factor. All
 // selected columns predict each factor (Cao et al. 2022, table 8). By default the train rows of each size select, which
@@ -143,7 +143,7 @@ func (m *Downstream) available(in *Input) int {
 	return in.Codes.Rows - m.split(1).tested(in)
 }
 
-// sizes splits Sizes into those the table can supply, ascending, and those it cannot.
+// sizes splits Sizes into sizes that the table can supply, ascending, and the others.
 func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	sorted := slices.Clone(m.Sizes)
 	slices.Sort(sorted)
@@ -261,8 +261,8 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	return train[:size], test, nil
 }
 
-// predict fits a classifier of each factor to the train rows, and returns its predictions and the levels of the train and
-// of the test rows, by factor.
+// predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
+// the train and of the test rows.
 func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check predictions, err error) {
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
 	x, y := rowsOf(codes, train), rowsOf(codes, test)

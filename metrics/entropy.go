@@ -51,7 +51,7 @@ func (e Entropy) least() float64 {
 	return 0
 }
 
-// Of returns the concentration 1 - H(p) of non-negative importances; 0 if all of them and the floor are 0.
+// Of returns the concentration 1 - H(p) of non-negative importances, or 0 if all of them and the floor are 0.
 func (e Entropy) Of(importances []float64) float64 {
 	floor, base := e.Floor, math.Log(float64(len(importances)))
 	if e.Log == LogNatural {

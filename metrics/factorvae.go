@@ -42,7 +42,7 @@ func correct(votes [][]float64, stands []int) (right, all []float64) {
 // sameVariance is the relative difference below which variances count as equal: rounding of float32 codes makes less.
 const sameVariance = 1e-6
 
-// leastVariance is the column with the least variance over the rows of a vote; of equal ones the first.
+// leastVariance is the first column with the least variance over the rows of a vote.
 type leastVariance struct {
 	column   int32   // of the codes
 	variance float64 // times the number of rows
@@ -109,8 +109,9 @@ func (m *FactorVAE) Validate() error {
 // Suits implements Selective.
 func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the parts per_factor (fraction of its test votes that are right) and, without Direct, train (the same
-// of all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and factor.
+// Compute returns the parts per_factor (the share of correct votes among its test votes) and, without Direct, train
+// (the share among all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and
+// factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err

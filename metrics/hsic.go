@@ -33,8 +33,8 @@ func centred(products float64, k, l []float64) float64 {
 // for the kernel matrices K and L of the rows. Between codes, the pairs are the sub-codes of different factors, or the
 // columns if the images have no factors. Between factors, a pair is a sub-code and the factor of another sub-code, over
 // the rows where that factor is known. Kernels of codes are Gaussian, exp(-|a - b|^2/(2 s^2)). Kernels of factors,
-// mapped to [0, 1], are Gaussian, of circular factors on a circle of the circumference 1, and of categorical factors 1
-// for equal levels. Independent codes have about 1/n for each pair.
+// mapped to [0, 1], are Gaussian. A circular factor lies on a circle of circumference 1; a categorical factor has 1 for
+// equal levels. Independent codes have about 1/n for each pair.
 //
 // The default bandwidth s is the lower median distance of pairs of rows, or 1 if that is 0. Up to 362 rows all pairs
 // count; larger inputs use 362 rows at equal steps. The time grows with the square of the number of rows; an input of

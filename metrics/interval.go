@@ -27,8 +27,8 @@ import (
 // a parabola. No row is in a half twice: repeated rows, which the bootstrap has, would add mutual information and pairs
 // at distance 0.
 //
-// With Way draws it is an interval for the mean over the metric's random numbers, on the same rows: the mean of the
-// values of repeated draws, +- t s/sqrt(repeats).
+// With Way draws it is an interval for the mean over the metric's random numbers, on the same rows: mean of repeated
+// draws +- t s/sqrt(repeats).
 //
 // Extremes, such as a diameter, have no interval. Most samples of the rows contain the very rows of the extreme, and
 // its growth with the number of rows is too uncertain to extrapolate.

@@ -60,7 +60,7 @@ func newDrawing(ctx context.Context, in *Input, m Selective) (*drawing, error) {
 // factor draws a factor, uniformly.
 func (d *drawing) factor() int { return d.in.Stream.IntN(len(d.in.Factors)) }
 
-// row draws a row, uniformly among those where factor j is known: its levels are drawn by how often they occur.
+// row draws a row uniformly from the rows that know factor j, which draws its levels by their frequency.
 func (d *drawing) row(j int) int {
 	known := d.levels[j].order
 	if len(known) == d.in.Codes.Rows {

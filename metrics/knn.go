@@ -13,8 +13,8 @@ import (
 //
 //	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
 //
-// over the nearest train rows i with similarities s_i, nearest first. Of equal levels it is the smallest. T = 0 counts each row once.
-// sums has room for all levels.
+// over the nearest train rows i with similarities s_i, nearest first. Among levels with equal votes the smallest wins.
+// T = 0 counts each row once. sums has room for all levels.
 func vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
 	clear(sums)
 	for i, l := range levels {
@@ -27,15 +27,17 @@ func vote(levels []int, similarities []float64, temperature float64, sums []floa
 	return slices.Index(sums, slices.Max(sums))
 }
 
-// KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al. 2018, section
-// 3.4), 0 to 1, the mean over factors. Nearest are, by cosine similarity s, the rows of L2-normalised codes; a neighbour has the
-// weight exp(s/Temperature). By euclidean distance of the codes as given every neighbour has one vote. Of rows that are equally
-// near the first ones count, of levels with equal votes the smallest. A code of zeros has similarity 0 to all.
+// KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al.
+// 2018, section 3.4), 0 to 1, the mean over factors. Nearest are, by cosine similarity s, the rows of L2-normalised
+// codes; a neighbour has the weight exp(s/Temperature). By euclidean distance of the codes as given every neighbour has
+// one vote. Among equally near rows the first count; among levels with equal votes the smallest wins. A code of zeros
+// has similarity 0 to all.
 //
 // Neighbours are exact in double precision; single precision only finds the candidates. Continuous factors are
 // predicted by their bins. Factors with one level are left out.
 //
-// The time grows with the square of the number of rows: of more than Samples rows as many are measured, chosen at random.
+// The time grows with the square of the number of rows; a table with more than Samples rows is reduced to Samples rows,
+// chosen at random.
 type KNN struct {
 	K           int      `yaml:"k" doc:"number of neighbours"`
 	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour of similarity s; 0: all have the same weight"`
@@ -53,8 +55,8 @@ const (
 	Euclidean Distance = "euclidean"
 )
 
-// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07, of at most 100,000 rows; a quarter of them
-// tests.
+// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
+// count, and a quarter of them tests.
 func NewKNN() *KNN {
 	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: Cosine, Apart: quarterApart()}
 }

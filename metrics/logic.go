@@ -16,16 +16,16 @@ import (
 // 2024, section 2 and table 1). It is the loss of the same sentence, over all rows instead of a batch. See package
 // logic for the language.
 //
-// z are the codes. z.name are the columns that Codes assigns to a name, of a factor or any other; without Codes, Assign
-// gives each factor columns. A transformation acts on the columns of its factor; the single column that Assign best
-// gives is too few. y.name are values of factors: levels mapped to [0, 1] (for circular factors, to turns), and
+// z are the codes. z.name are the columns that Codes assigns to a name: a factor or any other name. Without Codes,
+// Assign gives each factor columns. A transformation acts on the columns of its factor; the single column that Assign
+// best gives is too few. y.name are values of factors: levels mapped to [0, 1] (for circular factors, to turns), and
 // continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
 // outside the domain of its quantifiers. Turns of circular factors and rotations in space relate all rows that agree in
 // every other factor; the groups of a supervision play no part. A sentence about z alone measures images without
 // factors.
 //
-// A sentence that runs over more than Tuples tuples of rows is measured on random rows, as many as keep it below; a note
-// says how many.
+// A sentence that runs over more than Tuples tuples of rows is measured on fewer random rows. A note gives their
+// number.
 //
 // The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
 type Logic struct {
@@ -84,7 +84,7 @@ func (*Logic) Variants() []Metric {
 // Title implements [Titled].
 func (l *Logic) Title() string { return l.Name }
 
-// SetCodes implements [SubCoded]. Codes of the settings stay where there are none to set.
+// SetCodes implements [SubCoded]. Without new codes the settings keep their codes.
 func (l *Logic) SetCodes(c factor.SubCodes, a Assign) {
 	if len(c) > 0 || len(l.Codes) == 0 {
 		l.Codes, l.Assign = c, a

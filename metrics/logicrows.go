@@ -41,7 +41,7 @@ func rowList(data []float64, n, width int) [][]float64 {
 	return rows
 }
 
-// affordable returns a batch, or random rows of it over which the sentence runs at most so many tuples.
+// affordable returns a batch, or random rows of the batch that keep the sentence within the allowed number of tuples.
 func (l *Logic) affordable(ctx context.Context, in *Input, q *logic.Quantity, b logic.Batch) (logic.Batch, error) {
 	n := len(b.Codes)
 	most := n

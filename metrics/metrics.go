@@ -34,8 +34,8 @@ type Input struct {
 	Differ [][][2]int
 
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
-	// Metrics of values use Exact, metrics of levels the bins. nil, of one factor or of all: the factor has levels
-	// only. Where a level is unknown, so is the value: NaN.
+	// Metrics of values use Exact, metrics of levels the bins. If Exact or a factor's entry is nil, the factor has
+	// levels only. Where a level is unknown, so is the value: NaN.
 	Exact [][]float64
 
 	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With one,
@@ -221,8 +221,8 @@ type Result struct {
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
 
-	// Sentence is the sentence of a [Logic]. Truth says what a Value of 0 means: equivalent (it is equivalent to the
-	// sentence being true), implied (the sentence is true) or undecided.
+	// Sentence is the sentence of a [Logic]. Truth is equivalent (a Value of 0 is equivalent to the sentence being
+	// true), implied (at 0 the sentence is true) or undecided.
 	Sentence string `json:"sentence,omitempty"`
 	Truth    string `json:"truth,omitempty"`
 }
@@ -261,7 +261,7 @@ type Grid struct {
 	Values  [][]float64 `json:"values"` // by row
 }
 
-// Part returns the values of a part by name; nil if there is none.
+// Part returns the values of a part by name, or nil.
 func (r *Result) Part(name string) []float64 {
 	for _, p := range r.Parts {
 		if p.Name == name {

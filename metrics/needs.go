@@ -250,7 +250,7 @@ func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused err
 	return refused
 }
 
-// known records the rows with a known level, and of each factor those without.
+// known records the rows with a known level, and each factor's rows without one.
 func (x *inputs) known(in *Input, rows int, factors, unknown []int) {
 	x.rows = rows
 	without := in.Codes.Rows - rows

@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// neighbours are the nearest train rows of each test row, k a row, nearest first; of equal ones the first.
+// neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
+// first.
 type neighbours struct {
 	rows   []int     // places among the train rows
 	scores []float64 // cosine similarities, or -|x - y|^2/2 up to a factor

@@ -33,7 +33,7 @@ type R4 struct {
 }
 
 // R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
-// S(V, g) of the outermost group g of code columns. The rows are those where V is active (its absolute value is above
+// S(V, g) of the outermost group g of code columns. It uses the rows where V is active (its absolute value is above
 // 1e-10). On given rows,
 //
 //	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
@@ -41,7 +41,7 @@ type R4 struct {
 //
 // and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that
 // paper. With Weights printed they are fractions of all rows where V is active, as equation 4 prints them. A column at
-// depth k then counts the product of the fractions of all k options above it; pushing a factor down into nested options
+// depth k then counts the product of the fractions of all k options above it. Pushing a factor down into nested options
 // lowers the score. For flat codes and factors without inactive values both equal R4.
 //
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
@@ -211,7 +211,8 @@ type comparison struct {
 // both returns R2(V <-> Z).
 func (c *comparison) both() float64 { return bothWays(c.toCode, c.toFactor) }
 
-// best returns S(V, g) of a group of columns, with options weighted by fractions of a number of rows; 0: of the rows that chose one.
+// best returns S(V, g) of a group of columns. Options are weighted by fractions of the given number of rows, or, for 0,
+// of the rows that chose an option.
 func best(group []*comparison, of int) (score float64) {
 	for _, c := range group {
 		score = max(score, c.both())

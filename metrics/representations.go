@@ -71,9 +71,9 @@ func secondDegree(g *[9]float64) (d [25]float64) {
 	return d
 }
 
-// sumOfRepresentations is the D_k of an orbit's codes, turned back by the sum of representations that leaves least, in as many
-// principal components as the factor moves significantly. It returns the representations, and false where the components are not
-// more than one representation has, or the rows do not determine the fit.
+// sumOfRepresentations is the D_k of an orbit's codes, turned back by the sum of representations that leaves least. The
+// sum acts on all principal components that the factor moves significantly. It returns the representations, and false
+// where the components are not more than one representation has, or the rows do not determine the fit.
 //
 // The sum is found greedily. First comes the representation that explains most of the whitened codes, in an orthonormal
 // frame found as in [alignment]. The next one follows in the remaining components.

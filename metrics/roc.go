@@ -73,7 +73,7 @@ func newPlaces(ordered []float64) *places {
 	return p
 }
 
-// of counts the values below s, and those equal to it.
+// of counts the values below s, and the values equal to s.
 func (p *places) of(s float64) (below, equal int) {
 	bits := math.Float64bits(s)
 	if bits < p.least {

@@ -21,9 +21,9 @@ type harmonics struct {
 // of returns the harmonics of a level.
 func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
 
-// harmonicsOf returns cosine and sine of w turns, times the root of 2, or the elements of rotations, times the root of
-// 3 (E g_ij g_kl is 1/3 for equal elements, otherwise 0). For levels that w turns leave in place or turn by half a
-// circle, the sine is 0 and the cosine -1, 0 or 1.
+// harmonicsOf returns cosine and sine of w turns, times the root of 2. For rotations it returns the elements, times the
+// root of 3 (E g_ij g_kl is 1/3 for equal elements, otherwise 0). For levels that w turns leave in place or turn by
+// half a circle, the sine is 0 and the cosine -1, 0 or 1.
 func harmonicsOf(f factor.Factor, w int) *harmonics {
 	u := &harmonics{h: 2}
 	if f.Rotations != nil {

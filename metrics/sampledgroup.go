@@ -19,8 +19,8 @@ import (
 // the rows cover a part of it. The noise is scaled as if the mean over all levels had been subtracted. On a grid the
 // value equals the computation of [torus], to rounding. Perfect codes score 0 on every sample.
 //
-// f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor: any
-// function of its levels, or the harmonics up to omega turns if these are fewer than the levels.
+// f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor. It is any
+// function of the factor's levels, or the harmonics up to omega turns if these are fewer than the levels.
 type sampling struct {
 	in      *Input
 	omega   int        // largest number of turns
@@ -204,8 +204,8 @@ func (o *orbit) reweighted() *orbit {
 	return &other
 }
 
-// addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. All
-// harmonics together are at most half as many as the rows.
+// addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. There are
+// at most half as many harmonics as rows.
 func (s *sampling) addEffects(o *orbit, others []int) {
 	n, order := len(o.rows), s.omega
 	o.effects, o.counts = [][]int{make([]int, n)}, []int{1}
@@ -243,7 +243,7 @@ func (s *sampling) addEffects(o *orbit, others []int) {
 	}
 }
 
-// harmonicsUpTo returns the number of harmonics of a factor up to so many turns.
+// harmonicsUpTo returns the number of harmonics of a factor up to the given turns.
 func harmonicsUpTo(f factor.Factor, turns int) int {
 	if f.Rotations != nil {
 		return 9
@@ -322,8 +322,8 @@ func (o *orbit) project(x []float64, d int) {
 	}
 }
 
-// subtractMeans removes the group means of one grouping from rows x of d numbers, or of several in turn until they
-// vanish.
+// subtractMeans removes group means from rows x of d numbers. With several groupings it repeats them in turn until the
+// means vanish.
 func (o *orbit) subtractMeans(x []float64, d int) {
 	const sweeps = 2000
 	for range sweeps {

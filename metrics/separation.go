@@ -169,7 +169,7 @@ func (m *Separation) differing(ctx context.Context, in *Input) ([][][2]int, erro
 	return differ, nil
 }
 
-// among returns the pairs of some rows, by their places among these.
+// among returns the pairs within some rows, as indices into these rows.
 func among(differ [][][2]int, rows []int) [][][2]int {
 	if differ == nil {
 		return nil

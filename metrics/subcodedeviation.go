@@ -49,7 +49,7 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 //
 //	sum over factors i of aggregate over levels v of measure(S(i, v))
 //
-// over the levels that occur, 0 or more: 0 if every sub-code depends on its own factor only, and also for constant
+// over the levels that occur, 0 or more. It is 0 if every sub-code depends on its factor only, and also for constant
 // codes. The default aggregate is the maximum for radius and diameter and the mean for the others. It has the units of
 // the codes (variance: squared units), and is not divided by the number of columns. The part score is e^-value.
 //
@@ -296,7 +296,7 @@ type groups struct {
 
 func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
 
-// groupRows groups the given rows (nil: all) by the level of a factor, those where it is known.
+// groupRows groups the given rows (nil: all) by the level of a factor and skips rows where it is unknown.
 func groupRows(in *Input, factor int, rows []int) *groups {
 	k, size := len(in.Factors), in.Factors[factor].Size
 	level := func(i int) int { return in.Levels[i*k+factor] }

@@ -58,9 +58,9 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return blocks, nil
 }
 
-// assigned returns one column for each factor. The assignment has the least sum over factors of a fraction: the share
-// of the column's variance that remains while the factor is fixed, over the rows where the factor is known. A column
-// that is constant there costs 1, the most, and so does any column of a factor without a known level.
+// assigned returns one column for each factor. The assignment minimises the sum over factors of the share of the
+// column's variance that remains while the factor is fixed, over the rows where the factor is known. A column that is
+// constant there costs 1, the most, and so does any column of a factor without a known level.
 func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
@@ -112,8 +112,8 @@ func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	return deviation * largest
 }
 
-// fractionLeft takes the rows with known level. It returns the sum of squared distances from the mean of the level over
-// the sum of squared distances from the mean, or 1 if the latter is 0. levels has stride k.
+// fractionLeft takes the rows with known level. It returns the sum of squared distances from the mean of the level,
+// over the sum of squared distances from the mean. It returns 1 if the latter is 0. levels has stride k.
 func fractionLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
 	first, known := 0.0, false // differences of a constant are exactly 0

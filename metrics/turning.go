@@ -95,7 +95,8 @@ func (m turning) compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// turningBasis returns the basis of objects with so many rows. Fewer rows than 2 omega + 1 fit some number of turns by chance.
+// turningBasis returns the basis of objects, given their numbers of rows. Fewer rows than 2 omega + 1 fit some number
+// of turns by chance.
 func turningBasis(objects []int, omega int) (b Basis) {
 	b.count(objects)
 	for _, n := range objects {
@@ -251,7 +252,7 @@ func meanCurve(searches []*search) []float64 {
 	return mean
 }
 
-// bestTurns returns the index of the least value; of values within rounding, the first.
+// bestTurns returns the index of the least value; among values within rounding, the first.
 func bestTurns(curve []float64) int {
 	best := 0
 	for w, v := range curve {

@@ -45,11 +45,11 @@ func relativeStrength(r *mat.Dense) float64 {
 // which is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is the
 // median of its UDR with the others. It needs no factors.
 //
-// R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns of a, or the absolute
-// rank correlation of the two columns. All columns are standardised. Columns with a standard deviation below Threshold
-// are left out. The library leaves out columns with a divergence from the prior of 0.01 nats or less, which codes do
-// not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a standard deviation of
-// 0.14.)
+// R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns of a. Alternatively
+// it is the absolute rank correlation of the two columns. All columns are standardised. Columns with a standard
+// deviation below Threshold are left out. The library leaves out columns with a divergence from the prior of 0.01 nats
+// or less, which codes do not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a
+// standard deviation of 0.14.)
 type UDR struct {
 	Relation  Relation
 	Alpha     float64 // lasso: the weight of the penalty, against half the mean squared error
