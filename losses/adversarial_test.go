@@ -26,7 +26,7 @@ func TestPermute(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, mask := range [][]float32{nil, active} {
 		losses.Permute(dst, codes, mask, columns, r.Shuffle)
-		rows := make([][]int, columns) // where the value of each row of a column came from
+		rows := make([][]int, columns) // the row from which each value of a column came
 		for c := range columns {
 			for i := range n {
 				at := i*columns + c

@@ -17,9 +17,9 @@ import (
 // ContractionSettings are the parameters of [Contraction].
 type ContractionSettings struct {
 	Aggregate factor.Aggregate
-	Columns   []int            // of z; nil: all
+	Columns   []int            // columns of z; nil: all
 	Factors   []FactorDistance // nil: all, with absolute distances
-	Add       bool             // the distances of factors are summed; else they are joined by the Euclidean norm
+	Add       bool             // sum the distances of factors; otherwise join them by the Euclidean norm
 	Pairs     int              // partners of a row; 0: all
 }
 
@@ -27,7 +27,7 @@ type ContractionSettings struct {
 type FactorDistance struct {
 	Factor int
 	Kind   DistanceKind
-	Period float64 // of circular values; 0: 1
+	Period float64 // period of circular values; 0: 1
 }
 
 // DistanceKind is a distance of numbers.
@@ -36,7 +36,7 @@ type DistanceKind uint8
 // The distances of numbers.
 const (
 	AbsoluteDistance DistanceKind = iota // |a - b|
-	DiscreteDistance                     // 0 if a = b, else 1
+	DiscreteDistance                     // 0 if a = b, otherwise 1
 	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 

@@ -25,7 +25,7 @@ type contraction[T graph.Float] struct {
 	squareFactors, othersFactors []FactorDistance
 	premetrics                   []kernel.Premetric
 
-	rows              []int // rows whose chosen factors are known
+	rows              []int // rows with known chosen factors
 	far               []T   // the largest hinge of a row and a later one or one of its block
 	values, gradients *numeric.Loop
 	worst             [2]int // the pair of the maximum
@@ -165,7 +165,7 @@ func (c *contraction[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 		return
 	}
 	c.slope.Zero(n)
-	scale := -2 * float64(dout[0]) * c.share() // of the two orders of a pair
+	scale := -2 * float64(dout[0]) * c.share() // for both orders of a pair
 	if c.aggregate == factor.Max {
 		scale = -float64(dout[0])
 		c.addSlope(c.worst[0], c.worst[1], 1)

@@ -95,7 +95,7 @@ func (e *entanglement[T]) Forward(in [][]T, out []T) {
 				e.most[a] = a*e.planes + i
 			}
 		}
-		for i, v := range angles { // not sum - max, whose rounding would hide small angles beside a large one
+		for i, v := range angles { // not sum - max: its rounding would hide small angles next to a large one
 			if a*e.planes+i != e.most[a] {
 				sum += float64(v) * float64(v)
 			}

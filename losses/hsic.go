@@ -213,7 +213,7 @@ func (l *HSICLoss) kernel(b factor.Block) Kernel {
 type hsic[T graph.Float] struct {
 	n         int
 	sides     [2]hsicSide[T]
-	rows      []int // rows whose group is known
+	rows      []int // rows with a known group
 	blocks    []hsicBlock[T]
 	values    *numeric.Loop
 	gradients *numeric.Loop

@@ -14,7 +14,7 @@ type KernelKind uint8
 // The kinds of kernels.
 const (
 	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
-	EqualKernel                      // 1 if a = b, else 0
+	EqualKernel                      // 1 if a = b, otherwise 0
 	CircularKernel                   // Gaussian, of points on a circle given as numbers of turns
 )
 
@@ -45,7 +45,7 @@ type hsicSide[T graph.Float] struct {
 	wanted         bool
 
 	s         float64
-	pair      [2]int    // the rows whose distance is s, if it is a median
+	pair      [2]int    // the rows at the distance s, if it is a median
 	distances []float64 // squared
 	order     []float64
 }

@@ -20,7 +20,7 @@ type Input struct {
 
 // Outputs are a model's nodes for a batch; nil where the model has none.
 type Outputs struct {
-	Rows int // rows of codes: the images in the batch, or twice as many for two views of each
+	Rows int // rows of codes: one for each image in the batch, or two with two views
 
 	Images *gorgonia.Node // the batch, [rows, height, width, channels]
 	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape; the reconstruction itself of a Real batch
@@ -28,7 +28,7 @@ type Outputs struct {
 	Codes       *gorgonia.Node // the codes that metrics measure, such as posterior means, [rows, d]
 	Sample      *gorgonia.Node // reparameterised samples that are decoded, [rows, d]
 	LogVariance *gorgonia.Node // of Gaussian posteriors, [rows, d]
-	Shared      bool           // rows of a group have some columns of codes and log variances in common
+	Shared      bool           // rows of a group share some columns of codes and log variances
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [rows, d]
 
 	ActionAngles *gorgonia.Node // of actions that rotate the codes, in radians, [actions, planes]; see RotationWalk
@@ -37,7 +37,7 @@ type Outputs struct {
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [rows, options in all]
 	Hierarchy hierarchy.Hierarchy // of Options and Sample
 
-	Weights []*gorgonia.Node // of the layers that are trained, without biases, of any shapes
+	Weights []*gorgonia.Node // the trained layers' weights without biases, in any shapes
 
 	Posteriors []Posterior // one for each latent space
 	Transports []Transport // one for each latent space, for batches of labelled groups
@@ -79,8 +79,8 @@ type Batch struct {
 	Population int  // images in the data set; 0: unknown
 	Group      int  // images of a labelled group, which are Group rows in sequence; 0 or 1: there are no groups
 
-	Labels          *Labels          // known factors; nil: none
-	Transformations *Transformations // within the labelled groups; nil: none
+	Labels          *Labels          // known factors; nil: no labels
+	Transformations *Transformations // within the labelled groups; nil: no transformations
 
 	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before.
 	// The first row of a group is all 0. nil: no actions.

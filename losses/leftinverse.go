@@ -191,7 +191,7 @@ type leftInverse[T graph.Float] struct {
 	ridge                     float64
 	columns, targets, factors int
 
-	known []int // rows whose factors are known
+	known []int // rows with known factors
 	x, y  []float64
 	best  geometry.Regression
 	value float64 // NaN where codes or targets are not finite

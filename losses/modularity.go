@@ -332,7 +332,7 @@ func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	if !m.eager {
 		m.slopes.Run()
-		m.eager = m.aggregate != factor.Max // of the maximum only one group counts
+		m.eager = m.aggregate != factor.Max // only one group has the maximum
 	}
 	clear(din[0])
 	for i := range m.codes {

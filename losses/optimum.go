@@ -14,7 +14,7 @@ type optimum[T graph.Float] struct {
 	slope   func(scale float64, dx []float64)
 
 	x      []float64
-	failed error // of the last value: numbers were not finite
+	failed error // set if the last value met NaN or infinity
 }
 
 func (o *optimum[T]) value(x []T, rows int) float64 {

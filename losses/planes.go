@@ -163,7 +163,7 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("factor: %w", m.misses(s.Factor, "circular, or of rotations in space", factor.Factor.Turns))
 	}
 	if m.Factors[k].Rotations != nil {
-		r := 0 // rotations of the groups are those of the factors, in their order
+		r := 0 // the groups' rotations are the factors' rotations, in the factors' order
 		for _, f := range m.Factors[:k] {
 			if f.Rotations != nil {
 				r++

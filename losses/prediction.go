@@ -184,7 +184,7 @@ func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
 
 type prediction[T graph.Float] struct {
 	d, actions int
-	scale      float64 // one over the number of elements in the mean; 0: there are none
+	scale      float64 // one over the number of elements in the mean; 0 without elements
 }
 
 func (p *prediction[T]) Forward(in [][]T, out []T) {

@@ -221,7 +221,7 @@ func newCombination[T graph.Float](n int, weights []float64) *combination[T] {
 				if i == 0 {
 					out[j] = a * v
 				} else {
-					out[j] += T(a * v) // converted, so that no machine fuses the product with the sum
+					out[j] += T(a * v) // converted, which keeps machines from fusing the product with the sum
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 	kinds := map[logic.Premetric]DistanceKind{logic.Discrete: DiscreteDistance, logic.Circular: CircularDistance}
 	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != logic.Euclidean}
 	for _, k := range c.Factors {
-		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // else absolute
+		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // otherwise absolute
 	}
 	return Contraction(s, z, y, groups)
 }

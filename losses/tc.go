@@ -218,7 +218,7 @@ type tc[T graph.Float] struct {
 	mixture   *mixture[T]
 	parts     []tcPart
 	lse       [][]T   // of the parts
-	blocks    [][]int // in place of single columns; nil: there are none
+	blocks    [][]int // replace single columns; nil: single columns
 	hash      []uint64
 	active    []int // active columns of a row
 	rows      []int // backing of the parts' rows

@@ -31,7 +31,7 @@ func newVariance[T graph.Float](columns int) deviation[T] {
 
 func (v *variance[T]) value(x []T, rows int) float64 {
 	c := v.columns
-	first := x[:c] // subtracted, so that equal points have exactly 0
+	first := x[:c] // subtracted, so equal points have exactly 0
 	clear(v.mean)
 	for i := c; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {

@@ -40,7 +40,7 @@ type (
 		a, b      Term
 		premetric Premetric // Crisp: 0 or infinity
 		period    float64   // of Circular
-		not       bool      // of Crisp: the terms differ
+		not       bool      // crisp only: the terms differ
 	}
 	connective struct {
 		place
@@ -62,9 +62,9 @@ type (
 		aggregate factor.Aggregate // of a universal quantifier without a fold
 		domain    Domain
 		body      Formula
-		over      Formula // in place of the body, decides which rows are in the domain; nil: the body
+		over      Formula // decides which rows are in the domain; nil: the body decides
 
-		fold        fold    // in place of the aggregate, or of the least
+		fold        fold    // replaces the aggregate, or the least
 		temperature float64 // of anySoft
 	}
 )

@@ -9,7 +9,7 @@ import (
 // batch is data for sentences.
 type batch struct {
 	z, y, labels        [][]float64
-	means, logVariances [][]float64 // of the posteriors whose samples z are, in sentences about samples
+	means, logVariances [][]float64 // posteriors of the samples z, in sentences about samples
 }
 
 // of is a batch for a sentence: z are its codes or its samples.

@@ -18,7 +18,7 @@ type centre struct {
 	base
 	kind    centreKind
 	square  bool // the radius counts squared
-	sum     bool // in place of the mean
+	sum     bool // replaces the mean
 	columns []int
 	tests   []test
 	rows    *binder

@@ -91,7 +91,7 @@ func unbounded(f Formula) Formula {
 // test is a crisp formula as a function of the variables' values.
 type test struct {
 	holds func(m *evaluator) bool
-	cost  func(e *engine) float64 // bounds the tuples of its quantifiers; nil: it has none
+	cost  func(e *engine) float64 // bounds the tuples of its quantifiers; nil: no quantifiers
 }
 
 func (t test) costs(e *engine) float64 {

@@ -106,7 +106,7 @@ type kernelSide struct {
 	sums    []float64 // of the similarities of a row
 	total   float64
 	s       float64 // bandwidth
-	pair    [2]int  // the rows whose distance is s; equal if it is none
+	pair    [2]int  // the rows at the distance s; equal if the bandwidth is no distance
 	width   float64 // the gradient in s
 	order   []float64
 }

@@ -30,10 +30,10 @@ type engine struct {
 	seed    [1]float64 // the gradient of the quantity
 	single  bool       // the batch is of float32
 	record  func(m *evaluator, f *fitted, s *fitState)
-	fault   error        // of the first function that could not be fitted, where they are recorded
+	fault   error        // of the first function that could not be fitted, if these are recorded
 	pieces  []*evaluator // for parts of the work, in order
 	stop    interruption
-	groups  []int // of rows that transformations relate; nil: so many rows in sequence, 0: all rows
+	groups  []int // groups of rows that transformations relate; nil: run consecutive rows, or with run 0 all rows
 	run     int
 }
 

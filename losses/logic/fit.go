@@ -32,7 +32,7 @@ func (f *fitted) fit(m *evaluator, s *fitState, lo, hi int) (float64, error) {
 		clear(x)
 	}
 	linear := f.mapping.Class == Linear
-	if linear { // of points and their opposites, the best affine map is linear
+	if linear { // for points and their opposites, the best affine map is linear
 		x, t = mirrored(&s.column, x), mirrored(&s.centre, t)
 	}
 	v, scale, err := f.regress(s, x, width, t, len(x)/width)

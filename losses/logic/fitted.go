@@ -18,10 +18,10 @@ type fitted struct {
 	method    method
 	binders   []*binder
 	tests     []test
-	source    []coordinate // the argument, of functions other than those of levels
+	source    []coordinate // the argument, unless it is levels
 	target    []coordinate // the other term
 	codes     bool         // an argument or target depends on what has a gradient
-	variable  int          // of functions of levels: the row whose levels are the argument, -1
+	variable  int          // for functions of levels: the row with the levels as argument, or -1
 	level     *binding     // or the value
 	state     int
 }
@@ -40,8 +40,8 @@ const (
 // levels is fitted, tuples are in the order of their levels.
 type fitState struct {
 	tuples, sorted []int32 // values of the binders' variables
-	starts, counts []int32 // of the tuples of one level
-	group          int     // of which the function was fitted last
+	starts, counts []int32 // tuples of one level
+	group          int     // the group of the last fit
 	x, t           []float64
 
 	regression geometry.Regression
@@ -51,9 +51,9 @@ type fitState struct {
 	column     []float64
 	centre     []float64 // of the last group of levels
 
-	rest   []float64 // t - h(x), of functions by a criterion
+	rest   []float64 // t - h(x), for functions with a criterion
 	given  []float64 // gradient of the quantity in rest
-	g      []float64 // gradient in t of what the function minimises
+	g      []float64 // gradient in t of the minimised quantity
 	dt, dx []float64
 	failed bool // the numbers are not finite
 }

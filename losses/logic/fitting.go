@@ -186,7 +186,7 @@ func (c *compiler) pinned(a *application, guards []Formula, b *binding) bool {
 func (c *compiler) choose(n *fitted, e *equality) error {
 	m, p := n.mapping, n.premetric
 	if len(m.to) == 1 && p == Absolute {
-		p = Euclidean // of numbers they are the same
+		p = Euclidean // for numbers they are the same
 	}
 	if p != Euclidean && p != Squared && p != Absolute {
 		return c.fail(e, "=[%v] of a function's values: %s", n.premetric, wantFunction)

@@ -170,7 +170,7 @@ func (s *gathered) term(a float64) float64 {
 			return 2 * math.Exp(2*m) * math.Atanh(math.Exp(-2*a))
 		}
 		return -math.Exp(2*m) * math.Log(math.Tanh(a))
-	case anySoft: // less 1, so that high temperatures lose nothing
+	case anySoft: // less 1, which keeps the digits at high temperatures
 		return math.Expm1((m - a) / s.temperature)
 	case allLogExp: // e^-m (e^a - 1)
 		if a > 1 {
@@ -205,7 +205,7 @@ func (s *gathered) result() float64 {
 	case s.fold == anySoft:
 		return max(m, m-s.temperature*math.Log1p((s.sum-s.infinite)/s.count()))
 	}
-	return max(s.any(), math.SmallestNonzeroFloat64) // none of them is 0
+	return max(s.any(), math.SmallestNonzeroFloat64) // no quantity is 0
 }
 
 func (s *gathered) all() float64 {

@@ -12,15 +12,15 @@ type Function struct {
 	Name     string // a name, or two with a dot between: m.shape
 	From, To Space
 	Class    Class
-	Layers   []int // of MLP: widths of the hidden layers; nil: the default
+	Layers   []int // for MLP: widths of the hidden layers; nil: the default
 	By       Fit
 }
 
 // Space is a set of vectors: all factors or codes, or a part of them.
 type Space struct {
-	Codes   bool    // of codes (z); else of factors (y)
-	Name    string  // of a sub-code or a factor
-	Columns []Range // in place of a name; neither: all columns
+	Codes   bool    // codes (z); otherwise factors (y)
+	Name    string  // name of a sub-code or a factor
+	Columns []Range // instead of a name; without both: all columns
 }
 
 // Class restricts the functions among which the best one is sought.

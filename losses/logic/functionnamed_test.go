@@ -27,7 +27,7 @@ func productOf(d factor.Deviation, a factor.Aggregate) func(in nodes) (*gorgonia
 // functionLosses are named losses as sentences that quantify over functions.
 func functionLosses() map[string]struct {
 	text  string
-	named int // parts with an operation of their own
+	named int // parts with a ready operation
 	node  func(in nodes) (*gorgonia.Node, error)
 } {
 	type entry = struct {
@@ -79,7 +79,7 @@ func TestFunctionsAreNamedLosses(t *testing.T) {
 					if math.Abs(got-want) > tolerance*max(1, want) {
 						t.Errorf("%s as %s of %s in %v: %v, want %v", name, way, data, dt, got, want)
 					}
-					if data != "continuous" { // of ties, one side
+					if data != "continuous" { // one side at ties
 						continue
 					}
 					for i, g := range gradient {

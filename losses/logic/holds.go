@@ -46,7 +46,7 @@ type world struct {
 
 // thing is the value of a term.
 type thing struct {
-	row     int // of a variable for rows; -1 for all else
+	row     int // row of a variable for rows; otherwise -1
 	factors []int
 	labels  []float64 // of the factors
 	vector  []float64

@@ -20,10 +20,10 @@ type Batch struct {
 	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known, but = between factors and functions of levels need labels
 
 	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
-	Samples      [][]float64 // of the posteriors, [n, d]; nil: drawn from Gaussian posteriors where a sentence needs them
+	Samples      [][]float64 // samples of the posteriors, [n, d]; nil: drawn from Gaussian posteriors if a sentence needs them
 
 	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
-	Groups []int       // rows of one group are related by a known transformation; negative: by none. nil: all rows are one group
+	Groups []int       // a known transformation relates rows of one group; a negative number is in no group. nil: all rows are one group
 
 	// Interrupt, if set, is called now and then. Its error ends the computation, and [Quantity.ValueOf] returns it.
 	Interrupt func() error
@@ -38,7 +38,7 @@ type Inputs struct {
 	LogVariances, Samples *gorgonia.Node
 
 	Moves *gorgonia.Node // as in [Batch]
-	Group int            // so many rows in sequence are a group of Moves; 0: all rows
+	Group int            // number of consecutive rows in a group of Moves; 0: all rows
 }
 
 // inputKind is a kind of array of a batch, in addition to codes, values and labels.
@@ -48,7 +48,7 @@ const (
 	logVariances inputKind = iota
 	means                  // of posteriors, where the codes are samples
 	moves
-	computed // by an operation of its own, from the others
+	computed // computed by an operation from the others
 )
 
 // input is such an array, [rows, width]. Its columns are columns of the program, starting at column at.

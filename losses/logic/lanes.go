@@ -115,7 +115,7 @@ func (q *quantifier) add(m *evaluator, s *state, v []float64, rows []int32) {
 				if square {
 					x *= x
 				}
-				if !math.IsInf(x, 1) { // else the sum is infinite
+				if !math.IsInf(x, 1) { // otherwise the sum is infinite
 					sum -= x / 2
 				}
 				count--

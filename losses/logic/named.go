@@ -40,7 +40,7 @@ type Contraction struct {
 type summand struct {
 	weight float64
 	node   func(with Named, in Inputs) (*gorgonia.Node, error)
-	part   Formula // of no named loss, or an independence
+	part   Formula // no named loss, or an independence
 
 	independent [][]int // the blocks of an independence
 }

@@ -94,7 +94,7 @@ func TestNamedLosses(t *testing.T) {
 					if math.Abs(value) > 1e-12*max(1, scale) {
 						t.Errorf("%s of %s: %v off %v", way, data, value, scale)
 					}
-					if name == "largest diameter" && data != "continuous" { // of ties, it takes the first of the first group
+					if name == "largest diameter" && data != "continuous" { // at ties it takes the first of the first group
 						continue
 					}
 					for i, g := range gradient {

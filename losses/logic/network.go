@@ -206,7 +206,7 @@ func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) 
 type perceptron struct {
 	*learned
 	sizes  []int
-	count  int         // parameters: of each layer weights [in+1, out], the last row of which is the bias
+	count  int         // parameters: weights [in+1, out] of each layer, with the bias in the last row
 	values [][]float64 // of the layers' units, row by row; the first are the arguments
 	slopes [][]float64
 }
@@ -334,7 +334,7 @@ func (p *perceptron) layer(l int, w, g []float64) {
 				g[k*out+j] += v * u
 				sum += u * w[k*out+j]
 			}
-			dx[r*in+k] = sum * (1 - v*v) // of a tanh unit; of an argument unused
+			dx[r*in+k] = sum * (1 - v*v) // derivative of a tanh unit; unused for an argument
 		}
 	}
 }

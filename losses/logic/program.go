@@ -25,7 +25,7 @@ type program struct {
 	matrices      []matrix
 	needsValues   bool
 	needsLabels   bool
-	leveled       []bool // factors whose rows are grouped by level, then groups of rows that transformations relate
+	leveled       []bool // factors with rows grouped by level, then groups of rows that transformations relate
 	variables     int
 	nodes         []int // number of quantities that a node holds at once
 	quantifiers   []*quantifier

@@ -28,10 +28,10 @@ type binder struct {
 	variable  int
 	list      int    // of rows: where they are listed
 	members   int    // of constants
-	by        int    // of rows: the factor that they must share with another variable, -1
+	by        int    // for rows: the factor that they must share with another variable, or -1
 	like      int    // the other variable
 	likeValue bool   // it stands for a value
-	tests     []test // of this variable and those before
+	tests     []test // of this variable and earlier ones
 }
 
 // state is an evaluator's state of a quantifier: the results of its last computation.

@@ -36,8 +36,8 @@ type (
 	access struct {
 		place
 		codes   bool
-		name    string   // of a sub-code or a factor
-		columns []Range  // in place of a name; neither: all columns
+		name    string   // name of a sub-code or a factor
+		columns []Range  // instead of a name; without both: all columns
 		row     Variable // empty: the space itself, in a Domain
 	}
 	arithmetic struct {
