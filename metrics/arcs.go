@@ -27,8 +27,8 @@ func ofAngles(m Metric) bool {
 	return false
 }
 
-// inArcs returns the input for a metric of levels: circular factors of many angles that few rows share have equal arcs
-// for levels. Angles of other factors stay, as do evenly spaced levels of a data set.
+// inArcs returns the input for a metric of levels. A circular factor with many angles and few rows for each gets equal
+// arcs as levels. Other factors keep their angles, and a data set keeps evenly spaced levels.
 func (in *Input) inArcs() (*Input, []string) {
 	bins, k := in.arcs, len(in.Factors)
 	if bins == 0 {

@@ -18,8 +18,8 @@ type Basis struct {
 	Smallest int `json:"smallest,omitempty"` // rows of the smallest group
 	Single   int `json:"single,omitempty"`   // groups of one row
 
-	Train int `json:"train,omitempty"` // rows, or drawn points, that a predictor was fitted to
-	Test  int `json:"test,omitempty"`  // rows, or drawn points, that it was tested on
+	Train int `json:"train,omitempty"` // rows, or drawn points, that trained a predictor
+	Test  int `json:"test,omitempty"`  // rows, or drawn points, that tested it
 	// Shared says that train rows may also be test rows, which a predictor can know by heart.
 	Shared bool `json:"shared,omitempty"`
 
@@ -31,7 +31,7 @@ type Basis struct {
 
 // Exclusion is a number of rows that a metric did not measure.
 type Exclusion struct {
-	Factor string `json:"factor,omitempty"` // that these rows are left out of; empty: of all
+	Factor string `json:"factor,omitempty"` // the factor that excludes them; empty: all factors
 	Rows   int    `json:"rows"`
 	Why    string `json:"why"` // "without a known level"
 }

@@ -31,7 +31,7 @@ func TestBestColumns(t *testing.T) {
 			of := choice(name)
 			m := &BestColumns{K: test.k, Whole: test.whole, Of: of}
 			r := evaluated(t, in, []Choice{{Name: "best-columns", Value: m}})
-			if name != "dci" { // which draws from a stream of its own
+			if name != "dci" { // which draws from a separate stream
 				near(t, name, r.Value, evaluated(t, alone(test.best...), []Choice{of}).Value, 1e-12)
 			}
 			var best []int

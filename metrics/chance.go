@@ -39,10 +39,10 @@ type Chances struct {
 
 // The size of chance levels. They annotate a value, and should not cost more than it.
 const (
-	chanceRows   = 2000 // of a shuffle, at least, if there are so many
+	chanceRows   = 2000 // least rows of a shuffle, if the input has them
 	slowRows     = 100
-	slowPart     = 25 // a shuffle of a slow metric has one of so many rows
-	cheapPart    = 20 // or of so many, where the metric is made cheaper
+	slowPart     = 25 // a shuffle of a slow metric has 1/slowPart of the rows
+	cheapPart    = 20 // or 1/cheapPart, if the metric is made cheaper
 	cheaperBy    = 5
 	nearer       = 1.0 / 3
 	mostShuffles = 1000

@@ -14,7 +14,7 @@ const DefaultBins = 20
 // ColumnType is the kind of factor that a column of numbers holds.
 type ColumnType struct {
 	Kind       factor.Kind
-	Continuous bool    // ordinal, whatever Kind is: levels are bins, and the values are kept in [Input.Exact]
+	Continuous bool    // ordinal for any Kind: levels are bins, and the values are kept in [Input.Exact]
 	Found      bool    // inferred from the values: whole numbers or few distinct values are ordinal, others continuous
 	Period     float64 // circular: values are angles, Period to a full turn; 0: levels are evenly spaced
 }

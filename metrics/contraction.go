@@ -234,7 +234,7 @@ func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 		}
 		others = append(others, o)
 	}
-	y = kernel.NewPoints[float64](n, max(1, len(ordinal))) // a column of zeros, if there is none
+	y = kernel.NewPoints[float64](n, max(1, len(ordinal))) // a column of zeros without ordinal factors
 	y.Zero(n)
 	for at, j := range ordinal {
 		for i := range n {

@@ -68,7 +68,7 @@ func TestIntervalCoverage(t *testing.T) {
 			way, _ := c.Value.(Resampled).Resample()
 			truth := trueValue(t, c, way)
 			var sum study
-			for seed := uint64(1000); seed < 1000+times; seed++ { // other rows than those that the estimators were chosen with
+			for seed := uint64(1000); seed < 1000+times; seed++ { // other rows than those in the choice of the estimators
 				rows := seed
 				if way == ResampleDraws {
 					rows = 0
@@ -128,7 +128,7 @@ func trueValue(t testing.TB, c Choice, way Resample) float64 {
 		t.Fatal(err)
 	}
 	switch c.Name {
-	case "med", "modularity", "co-occurrence": // even so many rows leave columns without information some
+	case "med", "modularity", "co-occurrence": // even this many rows leave some information in columns without any
 		return intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8, Rows: m / 2}, c)[0].Interval.Estimate
 	}
 	return r[0].Value

@@ -48,7 +48,7 @@ func Like(dialect, name string) (Choice, error) {
 
 // decodeLike reads a choice that starts from the options of a dialect: {mig: {like: disent, bins: 10}}.
 func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) error {
-	if _, err := Registry.Lookup(name); err != nil { // its error is that of any unknown name
+	if _, err := Registry.Lookup(name); err != nil { // it returns the error of an unknown name
 		return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
 	}
 	if _, err := Like(like.Text(), name); err != nil {

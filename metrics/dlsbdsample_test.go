@@ -66,7 +66,7 @@ func TestRotationsGolden(t *testing.T) {
 				t.Fatalf("%s, %s: %v", name, path, err)
 			}
 			got := r.Part("per_subgroup")
-			if name == "haar200_perfect" { // the golden value has the moments of the 200 rotations, not those of the group
+			if name == "haar200_perfect" { // the golden value has the moments of the 200 rotations, not the group's
 				near(t, name+", SO(3), "+path, got[0], 0, 1e-20)
 				got[0] = OfRotationMoments(in)
 			}

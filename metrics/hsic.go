@@ -222,7 +222,7 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 type similarities struct {
 	points []float64 // rows x width
 	width  int
-	equal  bool    // 1 for equal points, else 0
+	equal  bool    // 1 for equal points, otherwise 0
 	s      float64 // of Gaussian similarities
 }
 

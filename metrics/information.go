@@ -199,7 +199,7 @@ func assignBins(column, left []float64, ids []int32) int {
 	for i, v := range column {
 		b := 0
 		if scale > 0 && !math.IsInf(scale, 0) {
-			b = int(min((v-low)*scale, float64(bins-1))) // right up to rounding for equal widths, else a first guess
+			b = int(min((v-low)*scale, float64(bins-1))) // right up to rounding for equal widths, otherwise a first guess
 		}
 		if b+1 < bins && v >= left[b+1] || v < left[b] {
 			if b+2 < bins && v >= left[b+2] || b > 0 && v < left[b-1] {

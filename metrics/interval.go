@@ -39,7 +39,7 @@ type Interval struct {
 	Estimate float64  `json:"estimate"` // rows: without the bias of finitely many rows; draws: the mean
 	Error    float64  `json:"error"`    // standard error of the estimate
 	Way      Resample `json:"way"`
-	Repeats  int      `json:"repeats"` // values that it is made of
+	Repeats  int      `json:"repeats"` // number of repeats behind it
 }
 
 // Resample says how a metric is measured again for an interval.
@@ -61,7 +61,7 @@ type Resampled interface {
 // Intervals are the settings of intervals.
 type Intervals struct {
 	Percent float64 // 50 to 99.9
-	Repeats int     // of every metric; 0: 200 of fast ones, 20 of those that fit predictors
+	Repeats int     // repeats of every metric; 0: 200 of fast metrics, 20 of metrics that fit predictors
 	Rows    int     // largest number of rows of a repeat; 0: 5000
 
 	Watch func(name string, done, of int) // called before every repeat, if not nil
@@ -245,7 +245,7 @@ func (x *repeating) rows(ctx context.Context) error {
 	if in.counting.masks() && err == nil {
 		sizes, sized = append(sizes, float64(m/2)), append(sized, quarters/float64(len(values)))
 	}
-	if of <= part { // the value is of as few rows as a repeat
+	if of <= part { // the value has as few rows as a repeat
 		sizes, sized = sizes[1:], sized[1:]
 	}
 	e := deviation * math.Sqrt(1/of/(1/part-1/whole))

@@ -62,7 +62,7 @@ func TestInterventionEnriching(t *testing.T) {
 			"factor_majority_bs64":     &FactorVAE{Batch: 64, Train: 4000, Test: 4000},
 		} {
 			if f, ok := m.(*FactorVAE); ok && !f.Raw && name == "constant" {
-				continue // no column has a variance to divide by
+				continue // no column has a variance to divide
 			}
 			near(t, name+" "+key, repeated(t, m, in), want[key].Value.(float64), *want[key].Tolerance)
 		}

@@ -55,10 +55,10 @@ type Input struct {
 
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 
-	arcs int // of a circular factor that few rows share an angle of, for metrics of levels (see inArcs); 0: only where the factor has Angles
+	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
 
-	counting *counting // of the halves of an [Interval]; nil: none
-	spans    []span    // by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: those of these rows
+	counting *counting // shared by the halves of an [Interval]; nil: not a half
+	spans    []span    // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
 }
 
 // Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
@@ -169,13 +169,13 @@ type Selective interface {
 
 // Titled is implemented by metrics whose results can have another name than the metric's.
 type Titled interface {
-	Title() string // empty: there is none
+	Title() string // empty: no other name
 }
 
 // Varied is implemented by metrics with defaults that measure nothing, and by metrics that are also tested with other
 // settings.
 type Varied interface {
-	Variants() []Metric // settings to test with
+	Variants() []Metric // settings for tests
 }
 
 // ready checks the settings of a metric, its input, that the input suits it, and the context.
@@ -205,7 +205,7 @@ type Result struct {
 	Name   string    `json:"name"` // set by Evaluate
 	Value  float64   `json:"value"`
 	Better Direction `json:"better"` // set by Evaluate
-	Basis  Basis     `json:"basis"`  // the rows that the value rests on
+	Basis  Basis     `json:"basis"`  // the rows behind the value
 
 	// Scale is the root of the mean variance of the code columns, where the value depends on it: values of codes of different
 	// scale do not compare. 0: it does not, or the codes are constant.
@@ -249,7 +249,7 @@ func (r *Result) finite() error {
 // Part is a list of numbers behind a result, such as one per factor or code column.
 type Part struct {
 	Name   string    `json:"name"`             // "per_subgroup"
-	Labels []string  `json:"labels,omitempty"` // what the values belong to; empty for a single value
+	Labels []string  `json:"labels,omitempty"` // names of the values; empty for a single value
 	Values []float64 `json:"values"`
 }
 

@@ -16,10 +16,10 @@ type Needs uint8
 
 // The needs.
 const (
-	AllLevels   Needs = iota // those of all factors: rows with an unknown level are left out
-	EachLevel                // that of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
-	KnownLevels              // those that are known: Compute measures unknown levels itself
-	NoLevels                 // none: it measures codes, not factors
+	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
+	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
+	KnownLevels              // the known levels: Compute handles unknown levels itself
+	NoLevels                 // no levels: it measures codes, not factors
 )
 
 // Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images without
@@ -149,7 +149,7 @@ func chosen[T any](list []T, rows []int) []T {
 type inputs struct {
 	list     []*Input // one, or one for each factor
 	each     bool     // the results of list are joined
-	rows, of int      // rows that are measured, and those of the whole input
+	rows, of int      // measured rows, and rows of the whole input
 	excluded []Exclusion
 	notes    []string
 }

@@ -97,7 +97,7 @@ type search struct {
 	size   int       // levels of the factor
 	inner  int       // points between neighbouring levels
 	curve  []float64 // least dispersion of w and -w turns, w = 0, 1, ..
-	cos    []float64 // of level angles
+	cos    []float64 // of the levels' angles
 	sin    []float64
 }
 

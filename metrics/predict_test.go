@@ -147,7 +147,7 @@ func TestPredict(t *testing.T) {
 				}
 				if want := slowPredict(t, from, to, rows, order); math.Abs(got-want) > 1e-9 {
 					off++
-					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, of which rounding takes one
+					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding takes one
 						t.Errorf("%s, %d rows: %v, want %v", name, n, got, want)
 					}
 				}

@@ -109,7 +109,7 @@ func TestProjectedContractionOfKinds(t *testing.T) {
 			levels = append(levels, a, b)
 			codes = append(codes, 1+2*float64(a)-float64(b), float64(a)+3*float64(b))
 		}
-		exact := make([]float64, 12) // of b, in units of its own
+		exact := make([]float64, 12) // of b, in other units
 		for i := range exact {
 			exact[i] = 10 * float64(i%4)
 		}

@@ -15,7 +15,7 @@ type Projection string
 
 // The rules.
 const (
-	ProjectNone   Projection = ""       // none: columns are named, or assigned by [Assign]
+	ProjectNone   Projection = ""       // no projection: columns are named, or assigned by [Assign]
 	ProjectLinear Projection = "linear" // the best affine prediction of the factor from all columns: one new column for each factor
 	ProjectBest   Projection = "best"   // one column for each factor, with the largest sum of mutual information
 	ProjectBlocks Projection = "blocks" // equal shares of adjacent columns, with the largest sum of mutual information of their columns

@@ -18,7 +18,7 @@ func TestReduction(t *testing.T) {
 	})
 	plain := compute(t, named("mig"), rotated)
 	m := named("mig").(*MIG)
-	m.Components, m.Bins = 2, 7 // no level on the edge of a bin
+	m.Components, m.Bins = 2, 7 // keeps levels off the edges of bins
 	r := compute(t, m, rotated)
 	if plain.Value > 0.9 {
 		t.Errorf("%v without components", plain.Value)

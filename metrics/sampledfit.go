@@ -59,7 +59,7 @@ const undetermined = 1e-10
 // fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
 type fitted struct {
 	b     []float64 // h x d
-	shown []float64 // of circles: the same with no more variance over the group than the rows have
+	shown []float64 // for circles: the same, with no more variance over the group than the rows have
 	noise []float64 // rows x d, scaled
 	cover float64   // least part of the group's moments, over the directions of harmonics that the value needs
 }

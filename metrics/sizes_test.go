@@ -82,7 +82,7 @@ func TestSizesOfCodes(t *testing.T) {
 				got /= size
 			case slices.Contains(square, e.Name):
 				got = got / size / size
-			case e.Name == "explicitness" && size < 1e-310: // ranks rows, of which some are equal in three digits
+			case e.Name == "explicitness" && size < 1e-310: // ranks rows; some are equal in three digits
 				continue
 			}
 			if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {

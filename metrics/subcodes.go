@@ -16,9 +16,9 @@ type Assign string
 
 // The rules.
 const (
-	AssignAuto  Assign = ""      // order if the factors can have equally many columns, else best
+	AssignAuto  Assign = ""      // order if the factors can have equally many columns, otherwise best
 	AssignOrder Assign = "order" // equal shares, in order
-	AssignBest  Assign = "best"  // one column for each factor, the one that varies least while the factor is fixed
+	AssignBest  Assign = "best"  // one column for each factor: the column that varies least while the factor is fixed
 )
 
 func (a Assign) validate() error {

@@ -85,7 +85,7 @@ func TestSuitsIsEnough(t *testing.T) {
 					s.TrainRows = 30
 				}
 				before := *in
-				before.Codes.Data = nil // there are none yet
+				before.Codes.Data = nil // no codes exist yet
 				if err := Suits(&before, choice); err != nil {
 					refused++
 					continue

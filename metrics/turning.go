@@ -140,9 +140,9 @@ func (m turning) collect(factors []factor.Factor, names []string, subgroup func(
 // measured holds D_k and turns of one subgroup, by object.
 type measured struct {
 	values, turns []float64
-	constant      int     // objects whose codes do not depend on the factor
-	line          int     // objects whose codes move along a line with it
-	near          int     // objects whose plane is arbitrary
+	constant      int     // objects with codes that do not depend on the factor
+	line          int     // objects with codes that the factor moves along a line
+	near          int     // objects with an arbitrary plane
 	cover         float64 // least part of the group's moments that the rows of an object have
 	remark        string
 }

@@ -56,7 +56,7 @@ func TestWorkshopBound(t *testing.T) {
 	for seed := range 30 {
 		s := rng.New(uint64(seed), "codes")
 		columns := 3 + seed%6
-		shared := s.Float64() // the part of a column that all columns have in common
+		shared := s.Float64() // the part that all columns share
 		in := input(func(a []float64) []float64 {
 			z, common := make([]float64, columns), s.NormFloat64()
 			for c := range z {
