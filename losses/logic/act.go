@@ -85,7 +85,7 @@ func (x coordinate) times(by float64, with ...where) []part {
 	return parts
 }
 
-// turnedFactor finds the factor of a term of values, which has to be circular.
+// turnedFactor finds the factor of a term of values; the factor must be circular.
 func (c *compiler) turnedFactor(t *moved) (turn int, ok bool, err error) {
 	a, ok := bare(t.a).(*access)
 	if !ok || a.codes {

@@ -7,12 +7,11 @@ import "slices"
 type node interface {
 	number() int
 
-	// value returns the quantities of the evaluator's first n tuples, valid until the
-	// node computes again.
+	// value returns the quantities of the evaluator's first n tuples. They are valid until the node computes again.
 	value(m *evaluator, n int) []float64
 
-	// gradient adds to the evaluator's gradients of the codes, given the gradients g of the
-	// quantities. The last value must be of the same tuples. It does not change g.
+	// gradient adds to the evaluator's gradients of the codes, given the gradients g of the quantities. The last call
+	// of value must have had the same tuples. It does not change g.
 	gradient(m *evaluator, n int, g []float64)
 
 	// smooth reports whether the node has a gradient in the codes.
@@ -133,8 +132,8 @@ func (c *compiler) atom(e *equality) (node, error) {
 	return n, nil
 }
 
-// split separates the parts of a term that vary over the current tuples, and reports whether it
-// varies with the codes.
+// split separates the parts of a term that vary over the current tuples, and reports whether the term varies with the
+// codes.
 func (c *compiler) split(l linear) (all []split, codes bool) {
 	for _, x := range l.coordinates {
 		s := split{offset: x.offset}

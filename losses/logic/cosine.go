@@ -2,8 +2,8 @@ package logic
 
 import "math"
 
-// cosine is the cosine distance of two terms, computed as half the squared distance of their
-// unit vectors: it is exactly 0 between equal terms.
+// cosine is the cosine distance of two terms. It computes half the squared distance of their unit vectors, which is
+// exactly 0 between equal terms.
 type cosine struct {
 	base
 	a, b    []split
@@ -88,7 +88,7 @@ func (f *cosine) value(m *evaluator, n int) []float64 {
 	return out
 }
 
-// unit is a coordinate of a vector of length 1, 0 of the vector 0.
+// unit is a coordinate of a vector scaled to length 1; the vector 0 stays 0.
 func unit(x, length float64) float64 {
 	if length == 0 {
 		return 0

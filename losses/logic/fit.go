@@ -144,7 +144,7 @@ func (f *fitted) pull(s *fitState, g, dx []float64) {
 	}
 }
 
-// sized returns a slice of n elements, in the memory of s if it fits.
+// sized returns a slice of n elements, and reuses the memory of s if it fits.
 func sized(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)

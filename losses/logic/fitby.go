@@ -115,7 +115,7 @@ func (f *fitted) through(m *evaluator, s *fitState) (dt, dx []float64) {
 	return s.dt, s.dx
 }
 
-// throughLinear is through for a map that was fitted to points and their opposites.
+// throughLinear is through for a map fitted to points and their opposites.
 func (f *fitted) throughLinear(s *fitState, g, dt, dx []float64) {
 	both := make([]float64, 2*len(g))
 	for i, v := range g {

@@ -2,7 +2,7 @@ package logic
 
 import "github.com/unravel-ml/unravel/datasets/factor"
 
-// centres fits a function of levels: to each level the centre of its targets.
+// centres fits a function of levels: each level gets the centre of its targets.
 func (f *fitted) centres(m *evaluator, s *fitState) (float64, error) {
 	targets, n := len(f.target), float64(f.of(s))
 	s.g = sized(s.g, len(s.t))

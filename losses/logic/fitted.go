@@ -36,8 +36,8 @@ const (
 	fitMax                    // the largest Euclidean distance
 )
 
-// fitState is an evaluator's state of a fit: the result of its last computation. Where a function of
-// levels is fitted, tuples are in the order of their levels.
+// fitState is an evaluator's state of a fit: the result of its last computation. For a function of levels, tuples are
+// in the order of their levels.
 type fitState struct {
 	tuples, sorted []int32 // values of the binders' variables
 	starts, counts []int32 // tuples of one level
@@ -111,8 +111,8 @@ func (f *fitted) keep(m *evaluator, s *fitState) {
 	}
 }
 
-// gather lists the tuples of the domain, by levels where these are the argument, and computes their
-// arguments and targets.
+// gather lists the tuples of the domain, by levels if levels are the argument, and computes their arguments and
+// targets.
 func (f *fitted) gather(m *evaluator, s *fitState) {
 	s.tuples = s.tuples[:0]
 	pass := true
@@ -129,7 +129,7 @@ func (f *fitted) gather(m *evaluator, s *fitState) {
 	s.x, s.t = f.compute(m, s, f.source, s.x), f.compute(m, s, f.target, s.t)
 }
 
-// compute returns a term of all tuples, row by row, in the memory of x.
+// compute returns a term of all tuples, row by row, and reuses the memory of x.
 func (f *fitted) compute(m *evaluator, s *fitState, term []coordinate, x []float64) []float64 {
 	n, width := f.of(s), len(term)
 	x = sized(x, n*width)
@@ -190,8 +190,8 @@ func (c *coordinate) at(m *evaluator) float64 {
 	return x
 }
 
-// sort puts tuples into the order of their levels, and notes where levels start: by the last factor
-// first, keeping the order of equals.
+// sort puts tuples into the order of their levels, and notes where levels start. It sorts by the last factor first and
+// keeps the order of equals.
 func (f *fitted) sort(m *evaluator, s *fitState) {
 	width, n := len(f.binders), f.of(s)
 	own := slices.IndexFunc(f.binders, func(b *binder) bool { return b.variable == f.variable })

@@ -82,8 +82,7 @@ func (s *gathered) clear() {
 // count is the number of all quantities.
 func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
 
-// add adds a quantity that counts several times. It reports whether that is the first 0 of a
-// disjunction.
+// add adds a quantity that counts several times. It reports whether the quantity is the first 0 of a disjunction.
 func (s *gathered) add(a, times float64) (first bool) {
 	switch {
 	case a == 0 && !s.fold.universal() && s.fold != anySoft:
@@ -293,7 +292,7 @@ func (s *gathered) slope(a, r float64) float64 {
 	return min((1+r)/(1+a), steepest)
 }
 
-// slopeOfZero is the derivative of a disjunction of 0 in the first quantity that is 0.
+// slopeOfZero is the derivative of a disjunction at 0, in the first quantity that is 0.
 func (s *gathered) slopeOfZero() float64 {
 	switch {
 	case s.fold == anyHarmonic || s.fold == anyHarmonicSquare:

@@ -36,8 +36,8 @@ const (
 	MLP               // a neural network
 )
 
-// Fit is a criterion that a function is fitted by before the body of its quantifier is evaluated. The
-// quantity is then an upper bound of the least one.
+// Fit is a criterion. It fits a function before the body of the function's quantifier is evaluated. The quantity is
+// then an upper bound of the least quantity.
 type Fit uint8
 
 // The criteria. ByBody minimises the quantity of the body itself.

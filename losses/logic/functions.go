@@ -147,8 +147,8 @@ func (c *compiler) growing(f Formula, maps []*mapping) error {
 	return nil
 }
 
-// fitting compiles the aggregate over rows of an equality of a function and a term, or of conjunctions
-// of such equalities over which the aggregate distributes.
+// fitting compiles the aggregate over rows of an equality of a function and a term. It also takes conjunctions of such
+// equalities, if the aggregate distributes over the conjunction.
 func (c *compiler) fitting(f *quantified, guards []Formula, rest Formula, over Formula) (node, error) {
 	if err := c.checkAggregate(f); err != nil {
 		return nil, err

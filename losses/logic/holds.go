@@ -13,8 +13,8 @@ func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	return q.HoldsOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// HoldsOf is [Quantity.Holds] of a batch. Posteriors are equal where their means and log
-// variances are, codes that a transformation moves are equal to others up to 1e-9. =[cosine] says that two vectors are equal.
+// HoldsOf is [Quantity.Holds] of a batch. Posteriors are equal if their means and log variances are. Codes that a
+// transformation moves are equal to others up to 1e-9. =[cosine] says that two vectors are equal.
 func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 	if err := q.checkBatch(b); err != nil {
 		return false, err

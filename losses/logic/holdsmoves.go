@@ -72,7 +72,7 @@ func (w *world) moved(t *moved) thing {
 	return r
 }
 
-// turnedBy lists the coordinates that a turn moves, or reports that the term is the factor of the turn.
+// turnedBy lists the coordinates that a turn moves, or reports that the term is the turn's factor.
 func (w *world) turnedBy(t *moved, turn Turn, columns []int, width int) (at []int, factor bool) {
 	if a, ok := bare(t.a).(*access); ok && !a.codes {
 		return nil, w.schema.Factors[w.columns(a)[0]] == turn.Name
@@ -94,7 +94,7 @@ func (w *world) turnedBy(t *moved, turn Turn, columns []int, width int) (at []in
 	return at, false
 }
 
-// between is the transformation between two points of a turn, as a rotation in space; of angles, about the third axis.
+// between is the transformation between two points of a turn, as a rotation in space. Angles turn about the third axis.
 func (t Turn) between(from, to []float64, by float64) [9]float64 {
 	if !t.Space {
 		return rotation.AboutAxis([3]float64{0, 0, 1}, by*(to[0]-from[0]))

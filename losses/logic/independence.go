@@ -182,7 +182,8 @@ func (c *compiler) isSummand(part, f Formula) bool {
 	return f == part
 }
 
-// dependence returns the node of a sentence that is an independence: an operation of losses, or the sentence's own.
+// dependence returns the node of a sentence that is an independence: an operation of the losses, or the sentence's
+// operation.
 func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
 	densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
 	if with.Independence == nil || f.by == TotalCorrelation && !densities {

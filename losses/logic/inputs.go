@@ -62,7 +62,7 @@ func (k inputKind) String() string {
 	return [...]string{"log variances", "posterior means", "moves", "computed numbers"}[k]
 }
 
-// input returns the first column of an array of the batch, which is asked for on first use.
+// input returns the first column of an array of the batch, and requests the array on first use.
 func (p *program) input(kind inputKind, width int) int {
 	if kind != computed {
 		if i := slices.IndexFunc(p.inputs, func(in input) bool { return in.kind == kind }); i >= 0 {
@@ -154,7 +154,8 @@ func (q *Quantity) load(b Batch) (*engine, error) {
 	return e, nil
 }
 
-// Tuples returns the number of tuples of rows over which the sentence runs for a batch, its cost: 1e9 at most have a value.
+// Tuples returns the cost of a sentence: the number of tuples of rows over which it runs for a batch. At most 1e9 are
+// allowed.
 func (q *Quantity) Tuples(b Batch) (float64, error) {
 	if err := q.checkBatch(b); err != nil {
 		return 0, err
@@ -166,7 +167,7 @@ func (q *Quantity) Tuples(b Batch) (float64, error) {
 	return e.program.root.cost(e), nil
 }
 
-// fill copies the arrays of a batch, and the codes z that the sentence is about, to columns.
+// fill copies the arrays of a batch, and the codes z of the sentence, to columns.
 func (e *engine) fill(z [][]float64, b Batch) {
 	e.groups = b.Groups
 	e.set(z, 0)

@@ -13,7 +13,7 @@ type coordinate struct {
 	parts  []part
 }
 
-// part is weight * column[index of the variable], times entries of other columns, which have no gradient.
+// part is weight * column[index of the variable], times entries of other columns without a gradient.
 type part struct {
 	weight   float64
 	column   int

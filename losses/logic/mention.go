@@ -77,8 +77,8 @@ func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 	return known, first
 }
 
-// group turns an equality of the variable's factor, with a factor of an earlier variable or
-// with a value, into the group of rows of the variable. It reports whether it could.
+// group turns an equality of the variable's factor into the group of rows of the variable. The other side is a factor
+// of an earlier variable, or a value. It reports whether it could.
 func (b *binder) group(c *compiler, e *equality) bool {
 	if e.not || b.set != rowSet {
 		return false

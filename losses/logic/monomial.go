@@ -1,7 +1,7 @@
 package logic
 
-// monomial is a part of several entries, for tuples that differ in one variable: entries of other
-// variables are constant over the tuples.
+// monomial is a part with several entries, for tuples that differ in one variable: entries of other variables are
+// constant over the tuples.
 type monomial struct {
 	part
 	own  bool    // the first entry varies

@@ -18,7 +18,7 @@ type Named struct {
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Independence returns the dependence of blocks of columns of z, which are codes or samples of a batch.
+	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch.
 	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
 	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
@@ -227,7 +227,7 @@ func (n *namer) deviation(q *quantified, value string, about int) (d factor.Devi
 	return factor.Variance, columns, 1
 }
 
-// valued returns the row i of a guard `y.factor(i) = v`, empty for other guards.
+// valued returns the row i of a guard `y.factor(i) = v`, or "" for other guards.
 func (n *namer) valued(g Formula, value string, about int) string {
 	e, ok := g.(*equality)
 	if !ok || e.not {
@@ -249,7 +249,7 @@ func (n *namer) isFactor(a *access, about int) bool {
 	return err == nil && !a.codes && len(columns) == 1 && columns[0] == about
 }
 
-// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, -1 for other guards.
+// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, or -1 for other guards.
 func (n *namer) factorOf(g Formula, i, j string) int {
 	e, ok := g.(*equality)
 	if !ok || e.not {
@@ -261,7 +261,7 @@ func (n *namer) factorOf(g Formula, i, j string) int {
 	return -1
 }
 
-// codes returns the columns of an equality of the codes of two rows, nil for other equalities.
+// codes returns the columns of an equality of the codes of two rows, or nil for other equalities.
 func (n *namer) codes(e *equality, i, j string) []int { return n.sides(e, i, j, true) }
 
 // sides returns the columns of an equality of the same columns of two rows.

@@ -109,7 +109,7 @@ func (n *namer) centred(f Formula, value string) Formula {
 	return nil
 }
 
-// imaged returns the code of a row that an equality compares with a function of its level, or of a value.
+// imaged returns the code of a row that an equality compares with a function of the row's level, or of a value.
 func (n *namer) imaged(e *equality, row, value string) *access {
 	a, other, err := n.applied(e)
 	if err != nil {

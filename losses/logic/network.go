@@ -33,8 +33,8 @@ type learned struct {
 	at       int   // first column of its values
 }
 
-// network makes the values of a function in mlp an input. The function is trained along, or fitted to the whole sentence;
-// so the sentence has to add up its quantifier.
+// network makes the values of a function in mlp an input. The function is trained along, or fitted to the whole
+// sentence. Its quantifier must therefore be a summand of the sentence.
 func (c *compiler) network(m *mapping, f *quantified) error {
 	switch {
 	case m.By != ByBody:
@@ -301,7 +301,7 @@ func (p *perceptron) forward(w []float64, d *data) {
 	}
 }
 
-// backward sets g to the gradient in the parameters, given that in the columns of the values.
+// backward sets g to the gradient in the parameters, given the gradient in the columns of the values.
 func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	clear(g)
 	last := len(p.sizes) - 1
@@ -319,7 +319,7 @@ func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	}
 }
 
-// layer adds the gradient in the parameters of a layer, and sets that in the units before it.
+// layer adds the gradient in the parameters of a layer, and sets the gradient in the units before it.
 func (p *perceptron) layer(l int, w, g []float64) {
 	in, out := p.sizes[l], p.sizes[l+1]
 	x, dx, dy := p.values[l], p.slopes[l], p.slopes[l+1]

@@ -48,7 +48,7 @@ func (e *engine) backward(g float64) {
 	}
 }
 
-// node returns the quantity as one operation, of networks that are named; see [Quantity.Node].
+// node returns the quantity as one operation, with the named networks; see [Quantity.Node].
 func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
 	values, err := q.networkNodes(named, batch)
 	if err != nil {
@@ -192,7 +192,7 @@ func bounded[T float32 | float64](x float64) T {
 // differentiable in z except at kinks. At a kink the gradient takes one side: the first of equal maxima or minima. It
 // is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
 //
-// losses.Logic is the same node, faster where parts of the sentence are named losses.
+// losses.Logic is the same node, but faster if parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	in := Inputs{Codes: z, Values: y, Labels: labels}
 	if err := q.checkNodes(in); err != nil {

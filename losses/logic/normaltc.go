@@ -9,8 +9,9 @@ import (
 //
 //	1/2 (sum_b log det C_b - log det C)
 //
-// in nats: 0 exactly if the blocks are uncorrelated, infinite where a column is a linear function of columns of other blocks.
-// Columns that are constant, or a linear function of columns before them in their block, change nothing and are left out.
+// in nats. It is 0 exactly if the blocks are uncorrelated, and infinite if a column is a linear function of columns of
+// other blocks. A constant column, or a linear function of earlier columns in its block, changes nothing and is left
+// out.
 type correlation struct {
 	base
 	blocks [][]int
@@ -27,7 +28,8 @@ type normal struct {
 	limit      float64     // infinite if the blocks are linearly dependent, NaN if the codes are not finite; otherwise 0
 }
 
-// collinear is the fraction of a column's variance that is left if it counts as a linear function of others.
+// collinear is the remaining fraction of a column's variance below which the column counts as a linear function of
+// others.
 const collinear = 1e-12
 
 func (*correlation) smooth() bool { return true }
@@ -78,7 +80,7 @@ func (s *normal) set(m *evaluator, blocks [][]int) {
 	}
 }
 
-// add takes a column with its covariances, unless it says nothing new in its block.
+// add takes a column with its covariances, unless earlier columns of its block determine it.
 func (s *normal) add(column []float64, c, block int) {
 	n := float64(len(column))
 	mean := meanOf(nil, column, 1)[0]

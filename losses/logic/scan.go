@@ -89,7 +89,7 @@ func scan(text string) ([]token, error) {
 	}
 }
 
-// next returns the token at an offset, where there is no space, and its size.
+// next returns the token at an offset without space, and its size.
 func next(text string, at int) (token, int, error) {
 	rest := text[at:]
 	if rest == "" {

@@ -44,8 +44,8 @@ func (s Sentence) Truth() Truth {
 	return t
 }
 
-// link holds the reasons why zero does not imply truth (sound) and truth does not imply
-// zero (complete); empty if it does.
+// link holds two reasons: why zero does not imply truth (sound) and why truth does not imply zero (complete). An empty
+// reason means that it does.
 type link struct{ sound, complete string }
 
 func (q Quantale) linkOf(f Formula) link {

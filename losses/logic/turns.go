@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
-// Turn is a transformation of the data that a sentence knows: by the angles of a circular
-// factor, or by rotations in space. It acts on the columns of the sub-code of its name.
+// Turn is a transformation of the data in a sentence: by the angles of a circular factor, or by rotations in space. It
+// acts on the columns of the sub-code with its name.
 type Turn struct {
 	Name  string
 	Space bool // rotations in space, of axis and angle in radians (4 columns of moves); otherwise angles in radians (1 column)
@@ -72,7 +72,7 @@ func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups
 	return moves, groups
 }
 
-// turnOf returns the angle of a level, or axis and angle; NaN if it is unknown.
+// turnOf returns the angle of a level, or axis and angle; an unknown level gives NaN.
 func turnOf(f factor.Factor, level int) []float64 {
 	switch {
 	case level < 0 && f.Rotations != nil:
