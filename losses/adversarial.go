@@ -83,7 +83,8 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 	}
 }
 
-// PermuteBlocks is [Permute] for blocks of columns of some widths, in sequence: the columns of a block stay together.
+// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths: the columns of a block stay
+// together.
 func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
 	columns, first := 0, 0
@@ -100,8 +101,7 @@ func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap 
 	}
 }
 
-// Discriminator holds the settings of a discriminator of codes and permuted codes, and
-// of its training.
+// Discriminator holds the settings of a discriminator of codes and permuted codes, and the settings of its training.
 //
 // Sources differ in the codes that they permute. FactorVAE's paper (Kim and Mnih 2018, algorithm 2) draws a second
 // batch of the same size after the model's step. It encodes this batch with the updated parameters and permutes the

@@ -17,10 +17,9 @@ import (
 //
 //	sum_o (1[label_c = 1 + o] - weight_co)^2
 //
-// where sizes holds the number of options of each dimension and columns its column of the labels.
-// Label 0 means that the dimension is inactive: the target of all its weights is 0. Label -1
-// means unknown: the row adds nothing. The result is a scalar, differentiable in the weights,
-// and 0 where the weights equal the one-hot labels.
+// sizes holds the number of options of each dimension, and columns each dimension's column of the labels. Label 0 means
+// that the dimension is inactive: the target of all its weights is 0. Label -1 means unknown: the row adds nothing. The
+// result is a scalar, differentiable in the weights, and 0 where the weights equal the one-hot labels.
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2 (the loss L_a), as in their code.
 func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia.Node, error) {

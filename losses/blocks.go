@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// subCodes returns the sub-codes of the factors of a batch, in their order. If the config
-// names none, all factors have equally many columns.
+// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
+// factors have equally many columns.
 func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if in.Labels == nil {
 		return nil, errNoLabels

@@ -125,8 +125,7 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 	return rules, nil
 }
 
-// activity is [ActiveCodes] with the factor's column. A column of several rules is active
-// where all of them hold.
+// activity is [ActiveCodes] with the factor's column. A column with several rules is active where all of them hold.
 type activity struct {
 	Columns []int
 	Factor  int   // a column of labels

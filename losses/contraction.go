@@ -40,8 +40,7 @@ const (
 	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 
-// Contraction penalises codes that are closer than their factors: it returns the
-// aggregate over pairs of rows of
+// Contraction penalises codes that are closer than their factors. It returns the aggregate over pairs of rows of
 //
 //	max(d_Y(y, y') - d_Z(z, z'), 0)
 //

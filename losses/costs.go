@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// PerImage is implemented by losses that are the mean over images of a cost of each image's reconstruction. Models that choose by
-// cost, such as cascade-vae, ask them for it.
+// PerImage is implemented by losses that average a reconstruction cost over images. Models that choose by cost, such as
+// cascade-vae, ask these losses for the costs.
 type PerImage interface {
 	// Costs returns the weighted cost of every image's reconstruction, [n, 1]. The reconstructions [n, H, W, C] are
 	// logits before the sigmoid; if real is true they are the pixels themselves. No gradient flows through it.

@@ -11,9 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Diameter is [Modularity] with the maximum over values of the largest Euclidean
-// distance. It is differentiable where one pair is farther apart than all others
-// and the distance is not 0.
+// Diameter is [Modularity] with the maximum over values of the largest Euclidean distance. It is differentiable if one
+// pair is farther apart than all others and the distance is not 0.
 //
 // Source: Zhang and Sugiyama 2024, example 7, equation 25.
 func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {

@@ -16,9 +16,8 @@ import (
 //
 //	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
 //
-// for the covariance C (divided by n) of the posterior means [n, D] over the batch. The
-// result is a scalar, differentiable everywhere; its least value, where the means are
-// uncorrelated with unit variance, is 0.
+// for the covariance C (divided by n) of the posterior means [n, D] over the batch. The result is a scalar,
+// differentiable everywhere. Its least value is 0, for uncorrelated means with unit variance.
 //
 // Source: Kumar et al. 2018, equation 6.
 func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {

@@ -19,9 +19,8 @@ func SphereTime(dim int) float64 {
 	return 1 / float64(dim)
 }
 
-// heatKernel computes the divergence of the heat kernel of a sphere from the uniform
-// distribution. With f_t the density at time t relative to the uniform one, a function of
-// the angle theta to the location,
+// heatKernel computes the divergence of the heat kernel of a sphere from the uniform distribution. f_t is the density
+// at time t relative to the uniform one, as a function of the angle theta to the location:
 //
 //	KL = E_uniform[f_t log f_t],
 //	f_t(theta) = sum_{l>=0} n_l exp(-l (l+d-1) t / 2) R_l(cos theta),

@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// HSIC returns the Hilbert-Schmidt independence criterion of the rows of x [n, D]
-// and y [n, E],
+// HSIC returns the Hilbert-Schmidt independence criterion of the rows of x [n, D] and y [n, E]:
 //
 //	1/n^2 trace(K H L H),  H = 1 - 1/n
 //

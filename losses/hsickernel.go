@@ -100,7 +100,7 @@ func (k *hsicSide[T]) tile(tile []T, lo int, t pairTile) {
 	kernel.GaussianKernel(tile, a, t.n)
 }
 
-// maxMedian bounds the number of pairs of a median; with more rows than that, each has one pair.
+// maxMedian bounds the number of pairs of a median; with more than maxMedian rows, each row has one pair.
 const maxMedian = 1 << 16
 
 // median sets s to the median distance, and pair to the first pair with it.
@@ -154,8 +154,7 @@ func (k *hsicSide[T]) partners(i int) int {
 	return max(1, maxMedian/n)
 }
 
-// nth returns the element of index k of x in ascending order, and reorders x; NaN if
-// x contains one.
+// nth returns the element of index k of x in ascending order, and reorders x. It returns NaN if x contains one.
 func nth(x []float64, k int) float64 {
 	if hasNaN(x) {
 		return math.NaN()

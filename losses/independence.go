@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// plainIndependence returns a dependence in a sentence that needs no trainer: [HSIC] or the total correlation of posteriors.
+// plainIndependence returns the dependence in a sentence without a trainer: [HSIC] or the total correlation of
+// posteriors.
 func plainIndependence(by logic.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {
 	case logic.HSIC:

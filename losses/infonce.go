@@ -73,7 +73,7 @@ func (l *InfoNCELoss) Validate() error {
 // Weighting implements [Loss].
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: queries equal their keys, far from the negatives; 0 in the limit.
+// Optimum implements [Optimal]: queries equal their keys, far from the negatives. The loss is 0 only in the limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {
 	far := 100 * max(1, l.Temperature)
 	fill(x.Queries, far)

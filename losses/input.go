@@ -95,9 +95,8 @@ type Labels struct {
 	// that factor; -1 means unknown.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values returns the factors' values in some units and their levels, [batch, K] each. An
-	// unknown value is 0 and its level -1, also where a similar pair gives its group. It is an
-	// error if only similarities are known.
+	// Values returns the factors' values in the given units and their levels, [batch, K] each. An unknown value is 0
+	// and its level -1, even if a similar pair gives its group. With only similarities known it returns an error.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
 	// Different returns [batch, K]: for each factor a row that is known to have another level than this row, or -1.

@@ -58,7 +58,7 @@ func (s Spaces) of(all []Posterior) ([]Posterior, error) {
 	return some, nil
 }
 
-// largest returns the largest divergence of posteriors that are all choices among options, sum log K; infinity for others.
+// largest returns the largest divergence of posteriors: sum log K if all are choices among options, otherwise infinity.
 func largest(posteriors []Posterior) (most float64) {
 	for _, p := range posteriors {
 		n := optionsOf(p)

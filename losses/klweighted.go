@@ -14,8 +14,8 @@ import (
 //
 //	sum_j w_j 1/2 (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
-// averaged over rows, in nats. mu and logSigma have the shape [rows, columns], weights has one number for each column and no
-// gradient. With weights of 0 or more the least value, at mu = 0 and sigma = 1, is 0.
+// averaged over rows, in nats. mu and logSigma have the shape [rows, columns]. weights has one number for each column
+// and no gradient. With weights of 0 or more the least value, at mu = 0 and sigma = 1, is 0.
 //
 // Source: Jeong and Song 2019, equation 6.
 func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, error) {

@@ -23,13 +23,13 @@ import (
 //	Minimax          min over h of max over n of sqrt(sum over K of (y - h(z))^2)
 //	MinimaxByFactor  sqrt of sum over K of (min over h of max over n of |y - h(z)|)^2
 //
-// Minimax is the paper's definition with the maximum over rows and Euclidean distances of
-// factors, solved to a proven optimum (relative gap about 1e-12). MinimaxByFactor joins the
-// separate optima of the factors, an upper bound of Minimax; with one factor the two are equal.
+// Minimax is the paper's definition with the maximum over rows and Euclidean distances of factors. It is solved to a
+// proven optimum (relative gap about 1e-12). MinimaxByFactor joins the separate optima of the factors, an upper bound
+// of Minimax; the two are equal for one factor.
 //
-// z has the shape [n, d] and y the shape [n, K]. groups may be nil; otherwise it has the
-// shape [n] or [n, K], and rows with a negative number are skipped. |W|^2 is the sum of
-// the squared weights, without b; a ridge other than 0 is for LeastSquares only.
+// z has the shape [n, d] and y the shape [n, K]. groups may be nil. Otherwise it has the shape [n] or [n, K], and rows
+// with a negative number are skipped. |W|^2 is the sum of the squared weights, without b; a ridge other than 0 is for
+// LeastSquares only.
 //
 // The result is a scalar with a gradient in z, through the optimum by the envelope theorem: as if h were constant. It
 // is at least 0, and without a ridge 0 exactly where factors are affine functions of codes. Least squares is

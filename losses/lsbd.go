@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// LSBD returns the mean squared distance between the points of labelled groups and the
-// transported common point of their group,
+// LSBD returns the mean squared distance of the points of labelled groups from their group's transported common point,
 //
 //	L_LSBD = 1/B sum_B 1/M sum_m |z_m - y_m|^2,  y_m = g_m . zbar
 //

@@ -265,8 +265,8 @@ func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	}
 }
 
-// slope computes the gradient of the deviation of a group, right after its value
-// or, where the gradient counts, long after it.
+// slope computes the gradient of the deviation of a group: right after its value, or long after it if the gradient
+// counts.
 func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
 	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
 	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]

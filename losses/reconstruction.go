@@ -46,9 +46,8 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 	}), x, logits)
 }
 
-// BernoulliReconstruction returns the negative log likelihood of images x in
-// [0, 1] under independent pixels that are 1 with probability sigmoid(logits),
-// which is the cross-entropy
+// BernoulliReconstruction returns the negative log likelihood of images x in [0, 1] under independent pixels that are 1
+// with probability sigmoid(logits). This is the cross-entropy
 //
 //	1/B sum log(1 + exp(logits)) - x logits
 //

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Energy is the energy of images x under an energy-based model, E(x) = sum_j g_j f_j(x), the negative logarithm of their
-// density up to a constant.
+// Energy is the energy of images x under an energy-based model, E(x) = sum_j g_j f_j(x). It is the negative logarithm
+// of the images' density up to a constant.
 type Energy struct {
 	// Columns adds f(x), [rows, columns], for images [rows, height, width, channels].
 	Columns func(images *gorgonia.Node) (*gorgonia.Node, error)
@@ -129,7 +129,7 @@ func (f *scoreMatching[T]) counts(row int) float64 {
 	return 0
 }
 
-// read finds the inputs, and returns the part of a row that counts in the mean.
+// read finds the inputs, and returns a row's part of the mean.
 func (f *scoreMatching[T]) read(in [][]T) (part float64) {
 	f.r, f.known = in[0], nil
 	if len(in) > 3 {
@@ -162,7 +162,7 @@ func residual(slope, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error
 	return combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise)
 }
 
-// noised returns images + sigma noise, of dequantised images if there is uniform noise: 255/256 images + uniform/256.
+// noised returns images + sigma noise. With uniform noise it dequantises the images: 255/256 images + uniform/256.
 func noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if uniform == nil {
 		return combined("noised images", []float64{1, sigma}, images, noise)

@@ -107,7 +107,8 @@ func (l *LogicLoss) sentence() logic.Sentence {
 // Weighting implements [Loss].
 func (l *LogicLoss) Weighting() Weight { return l.Weight }
 
-// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups within which they are known.
+// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups with known
+// transformations.
 func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
 
 // Explain implements [Explained]: the formula, the quantity, and the meaning of zero.

@@ -34,15 +34,15 @@ func (v *SlowVariant) UnmarshalText(text []byte) error {
 // distribution of rate r. It returns, in nats, the mean over pairs of neighbours in groups of the given number of rows
 // of
 //
-//	CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2       of the variant public-code,
-//	(CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2       of the variant consistent,
+//	CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2       variant public-code,
+//	(CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2       variant consistent,
 //
 // summed over dimensions, with the entropies H and the cross-entropies
 //
 //	CE(q, q') = r (sigma sqrt(2/pi) exp(-m^2/(2 sigma^2)) + m erf(m/(sigma sqrt 2))) - log(r/2),  m = mu - mu',
 //
-// which take the other image's mean for its code. The public code counts the entropies half: its best sigma is smaller.
-// Means and log variances have the shape [rows, d]; the result is a scalar, differentiable everywhere.
+// which take the other image's mean for its code. The public code counts the entropies half, which makes its best sigma
+// smaller. Means and log variances have the shape [rows, d]; the result is a scalar, differentiable everywhere.
 //
 // Source: Klindt et al. 2021, equation 5 and appendix B; public-code: their code.
 func SlowStep(mean, logVariance *gorgonia.Node, group int, rate float64, v SlowVariant) (*gorgonia.Node, error) {

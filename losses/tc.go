@@ -95,9 +95,8 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TCLoss is the total correlation of a model's samples, in nats. Added to the loss of a VAE it gives
-// beta-TCVAE with the estimator minibatch and weight beta-1, and FactorVAE with adversarial
-// and weight gamma.
+// TCLoss is the total correlation of a model's samples, in nats. With the estimator minibatch and weight beta-1 it
+// turns a VAE's loss into beta-TCVAE; with adversarial and weight gamma, into FactorVAE.
 type TCLoss struct {
 	Weight        Weight         `yaml:"weight" doc:"factor in the total"`
 	Estimator     Estimator      `yaml:"estimator" doc:"adversarial (a discriminator), or from the posteriors of the batch: minibatch, weighted or stratified"`
@@ -349,7 +348,7 @@ func (f *tc[T]) divideBlocks() {
 	}
 }
 
-// prepare sets the mixture to a part, with a factor for rows of two active columns or more.
+// prepare sets the mixture to a part, with a factor for rows with two active columns or more.
 func (f *tc[T]) prepare(p tcPart, factor float64) {
 	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
 	for i, r := range p.rows {

@@ -68,9 +68,9 @@ func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.No
 	return in.Trainer.Noise("losses/"+in.Name+"/"+name, of, shape...)
 }
 
-// Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1]
-// or [rows, 2]; see [DensityRatio]. It is trained after each step, on codes and permuted codes;
-// with active, [rows, columns], a column is permuted among the rows where active is above 0.
+// Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1] or [rows, 2]; see
+// [DensityRatio]. Each step trains it on codes and permuted codes. With active, [rows, columns], a column is permuted
+// among the rows where active is above 0.
 func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, missing("a place for a discriminator")

@@ -28,8 +28,8 @@ func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error)
 	return transportBy(axisAngle, z, rotations, m)
 }
 
-// MeanTransport returns, for every row of a group of m consecutive rows, their mean:
-// [CircleTransport] in R^n, on which the group does not act.
+// MeanTransport returns the mean of each group of m consecutive rows, for every row of the group: [CircleTransport] in
+// R^n, where the group does not act.
 func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return transportBy(identity, z, nil, m)
 }
@@ -46,8 +46,8 @@ func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) 
 	return transportBy(space, z, rotations, m)
 }
 
-// AboutAxis returns rotations [rows, 4], axis and angle in radians, by factor times the angles
-// [rows, 1] about one axis; see [SphereTransport]. It has no gradient.
+// AboutAxis returns rotations [rows, 4], axis and angle in radians: by factor times the angles [rows, 1] about one
+// axis; see [SphereTransport]. It has no gradient.
 func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "about axis",

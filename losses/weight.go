@@ -222,7 +222,7 @@ type scheduledSum[T graph.Float] struct {
 	of        []int
 }
 
-// weight returns the weight of an input, and the place of the weight among the inputs, -1 for a constant.
+// weight returns the weight of an input, and the place of the weight among the inputs, or -1 for a constant.
 func (s scheduledSum[T]) weight(i int, in [][]T) (w float64, at int) {
 	for j, of := range s.of {
 		if of == i {
