@@ -23,8 +23,8 @@ type Approximation struct {
 	// LeftInverse is the affine map from codes to factors with the least mean squared error, at the codes, n x k.
 	LeftInverse Matrix
 
-	// Values are the factors that it approximates, n x k: continuous ones as given, others mapped to [0, 1]. NaN where
-	// unknown.
+	// Values are the factors that LeftInverse approximates, n x k: continuous factors as given, others mapped to [0,
+	// 1]. Unknown values are NaN.
 	Values Matrix
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// sparse reports that so few rows share each of many angles that metrics of levels would measure chance: fewer than five.
+// sparse reports whether metrics of levels would measure chance: there are more angles than bins, and on average fewer
+// than five rows for each angle.
 func sparse(angles, rows, bins int) bool {
 	const fewRows = 5
 	return angles > bins && rows < fewRows*angles

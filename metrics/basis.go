@@ -107,7 +107,7 @@ func (b *Basis) fitted(train, test []int) {
 	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
 }
 
-// fittedToAll records the affine maps of a projection, which are fitted to the rows that are measured.
+// fittedToAll records the affine maps of a projection, which are fitted to the measured rows.
 func (b *Basis) fittedToAll(p Projection, in *Input) {
 	if p == ProjectLinear {
 		b.Shared = true
@@ -123,7 +123,7 @@ func (b *Basis) affine(rows, columns int) {
 	}
 }
 
-// join adds the basis of one factor: the fewest rows of a factor count.
+// join adds the basis of one factor and keeps the fewest rows of any factor.
 func (b *Basis) join(one Basis) {
 	if one.Rows > 0 && (b.Rows == 0 || one.Rows < b.Rows) {
 		b.Rows = one.Rows

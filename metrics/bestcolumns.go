@@ -15,8 +15,8 @@ import (
 // first count, or all with Whole. Columns without information are never best. If fewer than two columns are best, the
 // first of the others fill up, because gaps need two columns.
 //
-// med itself has the option k, which normalises by all columns, as the authors' code does. With its option renormalise it equals
-// best-columns of med.
+// med itself has the option k, which normalises over all columns, as the authors' code does. With its option
+// renormalise, med equals best-columns of med.
 type BestColumns struct {
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns that tie with the k-th best, in place of the first of them"`
@@ -123,7 +123,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Resample implements Resampled: other draws, where the other metric has them. A part of the rows has other best columns.
+// Resample implements Resampled: other draws, if the other metric has them. A part of the rows has other best columns.
 func (m *BestColumns) Resample() (Resample, string) {
 	if other, ok := m.Of.Value.(Resampled); ok {
 		if way, _ := other.Resample(); way == ResampleDraws {

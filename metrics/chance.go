@@ -62,7 +62,7 @@ type cheaper interface {
 	cheaper(by int) Metric // the metric with fewer draws or rounds
 }
 
-// ofAllRows is implemented by metrics that some of the rows do not suit, such as metrics of grids.
+// ofAllRows is implemented by metrics that need all rows, such as metrics of grids.
 type ofAllRows interface{ ofAllRows() }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on

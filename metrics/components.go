@@ -13,7 +13,7 @@ import (
 //	1 - (rows with another path) / (rows in components)
 func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
 
-// coverageOf is the fraction of all rows that are kept, in a component (Ross and Doshi-Velez 2021, section 6.2):
+// coverageOf is the fraction of all rows that a component keeps (Ross and Doshi-Velez 2021, section 6.2):
 //
 //	kept / all
 func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
@@ -79,7 +79,7 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the images explored, or of the rows.
+// found returns the components and the true paths of the explored images, or of the rows.
 func (in *Input) found() (components, paths []int, count int, err error) {
 	if in.Explored != nil {
 		paths, count = renumber(in.Explored.Paths)

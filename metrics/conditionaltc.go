@@ -22,14 +22,15 @@ type ActiveCodes struct {
 }
 
 // ConditionalTC is the total correlation, in nats, of codes with inactive columns (Ross and Doshi-Velez 2021, section
-// 5.2). It measures the loss of the same name, with normal distributions of the codes' covariances instead of a
+// 5.2). It is the metric of the loss of the same name, with normal distributions of the codes' covariances instead of a
 // discriminator. Let m_p of n rows have the same active columns A_p. Let u be the codes minus the mean of their column,
 // over its standard deviation, both over the rows where the column is active. The value is
 //
 //	sum over p of m_p/n (sum over d in A_p of mean_p u_d^2 - |A_p| - ln det cov_p u) / 2
 //
-// Rows with fewer than two active columns that vary, or with active columns that hardly more rows have, add 0. Where all columns are active it is [TotalCorrelation]. It is 0 if columns that are active
-// together are not correlated, and can be slightly below where their variances differ between sets of active columns.
+// A set of active columns adds 0 if fewer than two of them vary, or if it has no more rows than such columns. Where all
+// columns are active it is [TotalCorrelation]. It is 0 if columns that are active together are not correlated. It can
+// be slightly below 0 if their variances differ between sets of active columns.
 //
 // Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
 type ConditionalTC struct {

@@ -136,7 +136,7 @@ func spanOf(values []float64) span {
 	return s
 }
 
-// unit maps values to [0, 1] by their range, or to 0 if all are equal. Unknown ones, NaN, stay.
+// unit maps values to [0, 1] by their range, or to 0 if all are equal. Unknown values, NaN, stay.
 func (s span) unit(values []float64) []float64 {
 	scaled := make([]float64, len(values))
 	if s.low >= s.high {

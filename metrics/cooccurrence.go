@@ -25,9 +25,8 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 	return sum
 }
 
-// CoOccurrence is the normalised co-occurrence of factors in the mutual information of code
-// columns (Cao et al. 2022, section 4.2, equation 4): with I_i, the mutual information of factor
-// i and every column,
+// CoOccurrence is the normalised co-occurrence of factors in the mutual information of code columns (Cao et al. 2022,
+// section 4.2, equation 4). With the mutual information I_i of factor i and every column,
 //
 //	C_ij = <I_i, I_j>/(|I_i| |I_j|)
 //

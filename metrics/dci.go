@@ -16,7 +16,8 @@ import (
 //	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
 //	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
 //
-// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the same of R transposed.
+// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the disentanglement of R
+// transposed.
 func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
 	weights := make([]float64, len(importance))
 	for c, row := range importance {

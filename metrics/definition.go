@@ -61,7 +61,7 @@ func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) erro
 	return config.DecodeChoice(n.Without(name, likeKey), one, (*registry.Choice[Metric])(c))
 }
 
-// likeOf returns the metric of a choice in a config and the dialect that its options name; nil if they name none.
+// likeOf returns the metric of a choice in a config and the dialect that its options name, or nil.
 func likeOf(n *config.Node) (name string, like *config.Node) {
 	if !n.IsMap() || len(n.Keys()) != 1 {
 		return "", nil

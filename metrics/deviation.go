@@ -113,7 +113,8 @@ func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviatio
 			if err := pairs.Set(points, columns); err != nil {
 				return 0, err
 			}
-			// pairs of a point with itself, of distance 0, are 1/count of all pairs of the group, and more of a sample's
+			// pairs of a point with itself, at distance 0, are 1/count of all pairs of the group, and a larger part of
+			// a sample's pairs
 			mean, err := pairs.Mean()
 			return mean / 2 * float64(count-1) / float64(count), err
 		}

@@ -244,7 +244,7 @@ type subgroup struct {
 	columns []int // nil: all
 }
 
-// choose measures a subgroup in the columns of the settings, or in the best of the spaces of the codes.
+// choose measures a subgroup in the columns of the settings, or in the best space of the codes.
 func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 	columns := m.Codes[d.factors[k].Name]
 	s, err := d.measure(in.Codes.Columns(columns), k)

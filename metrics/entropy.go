@@ -73,7 +73,7 @@ func (e Entropy) Of(importances []float64) float64 {
 	return max(1-h/base, e.least()) // rounding of equal importances
 }
 
-// weighted returns the mean of values with non-negative weights; the plain mean if all weights are 0.
+// weighted returns the mean of values with non-negative weights, or the plain mean if all weights are 0.
 func weighted(values, weights []float64) float64 {
 	var sum, total float64
 	for i, v := range values {

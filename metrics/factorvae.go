@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and Mnih
-// 2018, section 4). A vote is the column that varies least ([columnBlocks.least]):
+// majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and
+// Mnih 2018, section 4). A vote is the column that varies least ([columnBlocks.least]):
 //
 //	C(c) = argmax_j V_cj
 func majority(votes [][]float64) (stands []int) {
@@ -39,7 +39,8 @@ func correct(votes [][]float64, stands []int) (right, all []float64) {
 	return right, all
 }
 
-// sameVariance is the relative difference below which variances count as equal: rounding of float32 codes makes less.
+// sameVariance is the relative difference below which variances count as equal; rounding of float32 codes makes a
+// smaller one.
 const sameVariance = 1e-6
 
 // leastVariance is the first column with the least variance over the rows of a vote.

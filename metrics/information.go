@@ -97,8 +97,8 @@ type binned struct {
 // columnsAtOnce is the number of code columns read together, as they share cache lines of the rows.
 const columnsAtOnce = 8
 
-// binColumns calls use with every binned code column c and its number of bins, which are between given edges if they are
-// not nil. Calls run concurrently, each with its own scratch memory.
+// binColumns calls use with every binned code column c and its number of bins. If edges are given, the bins lie between
+// them. Calls run concurrently, each with its own scratch memory.
 func binColumns(ctx context.Context, codes Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
@@ -143,7 +143,7 @@ func (s *binned) mutual(bins int, levels []int32, size, known int) float64 {
 	return mutualInformation(s.joint, s.x, s.y, known)
 }
 
-// zeros returns n zeros, in the memory of x if it is large enough.
+// zeros returns n zeros, and reuses the memory of x if it is large enough.
 func zeros(x []int32, n int) []int32 {
 	if cap(x) < n {
 		return make([]int32, n)
@@ -188,7 +188,7 @@ func edges(column []float64, bins int, binning Binning) []float64 {
 	return left
 }
 
-// assignBins sets ids to the bin of every number, the last one with an edge not above it, and returns the number of
+// assignBins sets ids to the bin of every number, the last bin with an edge not above it. It returns the number of
 // bins.
 func assignBins(column, left []float64, ids []int32) int {
 	bins, low := len(left), left[0]

@@ -54,7 +54,7 @@ const (
 
 // Resampled is implemented by metrics that have intervals.
 type Resampled interface {
-	// Resample returns the way of the metric with its settings. With [ResampleNone], why says the reason.
+	// Resample says how to measure the metric again, with its settings. With [ResampleNone], why gives the reason.
 	Resample() (way Resample, why string)
 }
 
@@ -67,7 +67,7 @@ type Intervals struct {
 	Watch func(name string, done, of int) // called before every repeat, if not nil
 }
 
-// The repeats of a metric, and the rows of a repeat, where settings do not say them.
+// The repeats of a metric, and the rows of a repeat, unless settings give them.
 const (
 	fastRepeats = 200
 	slowRepeats = 20
@@ -155,7 +155,7 @@ type repeating struct {
 	result *Result
 }
 
-// repeats returns the number of repeats, or least if settings do not say it.
+// repeats returns the number of repeats, or least if settings do not give it.
 func (x *repeating) repeats(usual int) int {
 	if x.Repeats > 0 {
 		return x.Repeats + x.Repeats%2 // halves come in pairs
@@ -253,7 +253,7 @@ func (x *repeating) rows(ctx context.Context) error {
 	return err
 }
 
-// endless extrapolates the values of numbers of rows n to endlessly many, by a polynomial in 1/n.
+// endless extrapolates the values for numbers of rows n to infinitely many rows, by a polynomial in 1/n.
 func endless(sizes, values []float64) (sum float64) {
 	for i, n := range sizes {
 		weight := 1.0
@@ -267,7 +267,7 @@ func endless(sizes, values []float64) (sum float64) {
 	return sum
 }
 
-// corrected returns the input with what halves share, and the value without the bias of mutual information.
+// corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	m, ok := x.choice.Value.(interface {
 		Metric
@@ -310,7 +310,7 @@ func (x *repeating) draws(ctx context.Context) error {
 	return err
 }
 
-// set sets an interval of an estimate with a standard error and degrees of freedom, within the range of the metric.
+// set sets an interval from an estimate, its standard error and degrees of freedom, within the range of the metric.
 func (x *repeating) set(way Resample, estimate, e, freedom float64, repeats int) {
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.5 + x.Percent/200)
 	x.result.Interval = &Interval{Percent: x.Percent, Low: x.within(estimate - t*e), High: x.within(estimate + t*e),

@@ -232,7 +232,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r.scored()
 }
 
-// unprefixed is an error of package logic without its name, which the metric has too.
+// unprefixed is an error of package logic without the package's name, which is also the metric's.
 type unprefixed struct{ error }
 
 func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }

@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// largestShare returns the largest of the variances of code columns as a fraction of their sum; NaN if all are 0.
+// largestShare returns the largest variance of a code column as a fraction of the sum of variances, or NaN if all are
+// 0.
 func largestShare(variances []float64) float64 {
 	var sum, most float64
 	for _, v := range variances {

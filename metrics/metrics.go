@@ -38,13 +38,13 @@ type Input struct {
 	// levels only. Where a level is unknown, so is the value: NaN.
 	Exact [][]float64
 
-	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With one,
-	// columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option chosen,
-	// then continuous ones, and 0 for inactive dimensions.
+	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With a
+	// hierarchy, columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option
+	// chosen, then continuous dimensions. Inactive dimensions are 0.
 	Hierarchy, TrueHierarchy hierarchy.Hierarchy
 
-	// Components holds, by image, the component of its code, or -1 if it was discarded; Paths its path through the true
-	// hierarchy. nil: not known; the categorical factors then determine paths.
+	// Components holds, by image, the component of its code, or -1 if the code was discarded. Paths holds the image's
+	// path through the true hierarchy. nil: not known; the categorical factors then determine paths.
 	Components, Paths []int
 
 	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
@@ -146,12 +146,13 @@ type Metric interface {
 	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
 	// its Stream alone. Its errors are:
 	//   - settings out of range, by key (see [config.Invalid]);
-	//   - an input that [Input.Validate] rejects, such as one without factors, or with unknown levels that it needs (see [Needs]);
+	//   - an input that [Input.Validate] rejects, such as an input without factors, or with unknown levels that the
+	//     metric needs (see [Needs]);
 	//   - an input that does not suit the metric: the error from Suits of a [Selective] metric, or a [Missing] for
 	//     something unknown;
 	//   - no Stream, if the metric draws random numbers;
 	//   - a value or a fit that is NaN or infinite, does not exist or does not converge;
-	//   - the end of the context, which is looked at often: the error wraps ctx.Err().
+	//   - the end of the context, which the metric checks often: the error wraps ctx.Err().
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
@@ -207,8 +208,8 @@ type Result struct {
 	Better Direction `json:"better"` // set by Evaluate
 	Basis  Basis     `json:"basis"`  // the rows behind the value
 
-	// Scale is the root of the mean variance of the code columns, where the value depends on it: values of codes of different
-	// scale do not compare. 0: it does not, or the codes are constant.
+	// Scale is the root of the mean variance of the code columns, if the value depends on it: values of codes with
+	// different scales are not comparable. 0: the value does not depend on it, or the codes are constant.
 	Scale float64 `json:"scale,omitempty"`
 
 	Parts []Part   `json:"parts,omitempty"`

@@ -9,7 +9,7 @@ import (
 )
 
 // informationGap is the MIG of one factor y (Chen et al. 2018, section 4.1), from its entropy H(y) and its mutual
-// information I with every code column, largest in column a and second largest in b:
+// information I with every code column. I is largest for column a and second largest for b:
 //
 //	(I(z_a; y) - I(z_b; y)) / H(y)
 func informationGap(information []float64, entropy float64) float64 {

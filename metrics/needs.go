@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Needs says which levels of a row a metric needs, where some are unknown (see [Input]).
+// Needs says which levels of a row a metric needs if some are unknown (see [Input]).
 type Needs uint8
 
 // The needs.
@@ -65,7 +65,7 @@ func (in *Input) complete() *Input {
 	return in.restrict(factors)
 }
 
-// factorless reports whether nothing is known of the images: all factors are categorical, with one level.
+// factorless reports whether no factor of the images is known: all factors are categorical, with one level.
 func (in *Input) factorless() bool {
 	known := func(f factor.Factor) bool { return f.Size > 1 || f.Kind != factor.Categorical }
 	return len(in.Factors) > 0 && !slices.ContainsFunc(in.Factors, known)
@@ -81,7 +81,7 @@ func (in *Input) wantKnown() error {
 	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
 }
 
-// restrict returns the input of some factors and of the rows where all of these are known.
+// restrict returns the input of some factors, with the rows where all of these factors are known.
 func (in *Input) restrict(factors []int) *Input {
 	return in.choose(factors, func(row []int) bool {
 		return !slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown })
@@ -279,7 +279,7 @@ func suits(m Metric, in *Input) error {
 	return nil
 }
 
-// compute measures the inputs of a metric, each with the same numbers of its stream.
+// compute measures the inputs of a metric, each with the same random numbers.
 func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
 	results := make([]Result, len(x.list))
 	for i, in := range x.list {
@@ -332,7 +332,7 @@ func (x *inputs) join(results []Result) Result {
 	return joined
 }
 
-// joinPart joins a part of all factors; false if they do not all have it, with the same labels.
+// joinPart joins a part over all factors. It returns false if some factor lacks the part or has other labels.
 func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 	joined := Part{Name: name}
 	for i, r := range results {
@@ -359,7 +359,7 @@ func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 	return joined, true
 }
 
-// joinGrid puts the columns of a grid of all factors side by side; false if they do not have the same rows.
+// joinGrid puts the columns of a grid of all factors side by side. It returns false if the grids have different rows.
 func joinGrid(results []Result, first Grid) (Grid, bool) {
 	joined := Grid{Name: first.Name, Rows: first.Rows, Values: make([][]float64, len(first.Values))}
 	for _, r := range results {

@@ -17,7 +17,7 @@ type projection struct {
 	near   bool // the third component has nearly the standard deviation of the second: the plane is arbitrary
 }
 
-// nearly is the ratio of standard deviations of consecutive components below which their order is arbitrary.
+// nearly is the ratio of the standard deviations of consecutive components below which their order is arbitrary.
 const nearly = 1.1
 
 // nearAfter reports whether the k-th standard deviation is nearly the next one.
@@ -146,8 +146,8 @@ func (s *search) angle(level, turns int) (sin, cos float64) {
 	return s.sin[at], s.cos[at]
 }
 
-// dispersion is D_k for |omega| = w, the lesser of w and -w turns: by [turnedScatter], which is exact near 0 where the
-// curve is not.
+// dispersion is D_k for |omega| = w: the lesser of w and -w turns. It uses [turnedScatter], which is exact near 0,
+// unlike the curve.
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
 	for _, turns := range []int{w, -w} {

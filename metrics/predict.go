@@ -65,8 +65,8 @@ func newPredictor(column int, values []float64) (*predictor, error) {
 	return p, nil
 }
 
-// predict returns the R^2, or for a categorical column the accuracy, of trees that predict column to from column from
-// on count of the rows. The first quarter of these in order tests, the others train.
+// predict fits trees that predict column to from column from on count of the rows. It returns their R^2, or, for a
+// categorical column, their accuracy. The first quarter of these rows tests, the others train.
 func predict(ctx context.Context, from, to *predictor, rows []bool, count int, order []int) (float64, error) {
 	if count < 2 {
 		return 0, nil

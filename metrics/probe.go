@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// determination is R^2 of predictions of some columns, from first to before last, of arrays, together:
+// determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
 //
 //	1 - sum (y - predicted)^2 / sum (y - mean)^2
 //
@@ -143,7 +143,7 @@ func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []in
 // continuous reports whether a factor has exact values.
 func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] != nil }
 
-// regressions returns the R^2 of every factor on the test rows; 0 of categorical ones.
+// regressions returns the R^2 of every factor on the test rows, or 0 for categorical factors.
 func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, train, test []int) ([]float64, error) {
 	fits, first := make([]float64, len(in.Factors)), in.targets()
 	columns, d := first[len(in.Factors)], in.Codes.Cols

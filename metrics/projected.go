@@ -17,7 +17,7 @@ import (
 // The contraction of affine predictions maps factors of any kind and units to [0, 1], as the projection does. Otherwise
 // it would call even a perfect prediction of categorical or circular levels contracted.
 //
-// The projection is fitted to the rows that are measured. A row with an unknown level is left out.
+// The projection is fitted to the measured rows. A row with an unknown level is left out.
 type Projected struct {
 	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, mapped to [0, 1]) or best (the column of the most mutual information)"`
 	Of      Choice     `yaml:"of" doc:"the metric of the projected codes"`
@@ -104,7 +104,8 @@ func projectedInput(in *Input, codes Matrix) *Input {
 	return &other
 }
 
-// Compute returns the parts and grids of the other metric, and of the projection explained (linear) or columns (best).
+// Compute returns the parts and grids of the other metric, and the projection's part explained (linear) or columns
+// (best).
 func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -135,7 +136,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Resample implements Resampled: other draws, where the other metric has them. The projection of a part of the rows is another one.
+// Resample implements Resampled: other draws, if the other metric has them. A part of the rows has another projection.
 func (m *Projected) Resample() (Resample, string) {
 	if other, ok := m.Of.Value.(Resampled); ok {
 		if way, _ := other.Resample(); way == ResampleDraws {

@@ -49,7 +49,7 @@ func (p Projection) suits(d, k int) error {
 	return nil
 }
 
-// project returns the codes that sub-codes are columns of, and the columns of each factor, with parts that describe them.
+// project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
 func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Block, []Part, error) {
 	if p == ProjectLinear {
 		return linearCodes(ctx, in)

@@ -125,8 +125,9 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.compute(ctx, in, flat, names, nil)
 }
 
-// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows of columns
-// and factors. Their rows are where the factor is active and the column's group is chosen.
+// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows, all of
+// columns and factors. It compares a column with a factor on the rows where the factor is active and the column's group
+// is chosen.
 func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -137,7 +138,7 @@ func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), m)
 }
 
-// compute scores every factor against a hierarchy of the code columns, for R4C where factors are active.
+// compute scores every factor against a hierarchy of the code columns; R4C uses the rows where the factor is active.
 func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")

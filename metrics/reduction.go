@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Reduction replaces code columns by principal components, as Cao et al. 2022, section 5.1, do for metrics of gaps
-// between columns, to compare codes of 1000 columns with codes of 10. Narrower codes stay unchanged.
+// Reduction replaces code columns by principal components, which makes codes of 1000 columns comparable with codes of
+// 10. Cao et al. 2022, section 5.1, do so for metrics of gaps between columns. Narrower codes stay unchanged.
 type Reduction struct {
 	Components int `yaml:"components" doc:"number of principal components to measure instead of the columns, if there are more columns; 0: the columns"`
 }
@@ -31,7 +31,7 @@ func (m Reduction) columns(in *Input) int {
 // reduces reports whether there are more columns than components.
 func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
 
-// reduced measures an input, or its components, which are then named pc0, pc1, ...
+// reduced measures an input, or its components under the names pc0, pc1, ...
 func (m Reduction) reduced(in *Input, measure func(in *Input) (Result, error)) (Result, error) {
 	components, err := m.reduce(in)
 	if err != nil {

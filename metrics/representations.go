@@ -262,7 +262,8 @@ func framed(products []*mat.Dense, dims int) (square float64, frame *mat.Dense) 
 	return square, frame
 }
 
-// sumNote returns a note if the codes of most objects follow a sum of representations more closely than their plane tells, by .02.
+// sumNote returns a note if the codes of most objects follow a sum of representations more closely than their plane
+// shows, by .02.
 func (s *sampling) sumNote(codes Matrix, k int, values []float64) string {
 	const better, most = 0.02, 32
 	dims := 2

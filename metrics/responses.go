@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// responds reports whether a code column responds to a factor: its mutual information with the factor is at least a threshold t of
+// responds reports whether a code column responds to a factor: their mutual information is at least a threshold t of
 // the factor's entropy,
 //
 //	I(z_i; y_j) / H(y_j) >= t

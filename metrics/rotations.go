@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)): the mean squared
-// distance from their mean of n points p_i, turned back by the rotation g_i of their level,
+// rotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). Each of n
+// points p_i is turned back by the rotation g_i of its level; the value is the mean squared distance of the points from
+// their mean,
 //
 //	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
 //

@@ -87,7 +87,8 @@ func (m *Sampled) Suits(in *Input) error {
 	return suits(m.Of.Value, in)
 }
 
-// Compute returns the mean of the other metric over the samples, the parts and grids of the first one, and the part draws: the value of each.
+// Compute returns the mean of the other metric over the samples, the parts and grids of the first sample, and the part
+// draws: the value of each sample.
 func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

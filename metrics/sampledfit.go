@@ -53,7 +53,8 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 	return u
 }
 
-// undetermined is the part of the group's moments in a direction of harmonics below which the rows say nothing of it.
+// undetermined is a part of the group's moments in a direction of harmonics; below it the rows do not determine the
+// direction.
 const undetermined = 1e-10
 
 // fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
@@ -104,7 +105,7 @@ func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
 	return m, nil
 }
 
-// oneAxis reports whether all rotations turn about one axis: their elements then vary in two directions alone.
+// oneAxis reports whether all rotations turn about one axis: their elements then vary in only two directions.
 func (o *orbit) oneAxis() bool {
 	m, err := o.moments(nil, 0, harmonicsOf(o.factor, 1))
 	return err == nil && m.values[6] <= undetermined

@@ -31,7 +31,7 @@ type sampling struct {
 	left    int        // number of objects left out, with too few rows
 }
 
-// The smallest number of distinct levels of an object that is measured, or all levels of a factor with fewer.
+// The smallest number of distinct levels of a measured object, or all levels of a factor with fewer.
 const (
 	leastAngles    = 5
 	leastRotations = 20
@@ -159,8 +159,8 @@ type orbit struct {
 	redrawn bool        // bootstrap weights: subtracted means take the same fraction of the noise once more
 }
 
-// orbit groups rows by all other factors and leaves out rows alone in their group. If that leaves fewer than half of
-// the rows, it keeps all rows, for a sum of an effect of each other factor.
+// orbit groups rows by all other factors and leaves out rows alone in their group. If fewer than half of the rows
+// remain, it keeps all rows, and fits a sum of an effect of each other factor.
 func (s *sampling) orbit(rows []int, factor int) *orbit {
 	k := len(s.in.Factors)
 	var others []int

@@ -130,9 +130,9 @@ func (o *orbit) centred(codes Matrix) []float64 {
 	return z
 }
 
-// dispersion returns D_k of centred codes z, turned back by w or -w turns, whichever gives less. Where the rows cover
-// little of the circle, few turns fit many by a large circle. The choice of w therefore counts no more variance than the
-// rows have.
+// dispersion returns the lesser D_k of centred codes z, turned back by w or by -w turns. If the rows cover little of
+// the circle, few turns fit many by a large circle. The choice of w therefore counts no more variance than the rows
+// have.
 func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion, error) {
 	const little = 0.5
 	f, err := o.fit(z, d, harmonicsOf(o.factor, w))

@@ -11,7 +11,7 @@ import (
 )
 
 // attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as its
-// predictor, largest for column a and second largest for b:
+// predictor. S is largest for column a and second largest for b:
 //
 //	S_a - S_b
 func attributeGap(scores []float64) float64 {
@@ -101,8 +101,8 @@ func (m *SAP) Suits(in *Input) error {
 	return m.wantVarying(in)
 }
 
-// Compute returns the part per_factor and the grid score of columns and factors.
-// Factors that have one level in the train rows are left out.
+// Compute returns the part per_factor and the grid score of columns and factors. Factors with one level in the train
+// rows are left out.
 func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -176,8 +176,8 @@ func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, f
 	return row, nil
 }
 
-// values returns the numbers that columns are correlated with, by factor, from the labels of the train rows; nil of factors that support
-// vector machines predict.
+// values returns the numbers to correlate columns with, by factor, from the labels of the train rows. It returns nil
+// for factors that support vector machines predict.
 func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
 	list, k := make([][]float64, len(in.Factors)), len(in.Factors)
 	if m.Score == ScoreSVM {

@@ -29,7 +29,7 @@ func ofScale(m Metric) bool {
 	return ok && s.scaled()
 }
 
-// scale is the root of the mean variance of the code columns; 0 of constant codes.
+// scale is the root of the mean variance of the code columns, 0 for constant codes.
 func (m Matrix) scale() float64 {
 	deviations, column := make([]float64, m.Cols), make([]float64, m.Rows)
 	for c := range deviations {

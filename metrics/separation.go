@@ -89,7 +89,8 @@ func (m *Separation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the parts per_factor, pairs (that differ, of each factor), score and, if the metric assigns columns, columns.
+// Compute returns the parts per_factor, pairs (each factor's number of differing pairs), score and, if the metric
+// assigns columns, columns.
 func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

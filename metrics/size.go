@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The exponents of two between which the largest code of a matrix may lie without [Matrix.sized] changing it.
+// The exponents of two between which [Matrix.sized] leaves the largest code of a matrix unchanged.
 const (
 	leastSquared = -200 // the fourth power of a small part of it is a number, too
 	mostSquared  = 200
@@ -63,7 +63,7 @@ func (m Matrix) wantSquares() error {
 	return nil
 }
 
-// tinyForTrees is the end of a note about trees that found nothing in codes too small for them; "" of others.
+// tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
 func (in *Input) tinyForTrees() string {
 	const least = -20
 	if e := in.Codes.exponent(); e < least {

@@ -38,7 +38,7 @@ type splits interface{ draw() }
 func (s *TrainTest) draw()  { s.TestShare = 0 }
 func (m *Downstream) draw() { m.TestShare = 0 }
 
-// drawsRows reports whether options set a number of rows to draw, and not the share that is held out.
+// drawsRows reports whether options set a number of rows to draw, but no held-out share.
 func drawsRows(options *config.Node) bool {
 	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
 }
@@ -69,7 +69,7 @@ func (s TrainTest) suits(in *Input) error {
 	return nil
 }
 
-// varying counts the factors with several levels in the train rows; in all rows, if the train rows are drawn.
+// varying counts the factors with several levels in the train rows, or in all rows if the train rows are drawn.
 func (s TrainTest) varying(in *Input) int {
 	fit := in.Codes.Rows
 	if s.TrainRows > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Assign is the rule that assigns code columns to factors where a config does not name them.
+// Assign is the rule that assigns code columns to factors if a config does not name them.
 type Assign string
 
 // The rules.
@@ -85,8 +85,8 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	return blocks, nil
 }
 
-// unitColumn sets dst to code column c minus its mean, divided by its standard deviation, which it returns. A constant
-// column gives zeros and 0.
+// unitColumn sets dst to code column c minus its mean, divided by its standard deviation, and returns the deviation. A
+// constant column gives zeros and 0.
 func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	first, largest := codes.Data[c], 0.0
 	for i := range dst {

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022, equation 6,
-// step 1 of [DLSBD]), with g_-k the levels of all other factors:
+// centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022,
+// equation 6, step 1 of [DLSBD]). g_-k are the levels of all other factors:
 //
 //	z(g_k, g_-k) - 1/n sum_h z(h, g_-k)
 func (t *torus) centred(codes Matrix, object, k int, z []float64) {
@@ -165,7 +165,7 @@ func (t *torus) missing(cell, object int) error {
 	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.factors, want))
 }
 
-// objectName describes the object of a row by its factors that do not turn.
+// objectName describes the object of a row by the factors that do not turn.
 func (t *torus) objectName(row int) string {
 	var factors []factor.Factor
 	var levels []int

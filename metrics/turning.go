@@ -147,7 +147,7 @@ type measured struct {
 	remark        string
 }
 
-// leastCover is the part of a group's moments below which a note says that the rows cover little of it.
+// leastCover is a part of a group's moments; below it a note says that the rows cover little of the group.
 const leastCover = 0.1
 
 func (s *measured) notes(factor string) (notes []string) {
@@ -170,7 +170,7 @@ func (s *measured) notes(factor string) (notes []string) {
 	return notes
 }
 
-// counted formats a count of objects for a note, empty if there is one object.
+// counted formats a count of objects for a note, or returns "" for one object.
 func counted(count, objects int) string {
 	if objects == 1 {
 		return ""

@@ -37,8 +37,8 @@ func relativeStrength(r *mat.Dense) float64 {
 }
 
 // UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as disentanglement_lib computes it, 0
-// to 1: the agreement of several representations of the same images. With R_ij the relation of column i of a and column
-// j of b,
+// to 1: the agreement of several representations of the same images. R_ij is the relation of column i of a and column j
+// of b:
 //
 //	UDR(a, b) = 1/2 (mean over i of max_j R_ij^2 / sum_j R_ij + mean over j of max_i R_ij^2 / sum_i R_ij)
 //

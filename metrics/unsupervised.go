@@ -35,9 +35,9 @@ func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
 	return max(2*trace-2*root, 0)
 }
 
-// MutualInformation is the mutual information score of disentanglement_lib (Locatello et al. 2019, section 5.2): the
-// mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors. Time
-// grows with the square of the number of columns.
+// MutualInformation is the mutual information score of disentanglement_lib (Locatello et al. 2019, section 5.2). It is
+// the mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors.
+// Time grows with the square of the number of columns.
 type MutualInformation struct {
 	Histogram `yaml:",inline"`
 }
