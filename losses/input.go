@@ -130,7 +130,8 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first request.
+// Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first
+// request.
 type Transformations struct {
 	Factors   []factor.Factor // of the data set
 	Rotations int             // number of rotations in space of each group

@@ -108,8 +108,8 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0.0
-	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1, on which the identity acts: (1 + 1) / 2. Public code: z.y = 3 and 6,
-	// clipped to 1; the distances of the whole vectors 1 and sqrt 3.
+	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1, on which the identity acts: (1 + 1) / 2. Public code: z.y =
+	// 3 and 6, clipped to 1; the distances of the whole vectors 1 and sqrt 3.
 	for i, want := range []struct {
 		name          string
 		weight, value float64

@@ -12,7 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// TestLSBDOfSpaces checks values and gradients of lsbd on a circle and R^n, in groups of m rows with the labels rho(g, e) = R(g) + I.
+// TestLSBDOfSpaces checks values and gradients of lsbd on a circle and R^n, in groups of m rows with the labels rho(g,
+// e) = R(g) + I.
 func TestLSBDOfSpaces(t *testing.T) {
 	still := losses.NewLSBD()
 	still.Identity = false
@@ -67,7 +68,8 @@ func onCylinder(t *testing.T, n nodes, m int) *losses.Input {
 	return &losses.Input{Outputs: o, Batch: losses.Batch{Group: m}}
 }
 
-// wantCylinder is the mean over rows of |z - y|^2 on the circle, and of the squared distance to the group's mean in R^n.
+// wantCylinder is the mean over rows of |z - y|^2 on the circle, and of the squared distance to the group's mean in
+// R^n.
 func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		sum, rows := 0.0, len(in[1])
@@ -88,7 +90,8 @@ func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 	}
 }
 
-// TestLSBDIdentityInConfigs checks that the default of identity is not written, so that configs keep their hashes, and that false is.
+// TestLSBDIdentityInConfigs checks that the default of identity is not written, so that configs keep their hashes, and
+// that false is.
 func TestLSBDIdentityInConfigs(t *testing.T) {
 	for source, written := range map[string]bool{"{}": false, "{identity: true}": false, "{identity: false}": true} {
 		l := losses.NewLSBD()

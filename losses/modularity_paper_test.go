@@ -286,7 +286,8 @@ func TestModularityLoss(t *testing.T) {
 	}
 }
 
-// TestDefaultEstimator checks that a config which names no estimator has the unbiased one where there is such an estimate.
+// TestDefaultEstimator checks that a config which names no estimator has the unbiased one where there is such an
+// estimate.
 func TestDefaultEstimator(t *testing.T) {
 	for source, want := range map[string]string{"{}": "unbiased", "{aggregate: max}": "plain", "{estimator: plain}": "plain"} {
 		o := labelled()

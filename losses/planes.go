@@ -13,8 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, about an axis
-// with a circular factor, or by a rotation in space of the supervision groups. Several spheres may rotate with one factor.
+// SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, about an
+// axis with a circular factor, or by a rotation in space of the supervision groups. Several spheres may rotate with one
+// factor.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
 	Factor   string     `yaml:"factor" doc:"factor that rotates the columns: one of rotations in space, or a circular one, by its angle about the axis; empty: the rotation of an index"`

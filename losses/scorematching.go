@@ -39,9 +39,9 @@ type Energy struct {
 //
 //	-sigma^2 mean over rows of d/d theta <v, grad E(y)>,
 //
-// and <v, grad E(y)> is the derivative of E along v ([graph.JVP]): one graph with values and tangents. f must be made of
-// operations with tangents. The node is differentiable in the parameters of f and in g; its gradient holds images and
-// noise constant.
+// and <v, grad E(y)> is the derivative of E along v ([graph.JVP]): one graph with values and tangents. f must be made
+// of operations with tangents. The node is differentiable in the parameters of f and in g; its gradient holds images
+// and noise constant.
 //
 // Source: Vincent 2011 (denoising score matching), times sigma^4 as in the code of Khemakhem et al. 2020 (ICE-BeeM).
 func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, images, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {

@@ -18,7 +18,8 @@ func slowOf(m int, rate float64, v losses.SlowVariant) func([]*gorgonia.Node) (*
 	return func(in []*gorgonia.Node) (*gorgonia.Node, error) { return losses.SlowStep(in[0], in[1], m, rate, v) }
 }
 
-// TestSlowStep compares the loss with the formula, summed by hand, and its gradients with differences, also at hard points.
+// TestSlowStep compares the loss with the formula, summed by hand, and its gradients with differences, also at hard
+// points.
 func TestSlowStep(t *testing.T) {
 	want := func(m, d int, rate float64, v losses.SlowVariant) func([][]float64) []float64 {
 		return func(in [][]float64) []float64 {

@@ -186,7 +186,8 @@ func ExampleCosineRegression() {
 	// Output: 2.0000
 }
 
-// Two columns that agree in both views, and are the same up to their sign: only the correlations off the diagonal count.
+// Two columns that agree in both views, and are the same up to their sign: only the correlations off the diagonal
+// count.
 func ExampleCrossCorrelation() {
 	g := gorgonia.NewGraph()
 	z := matrix(g, "z", 6, 2, -1, 2, 0, 0, 1, -2, -1, 2, 0, 0, 1, -2)

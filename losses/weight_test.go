@@ -25,7 +25,8 @@ func TestRamps(t *testing.T) {
 		{losses.Ramp{From: 2, To: 8, Steps: 4}, map[int]float64{0: 2, 1: 3.5, 3: 6.5, 4: 8, 5: 8, 1e9: 8}},
 		{losses.Ramp{From: 8, To: 0, Steps: 4}, map[int]float64{0: 8, 1: 6, 4: 0, 5: 0}},
 		{losses.Ramp{From: 2, To: 8, Steps: 4, Shape: losses.Cosine}, map[int]float64{0: 2, 1: 5 - 3*math.Sqrt2/2, 2: 5, 3: 5 + 3*math.Sqrt2/2, 4: 8, 5: 8}},
-		// Fu et al. 2019 with four cycles of 400 steps and R = 0.5: beta is tau / R, tau = mod(t - 1, 100) / 100 for t from 1.
+		// Fu et al. 2019 with four cycles of 400 steps and R = 0.5: beta is tau / R, tau = mod(t - 1, 100) / 100 for t
+		// from 1.
 		{losses.Ramp{To: 1, Steps: 50, Cycle: 100}, map[int]float64{0: 0, 25: 0.5, 49: 0.98, 50: 1, 99: 1, 100: 0, 125: 0.5, 399: 1, 400: 0}},
 		{losses.Ramp{To: 1, Steps: 4, Cycle: 4}, map[int]float64{0: 0, 3: 0.75, 4: 0, 7: 0.75}},
 		{losses.Ramp{To: 1, Cycle: 4}, map[int]float64{0: 1, 4: 1}},

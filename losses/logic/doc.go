@@ -70,7 +70,8 @@
 //
 //	forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))
 //
-// is twice losses.LSBD without a projection. For codes that are whitened as in D_LSBD, it is twice D_LSBD at the frequency.
+// is twice losses.LSBD without a projection. For codes that are whitened as in D_LSBD, it is twice D_LSBD at the
+// frequency.
 //
 // # Independence
 //

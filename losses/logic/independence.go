@@ -47,8 +47,8 @@ type independence struct {
 
 func (*independence) formula() {}
 
-// Independent says that sub-codes are independent, as random variables of a row of the batch: the terms are [Codes], [SubCode] or
-// [CodeColumns] of the row "".
+// Independent says that sub-codes are independent, as random variables of a row of the batch: the terms are [Codes],
+// [SubCode] or [CodeColumns] of the row "".
 func Independent(by Dependence, a, b Term, more ...Term) Formula {
 	return &independence{by: by, codes: append([]Term{a, b}, more...)}
 }

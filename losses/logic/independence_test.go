@@ -57,7 +57,8 @@ func TestIndependence(t *testing.T) {
 	}
 }
 
-// TestIndependentCodes finds 0 exactly where codes are independent, by the criterion, and uncorrelated, by the total correlation.
+// TestIndependentCodes finds 0 exactly where codes are independent, by the criterion, and uncorrelated, by the total
+// correlation.
 func TestIndependentCodes(t *testing.T) {
 	const hsic, tc = "independent(z.a, z.b)", "independent[tc](z.a, z.b)"
 	for name, c := range map[string]struct {

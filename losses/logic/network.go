@@ -201,8 +201,8 @@ func (f *networkFit) at(x, g []float64) float64 {
 
 func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
 
-// perceptron is a network in double precision. Arguments are scaled to mean 0 and deviation 1, which changes the start of the
-// search, not the class.
+// perceptron is a network in double precision. Arguments are scaled to mean 0 and deviation 1, which changes the start
+// of the search, not the class.
 type perceptron struct {
 	*learned
 	sizes  []int

@@ -18,7 +18,8 @@ type correlation struct {
 	state  int
 }
 
-// normal is the state of a correlation: the columns that count, their deviations from their means, and inverses of covariances.
+// normal is the state of a correlation: the columns that count, their deviations from their means, and inverses of
+// covariances.
 type normal struct {
 	columns    []int
 	block      []int // of each column

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWrongSentences tests the place and the text of errors in sentences with aggregators, functions, moves, independence,
-// distances of posteriors, strict operations and samples.
+// TestWrongSentences tests the place and the text of errors in sentences with aggregators, functions, moves,
+// independence, distances of posteriors, strict operations and samples.
 func TestWrongSentences(t *testing.T) {
 	schema := testSchema
 	schema.Turns = []Turn{{Name: "shape"}, {Name: "big", Space: true}}
