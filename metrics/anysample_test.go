@@ -330,8 +330,8 @@ func spread(points [][]float64, back func(i int, p []float64) []float64) (sum fl
 	return sum
 }
 
-// Perfect codes score 0 and random codes about 1 on any sample of any product of groups. Noisy codes score what equation 6 says of
-// the whole group, where the rows cover it evenly.
+// Perfect codes score 0 and random codes about 1 on any sample of any product of groups. Noisy codes score what
+// equation 6 says of the whole group, where the rows cover it evenly.
 func TestAnySample(t *testing.T) {
 	trials := make([]uint64, 1000)
 	for i := range trials {

@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the first few.
+// Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
+// first few.
 type Apart struct {
 	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, to test on; the others train"`
 	TrainRows int     `yaml:"train_rows" doc:"instead of choosing: train on this many rows from the first, test on the others; 0: choose"`

@@ -21,7 +21,8 @@ func withChance(t *testing.T, in *Input, c Choice) Result {
 	return r[0]
 }
 
-// TestChanceLevels checks every metric of factors on codes that determine the factors, and on codes that know nothing of them.
+// TestChanceLevels checks every metric of factors on codes that determine the factors, and on codes that know nothing
+// of them.
 func TestChanceLevels(t *testing.T) {
 	sizes := []factor.Factor{{Name: "a", Size: 8, Kind: factor.Circular}, {Name: "b", Size: 8, Kind: factor.Circular}}
 	good := gridInput(sizes, 4, func(l []int, z []float64) {

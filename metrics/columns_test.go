@@ -98,7 +98,8 @@ func TestSetFactors(t *testing.T) {
 	}
 }
 
-// Random codes say nothing of angles, although no two rows share one: levels are arcs. Metrics of angles take them exactly.
+// Random codes say nothing of angles, although no two rows share one: levels are arcs. Metrics of angles take them
+// exactly.
 func TestArcs(t *testing.T) {
 	const n = 500
 	s := rng.New(3, "arcs")

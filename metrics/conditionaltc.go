@@ -171,7 +171,8 @@ func activeColumns(mask []bool) (list []int) {
 	return list
 }
 
-// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active. Constant columns are 0.
+// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
+// Constant columns are 0.
 func activeUnits(codes Matrix, active [][]bool) Matrix {
 	units := Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
 	for c := range codes.Cols {

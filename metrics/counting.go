@@ -32,8 +32,8 @@ const (
 	nullDeviations   = 3.3
 )
 
-// newCounting returns the bins of all rows and, if masked, the pairs that have information. between says that columns are
-// counted with columns, not with factors.
+// newCounting returns the bins of all rows and, if masked, the pairs that have information. between says that columns
+// are counted with columns, not with factors.
 func newCounting(ctx context.Context, in *Input, h Histogram, masked, between bool, s *rng.Stream) (*counting, error) {
 	cells := h.Bins * h.Bins // of two columns
 	if !between {

@@ -19,7 +19,8 @@ import (
 // on the rows that the trees were fitted to, which are all rows. It is 0 for codes that tell nothing; an accuracy would
 // be at guessing level. Levels of a categorical factor count as numbers.
 //
-// Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and less in a column.
+// Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
+// less in a column.
 type DCIRegression struct {
 	Score  DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness; the others are parts"`
 	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`

@@ -129,8 +129,8 @@ func newAxisFit(m *moments, v [3]float64) (*axisFit, error) {
 	return f, nil
 }
 
-// alternate returns the best v from a start, and the part of the codes' squares that it explains; codes are the products
-// of the codes' moments.
+// alternate returns the best v from a start, and the part of the codes' squares that it explains; codes are the
+// products of the codes' moments.
 func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _ [3]float64) {
 	const steps = 500
 	for step := range steps {

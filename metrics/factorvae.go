@@ -23,8 +23,8 @@ func majority(votes [][]float64) (stands []int) {
 	return stands
 }
 
-// correct counts, by factor j, the votes V of the columns that stand for it, and all votes. The score is the ratio of their
-// sums:
+// correct counts, by factor j, the votes V of the columns that stand for it, and all votes. The score is the ratio of
+// their sums:
 //
 //	sum_c V_c,C(c) / sum_cj V_cj
 func correct(votes [][]float64, stands []int) (right, all []float64) {

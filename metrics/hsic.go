@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2), from the sum of
-// their products and the sums of their rows:
+// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
+// from the sum of their products and the sums of their rows:
 //
 //	1/n^2 trace(K H L H) = 1/n^2 sum_ij K_ij L_ij - 2/n^3 sum_i k_i l_i + 1/n^4 sum_i k_i sum_i l_i
 func centred(products float64, k, l []float64) float64 {

@@ -14,7 +14,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// kernelRows returns random codes of two sub-codes of two columns, the second partly a function of the first, of three kinds of factors.
+// kernelRows returns random codes of two sub-codes of two columns, the second partly a function of the first, of three
+// kinds of factors.
 func kernelRows(n int) *Input {
 	s := rng.New(11, "kernels")
 	in := &Input{Codes: Matrix{Rows: n, Cols: 6}, Factors: []factor.Factor{

@@ -271,7 +271,8 @@ func TestKNNOracles(t *testing.T) {
 	}
 }
 
-// R^2 is 1 of codes that are affine in levels, or in cosine and sine of angles, and of continuous factors it is the score.
+// R^2 is 1 of codes that are affine in levels, or in cosine and sine of angles, and of continuous factors it is the
+// score.
 func TestProbeRegression(t *testing.T) {
 	factors := ordinals(5, 6, 7, 3)
 	factors[1].Kind, factors[3].Kind = factor.Circular, factor.Categorical

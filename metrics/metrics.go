@@ -143,8 +143,8 @@ type Metric interface {
 	// Better returns the direction of better values.
 	Better() Direction
 
-	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
-	// its Stream alone. Its errors are:
+	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input
+	// and its Stream alone. Its errors are:
 	//   - settings out of range, by key (see [config.Invalid]);
 	//   - an input that [Input.Validate] rejects, such as an input without factors, or with unknown levels that the
 	//     metric needs (see [Needs]);

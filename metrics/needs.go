@@ -22,8 +22,8 @@ const (
 	NoLevels                 // no levels: it measures codes, not factors
 )
 
-// Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images without
-// factors.
+// Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images
+// without factors.
 type Needy interface {
 	Needs() Needs
 }

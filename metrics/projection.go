@@ -67,8 +67,8 @@ func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Bl
 //
 //	min_h 1/n sum_i (y_ij - h_j(z_i))^2
 //
-// with values y mapped to [0, 1]. The part explained is the fraction of each factor's variance that h_j explains, 0 of a
-// factor without variance.
+// with values y mapped to [0, 1]. The part explained is the fraction of each factor's variance that h_j explains, 0 of
+// a factor without variance.
 func linearCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, parts []Part, err error) {
 	k := len(in.Factors)
 	codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: make([]float64, in.Codes.Rows*k)}

@@ -57,8 +57,8 @@ var traceless = [5][9]float64{
 	{1 / math.Sqrt(6), 0, 0, 0, 1 / math.Sqrt(6), 0, 0, 0, -2 / math.Sqrt(6)},
 }
 
-// secondDegree returns the representation of degree 2 of a rotation g: the matrix of X -> g X g^T on symmetric matrices without a
-// trace.
+// secondDegree returns the representation of degree 2 of a rotation g: the matrix of X -> g X g^T on symmetric matrices
+// without a trace.
 func secondDegree(g *[9]float64) (d [25]float64) {
 	back := rotation.Inverse(g)
 	for b := range traceless {

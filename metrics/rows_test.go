@@ -9,8 +9,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// ragged returns rows that are no grid: combinations of three factors that occur some times, or not at all, with one unknown level,
-// and codes of two columns.
+// ragged returns rows that are no grid: combinations of three factors that occur some times, or not at all, with one
+// unknown level, and codes of two columns.
 func ragged() *Input {
 	in := &Input{Factors: ordinals(3, 2, 2)}
 	s := rng.New(8, "ragged")

@@ -8,7 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Few rows give mutual information of chance: the gap of codes that are perfect circles grows, as their columns' histograms differ.
+// Few rows give mutual information of chance: the gap of codes that are perfect circles grows, as their columns'
+// histograms differ.
 func TestSampledCircles(t *testing.T) {
 	const side = 64
 	in := &Input{Codes: Matrix{Rows: side * side, Cols: 4}}

@@ -197,8 +197,8 @@ func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r di
 	return r, nil
 }
 
-// groupScatter returns [rotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a tetrahedron have
-// the moments of all rotations.
+// groupScatter returns [rotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a
+// tetrahedron have the moments of all rotations.
 func groupScatter(m []float64) float64 {
 	var points []float64
 	for _, g := range &tetrahedral {

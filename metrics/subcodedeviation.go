@@ -63,8 +63,8 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 //     rows in which the factor is known. It has the units of the factor, mapped to [0, 1]: levels as in [LeftInverse],
 //     continuous factors by their range. The part explained is the fraction of the variance of each factor that h_i
 //     explains.
-//   - best: one column for each factor, the assignment with the largest sum of their mutual information, in nats and 20 bins of
-//     equal width.
+//   - best: one column for each factor, the assignment with the largest sum of their mutual information, in nats and 20
+//     bins of equal width.
 //   - blocks: the columns are cut into equal shares of adjacent columns, one for each factor. The assignment has the
 //     largest sum of the mutual information of a factor with the columns of its share.
 //
