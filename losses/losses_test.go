@@ -44,8 +44,7 @@ func TestHardPoints(t *testing.T) {
 		{Name: "lsbd, M = 1", Inputs: []gradcheck.Input{with(0.6, 0.8, -1, 0)(2, 2), angles(2)}, Build: circle(1), Want: value(0), Floor32: 1},
 		{Name: "lsbd of identical points", Inputs: []gradcheck.Input{with(0.6, 0.8)(3, 2), angles(3, 0)}, Build: circle(3), Want: value(0), Floor32: 1},
 		{Name: "lsbd of equivariant points", Inputs: []gradcheck.Input{with(1, 0, 0, 1)(2, 2), angles(2, 0, math.Pi/2)}, Build: circle(2), Want: value(0), Floor32: 1},
-		// |z|^2 = 1 each, and their common point is 0. The gradient there is that
-		// of a division by 1e-6: large, not infinite.
+		// |z|^2 = 1 each, and their common point is 0. There the gradient divides by 1e-6: it is large, not infinite.
 		{Name: "lsbd of opposite points", Inputs: []gradcheck.Input{with(1, 0, -1, 0)(2, 2), angles(2, 0)}, Build: circle(2), Want: value(1), Step: 0x1p-34, Tolerance: 1e-5},
 		{Name: "lsbd of zeros", Inputs: []gradcheck.Input{with(0)(2, 2), angles(2)}, Build: circle(2), Want: value(0), Step: 1e-9},
 		{Name: "saturated and right", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(-100, 100)(2, 3)}, Build: reconstruction, Want: value(0)},
@@ -232,7 +231,7 @@ func TestComposeErrors(t *testing.T) {
 	}
 }
 
-// returns is a loss of someone else's.
+// returns is a loss from outside the package.
 type returns struct{ node *gorgonia.Node }
 
 func (r returns) Add(*losses.Input) (*gorgonia.Node, error) { return r.node, nil }

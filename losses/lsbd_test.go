@@ -90,8 +90,8 @@ func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 	}
 }
 
-// TestLSBDIdentityInConfigs checks that the default of identity is not written, so that configs keep their hashes, and
-// that false is.
+// TestLSBDIdentityInConfigs checks that a written config omits the default of identity, which keeps its hash, and
+// includes false.
 func TestLSBDIdentityInConfigs(t *testing.T) {
 	for source, written := range map[string]bool{"{}": false, "{identity: true}": false, "{identity: false}": true} {
 		l := losses.NewLSBD()
