@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Files of a ledger end in Extension, or in Compressed if they are compressed by gzip.
+// A file of a ledger ends in Extension, or in Compressed if gzip compresses it.
 const (
 	Extension  = ".jsonl"
 	Compressed = ".jsonl.gz"
 )
 
-// Book is what the files of one folder of the ledger say together.
+// Book holds all runs and configs in one folder of the ledger.
 type Book struct {
 	runs       []*Run
 	bySettings map[string]*Run
@@ -31,8 +31,8 @@ type Book struct {
 	words map[string]map[string]bool // of configs, by ID, as far as they were asked for
 }
 
-// Open reads the files of a folder of a ledger; a folder that is not there has none. Of two records of the same settings the one of
-// the later generation counts, then that of more metrics, then that of the first file.
+// Open reads the files of a ledger's folder. A missing folder gives an empty Book. If two records have the same
+// settings, the later generation wins, then the record with more metrics, then the first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
 	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
 	var names []string
@@ -91,7 +91,7 @@ func (b *Book) Len() int {
 	return len(b.runs)
 }
 
-// Runs lists the runs in the order of the files.
+// Runs lists the runs, file by file.
 func (b *Book) Runs() []*Run {
 	if b == nil {
 		return nil
@@ -99,7 +99,7 @@ func (b *Book) Runs() []*Run {
 	return b.runs
 }
 
-// Settings returns the run of what a table says of it; nil if there is none.
+// Settings returns the run with a digest of settings ([Run].Settings); nil if the book has none.
 func (b *Book) Settings(digest string) *Run {
 	if b == nil {
 		return nil
@@ -107,7 +107,7 @@ func (b *Book) Settings(digest string) *Run {
 	return b.bySettings[digest]
 }
 
-// Hash returns the run of a config's hash; nil if there is none.
+// Hash returns the run with a config's hash; nil if the book has none.
 func (b *Book) Hash(hash string) *Run {
 	if b == nil {
 		return nil
@@ -115,25 +115,26 @@ func (b *Book) Hash(hash string) *Run {
 	return b.byHash[hash]
 }
 
-// Named reports whether there is a run of this name, whatever its config.
+// Named reports whether a run has this name, with any config.
 func (b *Book) Named(name string) bool { return b != nil && b.named[name] }
 
 // Load returns the config of a run, with its name and seed.
 func (b *Book) Load(r *Run) (train.Config, error) { return loadConfig(b.configs[r.Config], r) }
 
-// Changed returns why the code of today would not give the run's bits; empty if it would.
+// Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
 func (b *Book) Changed(r *Run) string { return b.changed(r, Changes()) }
 
 func (b *Book) changed(r *Run, changes []Change) string {
 	return changed(r, changes, func() map[string]bool { return b.wordsOf(r.Config) })
 }
 
-// Changed returns why the code of today would not give the run's bits; empty if it would.
+// Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
 func (f *File) Changed(r *Run) string {
 	return changed(r, Changes(), func() map[string]bool { return wordsOf(f.Config(r.Config)) })
 }
 
-// changed returns the first change after a run, of whose config these are the words, that touches it.
+// changed describes the first change after a run that touches its config. words returns the keys and values of that
+// config.
 func changed(r *Run, changes []Change, words func() map[string]bool) string {
 	for _, c := range changes {
 		if c.Generation > r.Generation && c.touches(words) {

@@ -11,8 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Tolerance bounds the difference of a metric between two instruction sets, whose sums are in other orders: training multiplies their last digits, so
-// that it is that of another seed at worst. It counts as a difference, and relative to the recorded value where this is more than 1.
+// Tolerance is the largest accepted difference of a metric between two instruction sets. Values above 1 use the
+// relative difference. Instruction sets add numbers in different orders. Training amplifies these last digits, at
+// worst as much as another seed would.
 const Tolerance = 0.1
 
 // Comparison says how a run made again agrees with its record.
@@ -25,11 +26,11 @@ type Comparison struct {
 	Differences []string `json:"differences,omitempty"` // what differs, the first first
 }
 
-// Same reports whether nothing differs.
+// Same reports whether all compared values agree.
 func (c *Comparison) Same() bool { return len(c.Differences) == 0 }
 
-// Compare compares a run made again with its record: parameters, codes, metrics, fit and analyses bit for bit on the recorded instruction
-// set, else metrics within [Tolerance].
+// Compare compares a repeated run with its record. On the recorded instruction set, parameters, codes, metrics, fit
+// and analyses must agree bit for bit. On another one, metrics must agree within [Tolerance].
 func Compare(want, got *Run) Comparison {
 	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels && want.Machine.Arch == got.Machine.Arch}
 	if want.Error != "" || got.Error != "" {
@@ -80,7 +81,7 @@ func (c *Comparison) differ(yes bool, format string, args ...any) {
 	}
 }
 
-// bits compares hashes, if one is recorded.
+// bits compares two hashes if one is recorded.
 func (c *Comparison) bits(what, want, got string) {
 	const digits = 12
 	if want == "" {
@@ -90,7 +91,7 @@ func (c *Comparison) bits(what, want, got string) {
 	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
 }
 
-// metrics compares all numbers of metrics.
+// metrics compares all numbers in the results of metrics.
 func (c *Comparison) metrics(want, got []metrics.Result) {
 	for i, w := range want {
 		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
@@ -104,7 +105,7 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 				continue
 			}
 			for k, v := range p.Values {
-				if c.Exact { // on another instruction set parts may be those of other columns
+				if c.Exact { // another instruction set may choose other columns for the parts
 					c.number(w.Name+", "+p.Name, v, got[i].Parts[j].Values[k])
 				}
 			}
@@ -112,7 +113,7 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 	}
 }
 
-// number compares a number.
+// number compares two numbers.
 func (c *Comparison) number(what string, want, got float64) {
 	c.Metrics++
 	off := math.Abs(want-got) / max(1, math.Abs(want))

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// What differs of a run made again is found, the parameters first; on another instruction set metrics may differ a little.
+// Compare finds every difference, parameters first. On another instruction set metrics may differ a little.
 func TestCompare(t *testing.T) {
 	machine := &rundir.Machine{Arch: "amd64", Kernels: "avx512"}
 	other := &rundir.Machine{Arch: "amd64", Kernels: "avx2"}

@@ -15,13 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// File is a file of the ledger: configs, and runs of these.
+// File is a file of the ledger: configs and their runs.
 type File struct {
 	Configs []Config
 	Runs    []Run
 }
 
-// line is a line of the file: a config if it has a text, else a run.
+// line is a line of the file: a config if it has YAML text, otherwise a run.
 type line struct {
 	Run
 	YAML string `json:"yaml"`
@@ -33,7 +33,8 @@ var (
 	longHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// Read reads a file, named for messages, and decompresses it if its name ends in Compressed. Unknown keys, runs without a config above them, and two lines of one run are errors with the number of the line.
+// Read reads a file and decompresses it if its name ends in Compressed. Messages use the name. Errors give the line
+// of an unknown key, of a run without its config above, and of a repeated run.
 func Read(name string, r io.Reader) (*File, error) {
 	if strings.HasSuffix(name, Compressed) {
 		unzipped, err := gzip.NewReader(r)
@@ -141,7 +142,7 @@ func (r *Run) valid() error {
 	return nil
 }
 
-// Write writes the file: each config, and below it its runs, in their order.
+// Write writes every config followed by its runs. Configs and runs keep their order.
 func (f *File) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -170,7 +171,7 @@ func (f *File) writeCompressed(w io.Writer) error {
 	return errors.Join(f.Write(z), z.Close())
 }
 
-// Config returns the text of a config; empty if there is none.
+// Config returns the text of a config; empty if the file lacks it.
 func (f *File) Config(id string) string {
 	if at := slices.IndexFunc(f.Configs, func(c Config) bool { return c.ID == id }); at >= 0 {
 		return f.Configs[at].YAML
@@ -178,7 +179,7 @@ func (f *File) Config(id string) string {
 	return ""
 }
 
-// Put adds a run with its config, in place of the run of the same settings if there is one.
+// Put adds a run with its config, or replaces the run with the same settings.
 func (f *File) Put(c Config, r Run) {
 	if f.Config(c.ID) == "" {
 		f.Configs = append(f.Configs, c)

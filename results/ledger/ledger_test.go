@@ -20,7 +20,7 @@ import (
 
 const yamlText = "dataset:\n  square: {size: 8, side: 2}\nmodel:\n  vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}\nlosses: [{reconstruction: {}}, {kl: {weight: 1}}]\n"
 
-// oneFile is a file of two runs of one config.
+// oneFile returns a file with two runs of one config.
 func oneFile() *File {
 	f, c := &File{}, Config{idOf(yamlText), yamlText}
 	for seed := range uint64(2) {
@@ -44,7 +44,7 @@ func written(t *testing.T, f *File) string {
 	return b.String()
 }
 
-// What is written is read again, with all digits.
+// Read returns the written file, with all digits.
 func TestFile(t *testing.T) {
 	f := oneFile()
 	text := written(t, f)
@@ -97,7 +97,7 @@ func TestFileMistakes(t *testing.T) {
 	}
 }
 
-// Any file is read or refused, and what is read is written as it was read.
+// Read accepts or refuses any file. Writing and reading an accepted file again gives the same text.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
 	if err := oneFile().Write(&b); err != nil {
@@ -124,7 +124,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Of two records of the same settings the one of the later generation counts, then that of the first file.
+// If two records have the same settings, the later generation wins, then the first file.
 func TestBook(t *testing.T) {
 	old, first, second := oneFile(), oneFile(), oneFile()
 	old.Runs[0].Generation, old.Runs[0].Seconds = 1, 7
@@ -161,7 +161,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// A change touches the runs before it whose configs name one of its parts.
+// A change touches an older run if the run's config names one of the changed parts.
 func TestChanged(t *testing.T) {
 	f := oneFile()
 	f.Runs[0].Generation = 1
@@ -195,7 +195,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// Paths of machines are found in configs, errors and results.
+// Clean finds machine paths in configs, errors and results.
 func TestClean(t *testing.T) {
 	c := Config{ID: "x", YAML: "freeze: [encoder/*, a/b]\nrate: 1/2\n"}
 	if err := Clean(c, Run{Name: "a", Error: "loss is NaN, see encoder/0/w"}); err != nil {
@@ -259,7 +259,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What would be replaced is listed value by value.
+// Replacements lists every value that would change.
 func TestReplacements(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quick.jsonl")
 	f := oneFile()
@@ -285,7 +285,7 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
-// The ledger that comes with Unravel can be read, and has no paths of machines.
+// The ledger of Unravel can be read, and has no machine paths.
 func TestShipped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

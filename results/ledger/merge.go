@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// fileOf returns the name of the file, without extension, that a run of a scale is in.
+// fileOf returns the name of the file, without extension, for runs at a scale.
 func fileOf(scale string, real bool) string {
 	if real {
 		return scale + "-real"
@@ -23,7 +23,8 @@ func fileOf(scale string, real bool) string {
 	return scale
 }
 
-// Names lists the names of files, without extension, that the runs belong in: their scales, those on public data sets in place of twins with -real.
+// Names lists the files, without extension, where the runs belong. A file is named after the scale, with -real for
+// runs on public data sets instead of twins.
 func Names(f *File, real bool) (list []string) {
 	for _, r := range f.Runs {
 		if name := fileOf(r.Scale, real); !slices.Contains(list, name) {
@@ -44,7 +45,8 @@ func (f *File) Of(name string, real bool) *File {
 	return part
 }
 
-// Path returns the path of a file in a folder by its name without extension: the compressed file if there is one.
+// Path returns the path of a named file in a folder. It prefers an existing compressed file. The name has no
+// extension.
 func Path(dir, name string) string {
 	compressed := filepath.Join(dir, name+Compressed)
 	if _, err := os.Stat(compressed); err == nil {
@@ -53,10 +55,10 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name+Extension)
 }
 
-// Replacement is a run that would take the place of another record of the same settings.
+// Replacement is a run that would replace another record with the same settings.
 type Replacement struct {
 	Run     string
-	Changes []string // what is recorded, and what would be
+	Changes []string // the recorded value and the new one
 }
 
 // Replacements lists what [Merge] would replace in a file of the ledger.
@@ -82,7 +84,7 @@ func Replacements(path string, f *File) (list []Replacement, err error) {
 	return list, nil
 }
 
-// changes lists the keys in which another record differs, with both values; of metrics each by its name.
+// changes lists the keys where another record differs, with both values. It lists metrics by name.
 func (r *Run) changes(now *Run) (list []string, err error) {
 	was, err := r.values()
 	if err != nil {
@@ -139,7 +141,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
 }
 
-// Merge adds runs to a file of the ledger, in place of other records of the same settings. It makes the file if there is none.
+// Merge adds runs to a file of the ledger and replaces records with the same settings. It creates a missing file.
 func Merge(path string, f *File) (added, replaced int, err error) {
 	others, err := Replacements(path, f)
 	if err != nil {

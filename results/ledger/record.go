@@ -1,8 +1,9 @@
-// Package ledger keeps the results of finished runs as text, so that a table of a paper can be shown without training, and so that anybody can make
-// one of its runs again and compare.
+// Package ledger keeps the results of finished runs as text. A paper's table can be shown from them without training.
+// Anybody can repeat a recorded run and compare.
 //
-// A ledger is a folder with a subfolder for each folder of runs of tables, which holds files of JSON lines ([File]). A line is a [Config], which
-// runs of several seeds share, or a [Run] of a config above it. Floats are written with all their digits, so that a run made again can be compared bit for bit.
+// A ledger is a folder. Each folder of a table's runs has a subfolder there, with files of JSON lines ([File]). A
+// line is a [Config] shared by runs of several seeds, or a [Run] of a config above it. Floats have all their digits,
+// and a repeated run can be compared bit for bit.
 package ledger
 
 import (
@@ -18,19 +19,19 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Config is what runs of several seeds have in common.
+// Config is a config shared by runs of several seeds.
 type Config struct {
 	ID   string `json:"config"` // the first 16 hexadecimal digits of the SHA-256 hash of YAML
 	YAML string `json:"yaml"`   // the resolved config without name and seed, and without what changes no result (train.Config.Identity)
 }
 
-// Run is a run that has ended. What is not known of it is absent.
+// Run is a run that has ended. Unknown fields are absent.
 type Run struct {
 	Name       string `json:"run"`
 	Config     string `json:"config"` // ID of its config
 	Seed       uint64 `json:"seed"`
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
-	Settings   string `json:"settings"`       // hash of what the table says of it, without defaults: see tables.Planner
+	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
 	Scale      string `json:"scale"`          // of the table that it was made for
 	Generation int    `json:"generation"`     // of the code's bits, see [Changes]
 	Error      string `json:"error,omitempty"`
@@ -45,7 +46,7 @@ type Run struct {
 	Timings []models.Timing `json:"timings,omitempty"`
 
 	Fit         *train.Fit                 `json:"fit,omitempty"`
-	Unconverged string                     `json:"not_converged,omitempty"` // why, where nothing else of the fit is known
+	Unconverged string                     `json:"not_converged,omitempty"` // the reason, for runs without a recorded fit
 	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see [Pruned]
 	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by the file in its folder
 
@@ -56,7 +57,7 @@ type Run struct {
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
 
-// Change is a change of the code after which some runs have other bits.
+// Change is a change of the code after which some runs give other bits.
 type Change struct {
 	Generation int      // of the code from then on
 	Date       string   // in UTC, as in RFC 3339
@@ -65,7 +66,7 @@ type Change struct {
 	All        bool     // it touches configs with all of the parts; false: with one of them
 }
 
-// Changes lists the changes of bits since there is a ledger, the oldest first.
+// Changes lists all changes of bits since the ledger began, the oldest first.
 func Changes() (list []Change) {
 	for _, c := range version.Changes {
 		list = append(list, Change(c))
@@ -73,7 +74,7 @@ func Changes() (list []Change) {
 	return list
 }
 
-// Generation returns the number of the bits of this code.
+// Generation returns the generation of this code: the number of the last change of its bits.
 func Generation() int { return version.Generation() }
 
 // idOf returns the ID of a config.
@@ -85,8 +86,8 @@ func idOf(yaml string) string {
 // maxPart is the largest number of values of a part that the ledger keeps.
 const maxPart = 64
 
-// Pruned returns results as the ledger keeps them: without grids, without the options that the config has, and without parts of more than 64
-// values, such as one for each of a thousand code columns.
+// Pruned returns results as the ledger keeps them. It drops grids, options that the config has, and parts with more
+// than 64 values, such as one value for each of a thousand code columns.
 func Pruned(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, r := range all {

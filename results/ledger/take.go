@@ -30,7 +30,7 @@ type analysis struct {
 
 // analyses lists them. A source that stores files adds its own.
 var analyses = []analysis{
-	{"mimosa-*.json", []string{"components"}}, // one number for each image; what is learned from them are the results
+	{"mimosa-*.json", []string{"components"}}, // one number for each image, too many to keep
 	{"top-*.json", nil},
 }
 
@@ -39,7 +39,7 @@ func (a analysis) named(file string) bool {
 	return ok && err == nil
 }
 
-// Take makes the record of a run from its folder, with the settings and the scale by which a table knows it.
+// Take makes the record of a run from its folder. The table knows the run by settings and scale.
 func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	c, err := ConfigOf(e.Config)
 	if err != nil {
@@ -64,7 +64,7 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	return c, r, err
 }
 
-// ConfigOf returns what runs of other seeds have in common with a config.
+// ConfigOf returns a config without the fields that differ between seeds.
 func ConfigOf(c train.Config) (Config, error) {
 	identity, err := c.Identity()
 	if err != nil {
@@ -79,7 +79,8 @@ func ConfigOf(c train.Config) (Config, error) {
 	return Config{idOf(string(text)), string(text)}, nil
 }
 
-// generationOf returns the generation of the code that made a run. Runs of code that did not say it are those of their day.
+// generationOf returns the generation of the code that made a run. For a run without this number, the date when the
+// run began decides.
 func generationOf(r *rundir.Record) int {
 	if r.Generation > 0 {
 		return r.Generation
@@ -132,7 +133,7 @@ func storedIn(dir string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// prune leaves out what the ledger does not keep of an analysis.
+// prune removes the keys of an analysis that the ledger does not keep.
 func (a analysis) prune(text []byte) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -144,10 +145,10 @@ func (a analysis) prune(text []byte) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// machinePath matches a path from the root of a file system, of which the ledger has none.
+// machinePath matches an absolute path. The ledger must not contain any.
 var machinePath = regexp.MustCompile(`(^|[\s"'=:(,\[])(/[\w.+-]+){2,}|\b[A-Za-z]:(\\\\?[\w.+-]+)+|~/`)
 
-// Clean reports a path of a machine in what would be published of a run.
+// Clean returns an error if the record of a run would publish a machine path.
 func Clean(c Config, r Run) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -187,7 +188,7 @@ func ReadFile(name string) (*File, error) {
 	return Read(name, in)
 }
 
-// readIfThere is ReadFile; a file that is not there is empty.
+// readIfThere is ReadFile; a missing file is empty.
 func readIfThere(name string) (*File, error) {
 	f, err := ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

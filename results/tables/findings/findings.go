@@ -1,7 +1,7 @@
-// Package findings tests what the papers conclude from their tables against our values of the same tables.
+// Package findings tests the papers' conclusions against our values of the same tables.
 //
-// A [Finding] is a claim with its section and tests: inequalities between cells, or bounds on Kendall's tau. [Judge] decides every test by
-// our values alone, with their spread over seeds. The list is papers.yaml.
+// A [Finding] is a claim with its section and tests: inequalities between cells, or bounds on Kendall's tau. [Judge]
+// decides every test by our values alone, with their spread over seeds. The list is papers.yaml.
 package findings
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Paper is a paper and what it finds.
+// Paper is a paper with its findings.
 type Paper struct {
 	Name     string    `yaml:"paper" doc:"authors and year"`
 	Title    string    `yaml:"title" doc:"title of the paper"`
@@ -31,7 +31,8 @@ type Finding struct {
 	Remark  string `yaml:"remark" doc:"what the tests leave out"`
 }
 
-// Test compares cells of a column with a number or with cells of other rows, or bounds Kendall's tau between the orders of two columns.
+// Test compares cells of a column with a number or with cells of other rows. Or it bounds Kendall's tau between the
+// row orders of two columns.
 type Test struct {
 	Table  string   `yaml:"table" doc:"name of a table"`
 	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`
@@ -41,7 +42,7 @@ type Test struct {
 	Tau    string   `yaml:"tau" doc:"in place of single cells: another column, whose order of the rows is compared by Kendall's tau; printed: the printed values of column"`
 }
 
-// Bound is a number, or the cells of rows in a column.
+// Bound is a number, or the cells of some rows in a column.
 type Bound struct {
 	Value  *float64 `yaml:"value" doc:"a number"`
 	Rows   []string `yaml:"rows" doc:"labels of rows; none: those that are compared, each with itself in another column"`
@@ -49,16 +50,16 @@ type Bound struct {
 	Plus   float64  `yaml:"plus" doc:"added to the values of the rows, of which none is then compared with itself"`
 }
 
-// Printed is the value of Tau that stands for the printed values.
+// Printed is the value of Tau for a comparison with the printed values.
 const Printed = "printed"
 
 //go:embed papers.yaml
 var files embed.FS
 
-// Papers returns the papers that come with Unravel.
+// Papers returns Unravel's list of papers.
 func Papers() ([]Paper, error) { return Load(files, "papers.yaml", "tables/findings/papers.yaml") }
 
-// Load reads the list from a file of a file system; shown is its name in messages.
+// Load reads the list from a file of a file system. Messages call the file by the name shown.
 func Load(fsys fs.FS, file, shown string) ([]Paper, error) {
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -120,7 +121,7 @@ func (b *Bound) Validate() error {
 	return nil
 }
 
-// bound returns what a test compares with, and whether values must be below it.
+// bound returns the bound of a test, and whether values must lie below it.
 func (t *Test) bound() (b *Bound, below bool) {
 	if t.Below != nil {
 		return t.Below, true
@@ -156,7 +157,8 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, labels))
 }
 
-// elsewhere reports whether a table that comes with Unravel has a column at other scales, those that show its data set.
+// elsewhere reports whether another scale of a table of Unravel shows the column, because that scale shows its data
+// set.
 func elsewhere(table, column string) bool {
 	t, err := tables.Open(table)
 	if err != nil {

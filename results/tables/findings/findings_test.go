@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The verdict of a finding is that of its worst test: one the other way round, then a missing one, then an undecided one.
+// A finding takes the verdict of its worst test: first a refuted one, then a missing one, then an undecided one.
 func TestWorst(t *testing.T) {
 	const holds = "{table: t, column: a, rows: [low], below: {value: 1}}"
 	const fails = "{table: t, column: a, rows: [low], above: {value: 1}}"
@@ -112,7 +112,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// A column of a data set that the scale does not show has no values; one that no scale has is an error.
+// A column has no values if the scale does not show its data set. A column that no scale has is an error.
 func TestColumnElsewhere(t *testing.T) {
 	table, err := tables.Open("hierarchical-benchmark")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestColumnElsewhere(t *testing.T) {
 	}
 }
 
-// The papers that come with Unravel name tables, rows and columns that exist.
+// The papers of Unravel name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
 	papers, err := Papers()
 	if err != nil {

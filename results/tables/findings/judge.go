@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Verdict says what our values say of a claim.
+// Verdict says how our values bear on a claim.
 type Verdict string
 
 // The verdicts. A difference counts if it exceeds what both sides can explain: two standard errors and, where runs trained for less than a tenth of the
@@ -23,20 +23,20 @@ const (
 	Missing   Verdict = "no values" // values of a test are missing, and none is the other way round
 )
 
-// Judged is a finding with what our values say of it.
+// Judged is a finding with its verdict by our values.
 type Judged struct {
 	Verdict Verdict
 	Tests   []Outcome // by test
 }
 
-// Outcome is what our values say of a test.
+// Outcome is the verdict on one test, with the values behind it.
 type Outcome struct {
 	Verdict Verdict
 	Scale   string // of the table
 	Numbers string // our values, and the comparison that decides
 }
 
-// Judge judges a finding. open returns a table's values.
+// Judge judges a finding. open returns the values of a table.
 func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged, error) {
 	j := &Judged{Verdict: Holds}
 	for i := range f.Tests {
@@ -55,7 +55,7 @@ func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged
 	return j, nil
 }
 
-// worse returns the verdict of two tests.
+// worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
 	for _, v := range []Verdict{Fails, Missing, Undecided} {
 		if a == v || b == v {
@@ -238,7 +238,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	return o, nil
 }
 
-// comparisons counts the pairs that are compared, if no value is missing.
+// comparisons counts the compared pairs if all values exist.
 func (t *Test) comparisons(b *Bound) int {
 	n := len(t.Rows) * max(1, len(b.Rows))
 	for _, row := range t.Rows {
@@ -249,12 +249,12 @@ func (t *Test) comparisons(b *Bound) int {
 	return n
 }
 
-// itself reports whether a row would be compared with itself, and a number.
+// itself reports whether a row would be compared with itself. It is false for a bound that is a number.
 func (t *Test) itself(row, other string, b *Bound) bool {
 	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
 }
 
-// others returns the values that a row is compared with, none if one of them is missing.
+// others returns the values to compare a row with; none if a value is missing.
 func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	if b.Value != nil {
 		return []side{{value: *b.Value}}, nil
@@ -286,7 +286,7 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	return list, nil
 }
 
-// judgeTau decides a test of the order of rows.
+// judgeTau decides a test on the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	var a, b []side
 	for _, row := range t.tauRows(r) {
@@ -325,7 +325,7 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	return o, nil
 }
 
-// tauRows lists the rows that a test of the order is about: all, if it names none.
+// tauRows lists the rows of a test on the order: all rows, if it names none.
 func (t *Test) tauRows(r *tables.Result) []string {
 	if len(t.Rows) > 0 {
 		return t.Rows

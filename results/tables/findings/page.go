@@ -129,7 +129,7 @@ func (s *Summary) add(c *tables.Cell) {
 	}
 }
 
-// Order is the agreement of our order of rows with the printed one in a column.
+// Order says how our order of rows in a column agrees with the printed order.
 type Order struct {
 	Column    string
 	Rows      int
@@ -167,7 +167,7 @@ func Orders(r *tables.Result) ([]Order, error) {
 	return list, nil
 }
 
-// meanTau returns the mean over columns, and their number.
+// meanTau returns the mean tau over columns, and the number of columns.
 func meanTau(orders []Order) (mean float64, n int) {
 	for _, o := range orders {
 		if !math.IsNaN(o.Tau) {
@@ -178,8 +178,8 @@ func meanTau(orders []Order) (mean float64, n int) {
 	return mean / float64(n), n
 }
 
-// Write writes the page docs/results.md: a table of tables, the order of methods by column, and the findings of the papers. Results are
-// those of the tables with printed values.
+// Write writes the page docs/results.md: a table of tables, the order of methods by column, and the papers' findings.
+// results are the results of all tables with printed values.
 func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	var b, rows, found strings.Builder
 	if err := writeTables(&rows, results); err != nil {
@@ -310,7 +310,7 @@ func writeTotal(b *strings.Builder, total [2]Summary) {
 	}
 }
 
-// The bounds of tau by which an order is called the same, or another.
+// From sameOrder on, tau confirms an order; up to otherOrder, tau refutes it.
 const sameOrder, otherOrder = 0.5, 0.0
 
 func writeOrders(b *strings.Builder, results []*tables.Result) error {
@@ -373,7 +373,7 @@ func writeVerdicts(b *strings.Builder, papers []Paper, verdicts [][]Verdict) {
 	}
 }
 
-// anchor is what a heading is linked by.
+// anchor returns the link target of a heading.
 func anchor(heading string) string {
 	keep := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {

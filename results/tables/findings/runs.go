@@ -8,15 +8,16 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// effort is what a list of runs has taken, and would take.
+// effort is the cost of a list of runs: the time spent so far, and the time for missing runs.
 type effort struct {
 	runs, held       int
 	spent, remaining float64 // seconds of a core
-	unknown          int     // missing runs of tables of which nothing was measured
+	unknown          int     // missing runs of tables without any measured run
 }
 
-// effortOf adds up the runs of a table that are not counted yet. A missing run takes the mean of those of its kind, else of all of the table. Runs of whose
-// time on cores nothing is known take the mean of those of their kind of which it is, if there are any.
+// effortOf adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind,
+// otherwise the mean of the table. A run with known wall time only takes the mean core time of its kind if another
+// run has measured it.
 func effortOf(list []tables.Planned, counted map[string]bool) effort {
 	kinds := map[string]mean{}
 	for _, wall := range []bool{false, true} {
@@ -84,7 +85,7 @@ func (e effort) remainingText() string {
 	}
 }
 
-// writeRuns writes how many of the runs of each table the ledger holds, and the time that the others would take.
+// writeRuns writes how many runs of each table the ledger holds, and the time for the missing ones.
 func writeRuns(b *strings.Builder, results []*tables.Result) error {
 	b.WriteString(`
 ## Runs
