@@ -14,13 +14,13 @@ import (
 
 // Agreement says how a table's columns rank its rows.
 type Agreement struct {
-	// Groups are the groups of columns. By group and row, Ranks has the mean rank of the row in the group's columns for every data
-	// set (one, if the table has no list of them), 1 for the best; NaN if the row has no value there.
+	// Ranks has the mean rank of each row, by group of columns, row and data set (one if the table lists none). The
+	// best rank is 1. A row without a value has NaN. Groups names the groups.
 	Groups []string
 	Ranks  [][][]float64
 
-	// Tau is Kendall's tau-b between two columns, 1 for the same order of the rows from good to bad, a mean over data sets;
-	// NaN if a column is constant.
+	// Tau is Kendall's tau-b between two columns, averaged over data sets. Equal orders from good to bad give 1. A
+	// constant column gives NaN.
 	Columns []string
 	Tau     [][]float64
 }
@@ -51,7 +51,7 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"groups": a.Groups, "ranks": ranks, "columns": a.Columns, "tau": tau})
 }
 
-// better is the direction in which the values that a column shows improve.
+// better returns whether higher or lower shown values of a column are better.
 func (c *Column) better() metrics.Direction {
 	direction := metrics.LowerIsBetter // quantities of fits, and times
 	if c.Metric.Value != nil {
@@ -203,7 +203,7 @@ func (r *Result) WriteRanks(w io.Writer) error {
 	return r.writeRecords(w, records)
 }
 
-// WriteTau writes Kendall's tau of every two columns, a line each; pairs without one are left out.
+// WriteTau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
 func (r *Result) WriteTau(w io.Writer) error {
 	records := [][]string{{"table", "column", "other", "tau"}}
 	for i, a := range r.Agreement.Columns {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Assumed is a Source without codes: it assumes what metrics compute from codes, such as importances.
+// Assumed is a Source without codes: it assumes quantities that metrics compute from codes, such as importances.
 type Assumed interface {
 	Source
 
@@ -18,9 +18,9 @@ type Assumed interface {
 	Score(c metrics.Choice) (metrics.Result, error)
 }
 
-// Linear makes codes with an exactly known joint distribution with the factors: the factors take every combination of
-// 0, 1/(Levels-1), ..., 1 once, and column i of the codes is the sum of the factors weighted by row i of First;
-// the rows of Rest repeat for the remaining columns.
+// Linear makes codes with an exactly known joint distribution with the factors. The factors take every combination of
+// 0, 1/(Levels-1), ..., 1 once. Column i of the codes is the sum of the factors weighted by row i of First. The rows
+// of Rest repeat for the remaining columns.
 type Linear struct {
 	First   [][]float64 `yaml:"first" doc:"weights of the factors for each of the first columns"`
 	Rest    [][]float64 `yaml:"rest" doc:"weights for the remaining columns, repeated in turn"`
@@ -109,7 +109,7 @@ func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 }
 
 // Importances assumes a matrix of importances of code columns (rows) for factors (columns), or several matrices with
-// their probabilities. The result of [metrics.DCI] is the mean over these.
+// their probabilities. The result of [metrics.DCI] is the mean over the matrices.
 type Importances struct {
 	Cases []ImportanceCase `yaml:"cases" doc:"possible matrices of importances"`
 }

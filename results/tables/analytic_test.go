@@ -108,7 +108,7 @@ func TestKnownMistakes(t *testing.T) {
 	}
 }
 
-// Assumed importances are scored as DCI does it, and by nothing else.
+// DCI's formula scores assumed importances; no other metric accepts them.
 func TestImportances(t *testing.T) {
 	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
 	if err := m.Validate(); err != nil {

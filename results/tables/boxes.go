@@ -54,7 +54,7 @@ func (b *Boxes) among(rows, columns []string) error {
 	return nil
 }
 
-// boxes returns the box plot of a result; nil if the table has none, or none of its rows has a run.
+// boxes returns the box plot of a result; nil if the table has no plot or its rows have no run.
 func (r *Result) boxes() *report.BoxPlot {
 	f := r.table.Boxes
 	if f == nil {
@@ -125,7 +125,7 @@ const (
 	boxesStep   = 70
 )
 
-// boxPage lays the box plot out; nil if there is none.
+// boxPage lays out the box plot; nil if the table has none.
 func (r *Result) boxPage() *boxPage {
 	p := r.boxes()
 	if p == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// ScaleSettings are settings of runs by name of a scale.
+// ScaleSettings are settings of runs, by name of the scale.
 type ScaleSettings map[string]sweep.Settings
 
 // among checks that the scales exist.
@@ -22,7 +22,8 @@ func (s ScaleSettings) among(key string, known Scales) error {
 	return nil
 }
 
-// belongs reports whether a row or data set with these scales, or of the full scale only, belongs to a scale.
+// belongs reports whether a row or data set belongs to a scale. scales lists its scales; full restricts it to the
+// full scale.
 func belongs(scale string, scales []string, full bool) bool {
 	if full {
 		return scale == FullScale
@@ -30,7 +31,7 @@ func belongs(scale string, scales []string, full bool) bool {
 	return len(scales) == 0 || slices.Contains(scales, scale)
 }
 
-// onlyAt says which scales a row that is missing at others has.
+// onlyAt names the scales of a row that other scales lack.
 func onlyAt(scales []string) string {
 	switch len(scales) {
 	case 0:

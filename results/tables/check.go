@@ -12,14 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Checkable is a run of the ledger that can be made again and compared.
+// Checkable is a recorded run that can be repeated and compared.
 type Checkable struct {
 	Table  *Table
 	Record *ledger.Run
 	Run    sweep.Run
 }
 
-// Choice is what may be checked of the ledger, and how to choose.
+// Choice says which recorded runs may be checked, and how to choose among them.
 type Choice struct {
 	Count  int
 	Pick   uint64        // the seed of the choice
@@ -30,8 +30,8 @@ type Choice struct {
 	Begun  int           // set by Checkables: runs that were met and left out, because they begin with another run's weights
 }
 
-// Checkables chooses runs of the ledgers of tables at random: finished ones, which are not stale and do not start from other runs. The choice depends on
-// the ledger and on Pick alone.
+// Checkables chooses recorded runs of tables at random. It takes finished runs that are not stale and do not start
+// from other runs. The choice depends only on the ledger and on Pick.
 func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	var all []Checkable
 	plans := map[*Table]*recorded{}
@@ -97,7 +97,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	return chosen, nil
 }
 
-// again returns the run that a record is of, from the config in the ledger.
+// again returns the run behind a record, from the config in the ledger.
 func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	c, err := book.Load(r)
 	if err != nil {
@@ -110,7 +110,7 @@ func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	return run, err
 }
 
-// Check compares a run made again in a folder of runs with its record, after the analyses that are recorded were repeated.
+// Check compares a repeated run in a folder of runs with its record. It repeats the recorded analyses first.
 func (c *Checkable) Check(ctx context.Context, dir string) (ledger.Comparison, error) {
 	if len(c.Record.Stored) > 0 {
 		if _, err := c.Table.Compute(ctx, Options{Scale: c.Record.Scale, Runs: dir, Explore: true, RunsOnly: true}); err != nil {

@@ -17,31 +17,33 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Options say how a table is computed.
+// Options are settings for the computation of a table.
 type Options struct {
 	Scale string // one of the table's scales; empty: quick
 
-	// Progress, if any, is called before a metric of a row is computed, with the number of those
-	// done and of all.
+	// Progress, if any, is called before a metric of a row is computed. It gets the number of computed metrics and of
+	// all metrics.
 	Progress func(done, all int, row, metric string)
 
-	// Runs is the folder of the runs of trained rows. Compute only reads them: [sweep.Execute] makes the runs that
-	// [Table.Runs] lists. Cells of missing runs are missing.
+	// Runs is the folder with the runs of trained rows. Compute only reads them: [sweep.Execute] makes the runs
+	// listed by [Table.Runs]. Missing runs leave missing cells.
 	Runs string
 
-	// Folders are further folders of runs, by the hash of their settings; those that the table needs are read.
+	// Folders are further folders of runs, by the hash of the settings. Compute reads the folders that the table
+	// needs.
 	Folders map[string]string
 
 	plans *plans // shared by several scales; nil: each has its own
 
-	// RunsOnly leaves out what is not read from runs: cells of rows that would be computed are missing.
+	// RunsOnly computes only cells from runs; cells of other rows are missing.
 	RunsOnly bool
 
-	// Ledger holds results of runs that are shown where there is no folder: a folder for each of runs of tables, see package ledger; nil: none.
+	// Ledger holds recorded results, shown for runs without a folder. It has a subfolder for each folder of runs, see
+	// package ledger. Nil means no ledger.
 	Ledger fs.FS
 
-	// Explore lets sources analyse the codes of finished runs, which may take minutes; results are stored in the
-	// runs' folders.
+	// Explore lets sources analyse the codes of finished runs. This may take minutes. The runs' folders store the
+	// results.
 	Explore bool
 }
 
@@ -113,7 +115,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// errLeftOut is the reason of cells that RunsOnly leaves out.
+// errLeftOut is the reason in cells that RunsOnly leaves out.
 var errLeftOut = errors.New("computed by unravel table")
 
 // leaveOut makes the cells of a row missing.
@@ -129,7 +131,7 @@ func (t *Table) leaveOut(row Row, line []Cell) {
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")
 
-// sampledRow fills the cells of a row that is not trained.
+// sampledRow fills the cells of a row without training.
 func (t *Table) sampledRow(ctx context.Context, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
 	samples := &sampler{table: t, row: row, known: map[uint64]*Sample{}}
 	for _, m := range measured {
@@ -160,7 +162,7 @@ func (t *Table) printed() int {
 	return n
 }
 
-// measured is a metric and the columns that show a part of it.
+// measured is a metric and the columns that show parts of its result.
 type measured struct {
 	choice  metrics.Choice
 	columns []int
@@ -239,7 +241,7 @@ func (s *sampler) sample(ctx context.Context, seed uint64) (*Sample, error) {
 	return sample, nil
 }
 
-// subset keeps random rows, the same for all sources with equally many rows.
+// subset keeps random rows. All sources with the same number of rows keep the same ones.
 func (s *Sample) subset(rows int, seed uint64) *Sample {
 	in := s.Input
 	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
@@ -311,7 +313,8 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	return d, nil
 }
 
-// compute computes a metric as metrics.Evaluate does, or times it, and reports whether it drew random numbers.
+// compute computes a metric as metrics.Evaluate does, or times it. It also reports whether the metric drew random
+// numbers.
 func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -335,7 +338,7 @@ func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r m
 	return r, !bytes.Equal(before, after), err
 }
 
-// clone copies a metric, so that rows do not share sub-codes.
+// clone copies a metric, because rows must not share sub-codes.
 func clone(m metrics.Metric) metrics.Metric {
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Pointer {

@@ -16,7 +16,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// seeded is a source whose codes are the seed, twenty times, or an error of the seed.
+// seeded is a source that repeats the seed twenty times as codes, or returns an error for the seed.
 type seeded struct {
 	random bool
 	err    func(seed uint64) error
@@ -44,7 +44,7 @@ func (s seeded) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	return &Sample{Input: in}, nil
 }
 
-// reading is a metric that tells of its input: the value is the first code, or that and a random number.
+// reading is a metric that reveals its input: its value is the first code, or the first code plus a random number.
 type reading struct {
 	Draws bool    `yaml:"draws"`
 	Add   float64 `yaml:"add"`
@@ -65,7 +65,7 @@ func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result,
 	return r, m.fail
 }
 
-// table is a table of one cell: a source, a metric and a line of the reference file.
+// table returns a table of one cell: a source, a metric and a line of the reference file.
 func table(t *testing.T, source Source, metric metrics.Metric, printed string) *Table {
 	t.Helper()
 	ref, err := ParseReference("r.csv", []byte(header+printed+"\n"))
@@ -122,7 +122,7 @@ func TestComputeSeeds(t *testing.T) {
 	}
 }
 
-// Columns with the same settings share one computation, whose parts they show.
+// Columns with the same settings share one computation and show its parts.
 func TestComputeColumns(t *testing.T) {
 	calls := 0
 	counted := func(add float64) metrics.Choice {
@@ -236,8 +236,8 @@ func TestComputeStops(t *testing.T) {
 	}
 }
 
-// The codes of the seeds 0 to 3 have the mean 1.5 and the standard deviation 1.29; that of the difference of
-// their mean and one draw is 1.29 sqrt(1/4 + 1) = 1.44.
+// The codes of the seeds 0 to 3 have the mean 1.5 and the standard deviation 1.29. The difference of their mean and
+// one draw has the standard deviation 1.29 sqrt(1/4 + 1) = 1.44.
 func TestStatus(t *testing.T) {
 	for name, test := range map[string]struct {
 		printed string
@@ -283,7 +283,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Sub-codes go to the metrics that have them.
+// Sub-codes reach the metrics that take them.
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
 		source := &Entangled{Entangled: datasets.Entangled{Encoder: encoder, Levels: 11}}

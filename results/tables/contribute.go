@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// current returns the record of a planned run that is not stale, and its entry; nil if there is none.
+// current returns the fresh record of a planned run, and its entry; nil without a record or if it is stale.
 func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	e, err := l.entry(r)
 	if err != nil || e.State == "" {
@@ -29,8 +29,8 @@ func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	return last.run, e, nil
 }
 
-// Contribution collects the runs that have ended in a folder, that the table needs at a scale, and that the ledger lacks or has as stale ones, or has without
-// an analysis or a metric that is there now.
+// Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks, has
+// only as stale, or has without an analysis or metric measured since.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	p, runs, err := t.plan(o.Scale, false)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	return f, nil
 }
 
-// Others says of the runs that the table needs at a scale which folders have their configs and another history, see [sweep.Others].
+// Others names folders with the config of a run at a scale but another history, see [sweep.Others].
 func (t *Table) Others(o Options) ([]string, error) {
 	_, runs, err := t.plan(o.Scale, false)
 	if err != nil {
@@ -95,8 +95,8 @@ func more(run ledger.Run, known *ledger.Run) bool {
 	return false
 }
 
-// Accept checks a contribution to the ledger against the plan of the table: every run is one that it needs at the scale that the record names, with the config
-// and the hash that it has today, made by code with the bits of today, with all metrics, and without paths of a machine.
+// Accept checks a contribution to the ledger against the table's plan. The table must need every run at the recorded
+// scale, with today's config, hash and bits. A run must have all metrics and no machine paths.
 func (t *Table) Accept(f *ledger.File) error {
 	if len(f.Runs) == 0 {
 		return errors.New("there is no run in it")
@@ -108,7 +108,7 @@ func (t *Table) Accept(f *ledger.File) error {
 	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if r.Scale == "" { // else it would be the quick one
+		if r.Scale == "" { // an empty name would mean the scale quick
 			return fmt.Errorf("run %s: scale: it is empty; want one of %s", r.Name, strings.Join(t.Scales.Names(), ", "))
 		}
 		if plans[r.Scale] == nil {
@@ -136,7 +136,8 @@ func (t *Table) Accept(f *ledger.File) error {
 	return nil
 }
 
-// keeps checks that a run is finished, and planned with the metrics of the record that it would replace, which other tables may show.
+// keeps checks a run that would replace a record: it must be finished, and its plan must measure the record's
+// metrics. Other tables may show these metrics.
 func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	old, _, err := l.current(planned)
 	if err != nil || old == nil || !old.Finished() {
@@ -198,7 +199,7 @@ func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
 	return ledger.Clean(ledger.Config{ID: r.Config, YAML: f.Config(r.Config)}, *r)
 }
 
-// trained checks that a finished run has trained as long as its config says; an early stop may have ended it before.
+// trained checks that a finished run trained as long as its config says. Early stopping may have ended it sooner.
 func trained(r *ledger.Run, s train.Settings) error {
 	switch {
 	case r.Epochs > s.Epochs || r.Epochs < s.Epochs && s.Stop == nil:
@@ -211,7 +212,7 @@ func trained(r *ledger.Run, s train.Settings) error {
 	return nil
 }
 
-// complete checks that results are those of metrics, and then the same of averaged weights.
+// complete checks that the results belong to the metrics, followed by the same metrics of averaged weights, if any.
 func complete(results []metrics.Result, choices []metrics.Choice) error {
 	names := metrics.ResultNames(choices)
 	if len(results) < len(names) {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Runs whose files were edited are no contribution.
+// A contribution refuses runs with edited files.
 func TestContributionEdited(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -43,7 +43,7 @@ func TestContributionEdited(t *testing.T) {
 	contributed(t, table, dir)
 }
 
-// A contribution is refused where it is not what the table plans.
+// Accept refuses a contribution that differs from the table's plan.
 func TestAcceptMistakes(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -88,7 +88,7 @@ func TestAcceptMistakes(t *testing.T) {
 	}
 }
 
-// A failed run does not take the place of a finished record.
+// A failed run does not replace a finished record.
 func TestAcceptFailed(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -102,7 +102,7 @@ func TestAcceptFailed(t *testing.T) {
 	}
 }
 
-// A run of the table's config and another history is not contributed, and said.
+// A run with the table's config and another history is reported, not contributed.
 func TestContributeOther(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -125,7 +125,8 @@ func TestContributeOther(t *testing.T) {
 	}
 }
 
-// A run that another table has recorded without a metric of a column is made again, and replaces the record if it has all metrics of it.
+// A run recorded by another table without a column's metric is made again. It replaces the record if it has all
+// recorded metrics.
 func TestLedgerMetrics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Ledger returns the ledger that the table's runs may be in: the folder results beside the file of a table of one's own, else the one
-// that comes with Unravel.
+// Ledger returns the ledger for the table's runs: the folder results next to the file of your own table, otherwise
+// the ledger of Unravel.
 func (t *Table) Ledger() fs.FS {
 	if dir, own := t.LedgerFolder(); own {
 		return os.DirFS(dir)
@@ -23,7 +23,8 @@ func (t *Table) Ledger() fs.FS {
 	return results.Files()
 }
 
-// LedgerFolder returns where the files of the ledger are: of a table of one's own beside its file, else from the root of a checkout.
+// LedgerFolder returns the folder of the ledger. own reports a table of your own, with its ledger next to its file.
+// Otherwise the path starts at the root of a checkout.
 func (t *Table) LedgerFolder() (dir string, own bool) {
 	const folder = "results"
 	if t.isFile {
@@ -32,8 +33,8 @@ func (t *Table) LedgerFolder() (dir string, own bool) {
 	return folder, false
 }
 
-// Unrecorded lists those of [Table.Runs] that the ledger has no results of, not even stale ones, or that were recorded for another table without a metric that
-// a column shows.
+// Unrecorded lists the runs of [Table.Runs] without a result in the ledger; stale results count as results. It
+// includes runs recorded by another table without a metric that a column shows.
 func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	book, err := t.book(o)
 	if err != nil {
@@ -68,7 +69,8 @@ func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 	return false
 }
 
-// Digests lists the hashes of what the table says of its runs at all scales, by which the ledger knows them.
+// Digests lists the hashes of the table's settings for its runs, at all scales. The ledger knows the runs by these
+// hashes.
 func (t *Table) Digests() ([]string, error) {
 	var list []string
 	for _, scale := range t.Scales.Names() {
@@ -83,8 +85,10 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Held returns the largest scale of which the ledger or the folder of runs has more than half of the runs, as half of them may be runs without
-// training, which are those of all scales, or a larger one of which they have as many; else that of which they have the most, rather below full; empty without any.
+// Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale
+// has at least as many runs. Half would not suffice, because half of the runs may be untrained ones that all scales
+// share. If no scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the
+// name is empty.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
@@ -126,12 +130,12 @@ func (t *Table) Held(o Options) (string, error) {
 	return best, nil
 }
 
-// Planned is a run that a table needs, with the time of the ledger's record of it.
+// Planned is a run that a table needs, with the run time from the ledger.
 type Planned struct {
 	Key     string  // of the run among all tables: its folder and the hash of its settings
 	Kind    string  // its name without the seed
 	Seconds float64 // of cores that it took, 0 if the ledger lacks it, or has it as a stale or failed one
-	Wall    bool    // Seconds are of the clock, times the threads: what the cores did is not known
+	Wall    bool    // Seconds are wall time times threads, for runs without a measured core time
 }
 
 // Planned lists the runs of the table at a scale.
@@ -165,7 +169,8 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	return list, nil
 }
 
-// CoreSeconds returns a function that tells how many seconds of a core a run of a scale takes: the mean of the ledger's runs of the same row.
+// CoreSeconds returns a function that estimates the core-seconds of a run at a scale: the mean of the recorded runs
+// of the same row.
 func (t *Table) CoreSeconds(scale string) (func(sweep.Run) (float64, bool), error) {
 	list, err := t.Planned(scale)
 	if err != nil {
@@ -190,11 +195,11 @@ func kindOf(name, scale string) string {
 	return kind
 }
 
-// Counts are the cells of a table that has printed values, at one scale.
+// Counts counts the cells of a table with printed values, at one scale.
 type Counts struct {
 	Scale      string `json:"scale"`
 	Printed    int    `json:"printed"`
-	Computable int    `json:"computable"` // of rows that are not missing at the scale
+	Computable int    `json:"computable"` // in rows that the scale computes
 	Computed   int    `json:"computed"`   // with a value of ours
 	Reproduced int    `json:"reproduced"`
 	Stale      int    `json:"stale"`  // computed from stale runs of the ledger
@@ -214,15 +219,15 @@ func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error
 	return list, nil
 }
 
-// count counts the printed cells at a scale, as far as runs fill them. Of a table that trains nothing, which has to be computed to know more, it counts
-// those as reproduced that have no note.
+// count counts the printed cells at a scale, as far as runs fill them. A table without training would need a
+// computation. There, count takes cells without a note as reproduced.
 func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	c := Counts{Scale: o.Scale}
 	if !t.Trains() && !t.Quotes() {
 		c.Reproduced, c.Printed = t.Coverage()
 		c.Computable = t.computable(o.Scale)
 		if c.Computed = c.Computable; t.Compare == Ratio {
-			c.Computed = 0 // times are those of the machine
+			c.Computed = 0 // times depend on the machine
 		}
 		return c, nil
 	}
@@ -244,7 +249,7 @@ func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	return c, nil
 }
 
-// computable counts the printed cells of rows that are not missing at a scale.
+// computable counts the printed cells of the rows that a scale computes.
 func (t *Table) computable(scale string) (n int) {
 	named, err := t.scale(scale)
 	if err != nil {

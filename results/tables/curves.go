@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// Curves plots columns: the values of the rows of each series against Row.At.
+// Curves plots columns: the rows of each series are points at Row.At.
 type Curves struct {
 	X       string   `yaml:"x" doc:"label of the horizontal axis"`
 	Log     bool     `yaml:"log" doc:"use a logarithmic horizontal axis"`
@@ -28,7 +28,7 @@ func (c *Curves) Validate() error {
 	return nil
 }
 
-// validCurves checks that the columns exist and that rows are part of the curves.
+// validCurves checks that the columns exist and that some rows are points of the curves.
 func (t *Table) validCurves(columns []string) error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d.at", i)
@@ -52,14 +52,14 @@ func (t *Table) validCurves(columns []string) error {
 	return nil
 }
 
-// CurveFile is a picture that a result has.
+// CurveFile is a picture of a result.
 type CurveFile struct {
 	Name  string // of the file
 	Write func(io.Writer) error
 }
 
-// CurveFiles returns the plots of a result that have a point, as PNG files: one for each column, and data set where the
-// table has a list of them; and flow charts of ranks, where the table compares columns.
+// CurveFiles returns the plots of a result as PNG files. Each column with a point has one plot for each data set.
+// Tables that compare columns add flow charts of ranks.
 func (r *Result) CurveFiles() []CurveFile {
 	list := r.rankFiles()
 	if r.table.Curves == nil {
@@ -83,7 +83,7 @@ func (r *Result) CurveFiles() []CurveFile {
 	return list
 }
 
-// series returns the curves of a column, by the name that its cells have.
+// series returns the curves of a column. The argument is the column's name in cells.
 func (r *Result) series(cells string) (list []report.Series) {
 	for i, row := range r.table.Rows {
 		c := r.Cell(row.Label, cells)

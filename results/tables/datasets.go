@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// DataSet is one of several data sets that the rows of a table are trained on. Every column is shown for each data set.
+// DataSet is one of several data sets for training the rows of a table. Every column is shown for each data set.
 type DataSet struct {
 	Label   string          `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
 	Values  sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
@@ -78,7 +78,7 @@ func (d *DataSet) fill(text string) (filled string, err error) {
 	return filled, err
 }
 
-// elements returns what is between the brackets of a list.
+// elements returns the text between the brackets of a list.
 func elements(text string) (inner string, list bool) {
 	inner, open := strings.CutPrefix(strings.TrimSpace(text), "[")
 	inner, closed := strings.CutSuffix(inner, "]")
@@ -107,7 +107,7 @@ func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// reduced returns a metric with the data set's number of principal components, if it takes these.
+// reduced returns a metric with the data set's number of principal components, if the metric takes components.
 func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	if d.Components == 0 {
 		return m
@@ -122,7 +122,7 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	return m
 }
 
-// reduce sets a number of principal components that is not 0, which means none.
+// reduce sets the number of principal components unless it is 0. 0 means no components.
 func (d *DataSet) reduce(components *int) {
 	if *components > 0 {
 		*components = d.Components
@@ -136,7 +136,7 @@ func (t *Table) scaled(scale string) *Table {
 	return &one
 }
 
-// places returns the table for each of its data sets; itself if it has no list of them.
+// places returns a copy of the table for each of its data sets. A table without a list of data sets returns itself.
 func (t *Table) places() []*Table {
 	if len(t.DataSets) == 0 {
 		return []*Table{t}
@@ -150,7 +150,7 @@ func (t *Table) places() []*Table {
 	return list
 }
 
-// label returns the label of the data set; empty if the table has no list of them.
+// label returns the label of the data set; empty if the table lists none.
 func (t *Table) label() string {
 	if t.at == nil {
 		return ""
@@ -158,7 +158,7 @@ func (t *Table) label() string {
 	return t.at.Label
 }
 
-// heads returns the columns to show: with several data sets, a group of them for each column.
+// heads returns the shown columns. With several data sets, each column becomes a group of them.
 func (t *Table) heads() []Column {
 	if len(t.DataSets) == 0 {
 		return t.Columns

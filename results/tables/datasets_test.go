@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A table whose rows are trained on several data sets.
+// A table with rows trained on several data sets.
 const (
 	severalTable = `
 name: several
@@ -157,7 +157,7 @@ func TestDataSetsPrinted(t *testing.T) {
 	}
 }
 
-// Runs that rows share, or data sets, are made once.
+// Runs shared by rows or data sets are made once.
 func TestDataSetsShare(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", quick: {train.batch: 16}", "")

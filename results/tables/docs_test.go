@@ -10,7 +10,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// The pages about tables, contrastive models and sentences show what the command writes, and the former's example can be read.
+// The pages about tables, contrastive models and sentences show the command's output. The example on the page about
+// tables can be read.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -29,7 +30,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
-		if table := open(t, name); table.Trains() || table.Quotes() || table.Compare == Ratio { // what it shows depends on the runs that there are, or on the machine
+		if table := open(t, name); table.Trains() || table.Quotes() || table.Compare == Ratio { // the output depends on existing runs, or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
@@ -55,7 +56,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// The rows that the page shows for tables that train can be read, and name runs.
+// The page's rows for trained tables can be read, and name runs.
 func TestDocsTrained(t *testing.T) {
 	source, err := os.ReadFile("../../docs/tables.md")
 	if err != nil {

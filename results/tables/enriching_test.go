@@ -20,11 +20,11 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// goldenKeys are the names that the golden values have for the columns in which chance has no part.
+// goldenKeys names the deterministic columns as the golden values do.
 var goldenKeys = map[string]string{"Rad.": "rad", "MAD": "mad", "Var.": "var", "Diam.": "diam", "MPD": "mpd", "ME": "me_paper", "MAE": "mae",
 	"MSE": "mse", "Max": "contraction_max", "Mean": "contraction_mean", "MIG": "mig_codewise"}
 
-// notReproduced are the cells of table 2 that do not come out as printed.
+// notReproduced lists the cells of table 2 that differ from the printed ones.
 var notReproduced = []string{
 	"entanglement MSE", "entanglement Dis.", "entanglement Com.", "entanglement Info.",
 	"rotation Dis.", "rotation Com.", "redundancy Com.", "random Info.",
@@ -39,7 +39,7 @@ func open(t testing.TB, name string) *Table {
 	return table
 }
 
-// quick is a table at the quick scale, which is computed once.
+// quick returns a table at the quick scale, computed once.
 func quick(t *testing.T, name string) *Result {
 	t.Helper()
 	quickOnce.Lock()
@@ -66,7 +66,7 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// replaced makes the codes of the golden values the codes of the row random.
+// replaced uses the codes of the golden values for the row random.
 type replaced struct{ Entangled }
 
 func (replaced) Random() bool { return false }
@@ -84,7 +84,7 @@ func (r replaced) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 	return s, nil
 }
 
-// Every value in which chance has no part, before rounding.
+// Every deterministic value, before rounding.
 func TestTable2Golden(t *testing.T) {
 	var golden map[string]map[string]struct {
 		Value any
@@ -111,7 +111,7 @@ func TestTable2Golden(t *testing.T) {
 	}
 }
 
-// The cells that do not come out as printed are exactly those that have a note.
+// The cells with a note are exactly the cells that differ from the printed ones.
 func TestTable2(t *testing.T) {
 	long.NotShort(t)
 	one := quick(t, "enriching-table2")
@@ -152,7 +152,7 @@ func checkTable2(t *testing.T, r *Result) {
 			default:
 				t.Errorf("%s is %s: ours %v, deviation %v, printed %v", cell, c.Status, *c.Ours, c.Deviation, *c.Theirs)
 			}
-			// golden values where the printed ones are of no use
+			// golden values for printed values that no computation can match
 			if want, ok := boosted[cell]; ok && math.Abs(*c.Ours-want) > 0.01 {
 				t.Errorf("%s: %v, want %v", cell, *c.Ours, want)
 			}
@@ -166,7 +166,7 @@ func checkTable2(t *testing.T, r *Result) {
 	}
 }
 
-// boosted are values of scikit-learn's GradientBoostingRegressor, for redundancy the least over random_state.
+// boosted has values of scikit-learn's GradientBoostingRegressor; redundancy is the minimum over random_state.
 var boosted = map[string]float64{
 	"entanglement Dis.": 0.351, "entanglement Com.": 0.351, "entanglement Info.": 0.993,
 	"rotation Dis.": 0.427, "rotation Com.": 0.427, "redundancy Com.": 0.833, "random Info.": 0.234,
@@ -207,7 +207,7 @@ func TestTable4(t *testing.T) {
 	}
 }
 
-// given is a source whose seeds are subsets of rows that are given.
+// given is a source with given subsets of rows, one for each seed.
 type given struct {
 	Source
 	subsets [][]int

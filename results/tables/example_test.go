@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Scaled is a source of a program: one factor, and as its code a multiple of it.
+// Scaled is a source of a program: one factor, and a multiple of it as the code.
 type Scaled struct {
 	By float64 `yaml:"by" doc:"factor of the code"`
 }
@@ -31,7 +31,8 @@ func (s *Scaled) Sample(context.Context, uint64) (*tables.Sample, error) {
 	return &tables.Sample{Input: in}, nil
 }
 
-// A program adds a source, and opens a table that names it. The table and its reference file lie in a folder of the program.
+// A program adds a source and opens a table that names it. The table and its reference file lie in a folder of the
+// program.
 func ExampleRegisterSource() {
 	err := tables.RegisterSource(registry.Entry[tables.Source]{
 		Name: "scaled", Doc: "a factor times a constant", New: func() tables.Source { return &Scaled{By: 1} },

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// grid is a table of text beside that of the values.
+// grid is a table of text next to the table of values.
 type grid struct {
 	Title string
 	Heads []head
@@ -15,7 +15,7 @@ type grid struct {
 // head is the heading of a column.
 type head struct{ Group, Label string }
 
-// width returns the width of a column of lines: 0 is that of the labels.
+// width returns the width of a column; column 0 has the labels.
 func (g *grid) width(c int) int {
 	most := 0
 	if c > 0 {
@@ -27,7 +27,7 @@ func (g *grid) width(c int) int {
 	return most
 }
 
-// print writes the grid in lines of at most width letters where possible, columns that do not fit below each other.
+// print writes the grid in lines of at most width letters where possible. Columns that do not fit follow below.
 func (g *grid) print(b *strings.Builder, width int) {
 	fmt.Fprintf(b, "\n%s\n", g.Title)
 	for from := 1; from <= len(g.Heads); {

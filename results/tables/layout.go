@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// layout is a result as text for all writers: cells with marks, and the footnotes of the marks.
+// layout is a result as text for all writers: marked cells and footnotes.
 type layout struct {
 	*Result
 	Heads     []Column // the columns to show
@@ -167,7 +167,7 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 	return s
 }
 
-// footnote returns the mark of a text, a new one if there is none.
+// footnote returns the mark of a text; a new text gets a new mark.
 func (l *layout) footnote(text string, common int) string {
 	notes := l.Footnotes[common:]
 	at := slices.IndexFunc(notes, func(f footnote) bool { return f.Text == text })
@@ -202,7 +202,7 @@ type View struct {
 	Heads     []Head
 	Lines     []Line
 	Footnotes []Footnote
-	Third     string // what the third text of a cell is
+	Third     string // meaning of a cell's third text
 	Remarks   []string
 }
 
@@ -212,7 +212,7 @@ type Span struct {
 	Columns int    `json:"columns"`
 }
 
-// Head is a column's label, with a definition of its values where there is one.
+// Head is a column's label, with a definition of its values if the label needs one.
 type Head struct {
 	Label string `json:"label"`
 	Doc   string `json:"doc,omitempty"`

@@ -11,7 +11,7 @@ import (
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "|", `\|`, "~", `\~`)
 
-// WriteMarkdown writes the table with its footnotes; a row has three lines, or one, as for Print.
+// WriteMarkdown writes the table with its footnotes. A row has three lines, or one, as in Print.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	l, escape := r.layout(), markdownEscapes.Replace
 	var b strings.Builder
@@ -41,7 +41,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	return r.send(w, b.String())
 }
 
-// markdown writes some columns, below their name if they have one.
+// markdown writes some columns below their name, if any.
 func (l *layout) markdown(b *strings.Builder, part group) {
 	escape := markdownEscapes.Replace
 	row := func(first string, cell func(c int) string) {
@@ -156,8 +156,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
-// WriteHTML writes one page that needs no other file and has no script: the table, a plot
-// of our values against the printed ones, footnotes and definitions.
+// WriteHTML writes one page without a script or other files: the table, a plot of our values against the printed
+// ones, footnotes and definitions.
 func (r *Result) WriteHTML(w io.Writer) error {
 	l := r.layout()
 	if err := page.Execute(w, struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Mimosa trains an autoencoder for each seed and learns components and a hierarchy from the codes of its training images
-// by MIMOSA. Metrics compare them with the true ones.
+// Mimosa trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from the codes of the
+// training images. Metrics compare both with the true ones.
 type Mimosa struct {
 	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file, or the name of one that comes with unravel"`
 	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
@@ -118,7 +118,7 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 // purity is the name of the metric.
 const purity = "purity"
 
-// empty reports that there is no component.
+// empty reports that MIMOSA found no component.
 func (x *explored) empty() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }
@@ -139,12 +139,12 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 	return list, true
 }
 
-// file returns the name of the file in the run's folder with the result of these options.
+// file returns the name of the file for a result with these options. The file lies in the run's folder.
 func (m *Mimosa) file() string {
 	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
 }
 
-// stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
+// stored reads an earlier result; nil if the file is missing, damaged, or from another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
 	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {

@@ -10,17 +10,17 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// point is a run, or a row, of a table: the value of a column and that of the one on the axis.
+// point is a run or row of a table: y is the value of a column, x the value of the column on the axis.
 type point struct{ x, y float64 }
 
-// Over is what sources that compare two columns of several tables have in common.
+// Over is the shared part of sources that compare two columns of several tables.
 type Over struct {
 	Tables []string `yaml:"tables" doc:"tables of the cells"`
 	Column string   `yaml:"column" doc:"column to compare the others with"`
 	Of     string   `yaml:"of" doc:"what is compared: runs, rows (their means) or printed (the printed means)"`
 }
 
-// The values of Over.Of.
+// The values of the field Of.
 const (
 	ofRuns    = "runs"
 	ofRows    = "rows"
@@ -45,7 +45,7 @@ func (s *Over) Validate() error {
 
 func (s *Over) quoted() []string { return s.Tables }
 
-// whose calls what is compared by name.
+// whose names the compared items in messages.
 func (s *Over) whose() string {
 	if s.Of == ofPrinted {
 		return "printed means"
@@ -53,7 +53,7 @@ func (s *Over) whose() string {
 	return s.Of
 }
 
-// points returns the runs or rows of all tables that have the scale.
+// points returns the runs or rows of all tables with the scale.
 func (s *Over) points(ctx context.Context, o *others, place *Table, c Column) ([]point, error) {
 	var all []point
 	var without noValue
@@ -79,7 +79,7 @@ func (s *Over) points(ctx context.Context, o *others, place *Table, c Column) ([
 	return all, nil
 }
 
-// pairsOf pairs the values of two cells; cells without values, or with those of other runs, have none.
+// pairsOf pairs the values of two cells. Cells without values, or with values of different runs, give no pairs.
 func pairsOf(of string, x, y *Cell) (list []point) {
 	switch {
 	case of == ofPrinted && x.Theirs != nil && y.Theirs != nil:
@@ -97,7 +97,8 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 	return list
 }
 
-// Binned is the mean of each column over the runs or rows whose value of one column is in a range.
+// Binned takes the runs or rows whose value of one column lies in a range. It shows the mean of each other column
+// over them.
 type Binned struct {
 	Over `yaml:",inline"`
 	From float64 `yaml:"from" doc:"the least value of the column"`
@@ -129,7 +130,8 @@ func (s *Binned) quote(ctx context.Context, o *others, place *Table, c Column) (
 	return v, nil
 }
 
-// Ranked is Kendall's tau-b between one column and each of the others, over runs or rows: 1 for the same order from good to bad.
+// Ranked is Kendall's tau-b between one column and each other column, over runs or rows. Equal orders from good to
+// bad give 1.
 type Ranked struct {
 	Over `yaml:",inline"`
 }

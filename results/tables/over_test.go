@@ -7,7 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Values at the lower end of a range are in it, at the upper end not; of two columns of which one is better the higher, the same order is that from good to bad.
+// A range includes its lower end and excludes its upper end. If only one of two columns is better when higher, tau
+// compares the orders from good to bad.
 func TestOverColumns(t *testing.T) {
 	distance, err := metrics.Named("dlsbd")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// row returns a row at a scale and on the data set of this copy of the table: missing, with the reason, where it does not belong.
+// row returns a row at a scale and on the data set of this copy of the table. A row that does not belong there is
+// missing, with the reason.
 func (t *Table) row(r Row, scale string) Row {
 	if reason := t.absent(r, scale); reason != "" && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, reason
@@ -18,7 +19,7 @@ func (t *Table) row(r Row, scale string) Row {
 	return r
 }
 
-// absent says why a row is not computed at a scale and on the data set; empty if it is.
+// absent says why a row is not computed at a scale and on the data set; empty if it is computed.
 func (t *Table) absent(r Row, scale string) string {
 	switch {
 	case !belongs(scale, r.Scales, r.Full):
@@ -66,12 +67,12 @@ func (t *Table) amongDataSets(key string, labels []string) error {
 	return nil
 }
 
-// measurer is a source whose runs measure more than those of other rows.
+// measurer is a source with extra metrics for its runs.
 type measurer interface{ also() []metrics.Choice }
 
 func (r *Runs) also() []metrics.Choice { return r.Also }
 
-// with returns the planner with the metrics that runs of a source measure.
+// with returns the planner with the extra metrics of a source.
 func (p *Planner) with(s Source) (*Planner, error) {
 	m, ok := s.(measurer)
 	if !ok || len(m.also()) == 0 {
@@ -85,7 +86,7 @@ func (p *Planner) with(s Source) (*Planner, error) {
 	return &one, one.add(more)
 }
 
-// runsOf lists the runs of a row on a data set for a seed, and returns their planner.
+// runsOf lists the runs of a row on a data set for a seed. It also returns their planner.
 func (p *Planner) runsOf(s Trained, place *Table, row Row, seed uint64) (*Planner, []sweep.Run, error) {
 	one, err := p.on(place.at).with(s)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// Rows name the data sets that they are computed on, and public data sets without a twin are computed on request.
+// Rows name their data sets. Public data sets without a twin are computed on request.
 func TestPlaces(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "{label: b,", "{label: b, on: [large],", "label: large,", "label: large, real: true,")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A row's runs measure more metrics than those of others, and a data set has its own number of principal components.
+// A row can measure more metrics than other rows, and a data set has its own number of principal components.
 func TestAlso(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,", "{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,", "label: large,", "label: large, components: 7,")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-// A note that names data sets explains the cells of these alone.
+// A note that names data sets explains only their cells.
 func TestNoteOnDataSet(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv, "\ncurves:", "\nnotes: [{rows: [a], columns: [D], on: [large], reason: too few images}]\ncurves:")
@@ -140,7 +140,7 @@ func TestPlaceMistakes(t *testing.T) {
 	}
 }
 
-// Tables and figures of one paper that name the same folder share the runs of what they have in common.
+// Tables and figures of one paper share runs if they name the same folder.
 func TestNegativeFreeShares(t *testing.T) {
 	long.NotShort(t)
 	hashes := map[string]map[string]bool{}
@@ -194,7 +194,7 @@ func TestNegativeFreeShares(t *testing.T) {
 	t.Errorf("no BYOL on sprites among %s", names(byol))
 }
 
-// CelebA is there on request only, with the number of principal components that the paper has.
+// CelebA is computed on request only, with the paper's number of principal components.
 func TestCelebA(t *testing.T) {
 	table := open(t, "negative-free-table4")
 	for _, real := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// plans keeps what plans of many runs share: base configs, and configs that differ only in seed, of which one is decoded.
+// plans keeps data shared by plans of many runs: base configs, and one decoded config for all seeds.
 type plans struct {
 	bases      map[string]*base
 	prototypes map[string]*prototype
@@ -29,7 +29,7 @@ func newPlans() *plans {
 	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[any]string{}, map[string]*Table{}}
 }
 
-// base is a config that rows name.
+// base is a config named by rows.
 type base struct {
 	file   string
 	source []byte
@@ -54,21 +54,21 @@ func (p *plans) base(name, folder string) (*base, error) {
 	return b, nil
 }
 
-// digest identifies what a table says of a run: the base config without its comments, the overrides, and the seed among them.
-// Settings that parts get later, with defaults, do not change it.
+// digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
+// seed. A later option of a part leaves it unchanged, because digest ignores defaults.
 func (b *base) digest(overrides []string, real bool) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// prototype is a config of which seeds differ.
+// prototype is a config whose runs differ only in seed.
 type prototype struct {
 	config        train.Config
 	before, after []byte // its identity around the seed
 }
 
-// of returns the run of another name and seed, which shares what its config points to.
+// of returns the run with another name and seed. Runs share the config's pointers.
 func (p *prototype) of(name string, seed uint64) sweep.Run {
 	c := p.config
 	c.Name, c.Seed = name, seed
@@ -76,7 +76,8 @@ func (p *prototype) of(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
 }
 
-// prototypeOf returns what a run has in common with other seeds; nil for one with a start, which often belongs to the seed.
+// prototypeOf returns the part of a run that other seeds share. It is nil for a run with a start, because the start
+// often depends on the seed.
 func prototypeOf(r sweep.Run) (*prototype, error) {
 	if r.Config.Init != nil {
 		return nil, nil
@@ -98,7 +99,7 @@ type measuredText struct {
 	text string
 }
 
-// textOf returns the text of a list of metrics, which is made once.
+// textOf returns the text of a list of metrics and caches it.
 func (p *plans) textOf(list []metrics.Choice) (string, error) {
 	if len(list) == 0 {
 		return "", nil
@@ -113,7 +114,7 @@ func (p *plans) textOf(list []metrics.Choice) (string, error) {
 	return string(text), err
 }
 
-// metricText returns the text of a metric, which is made once.
+// metricText returns the text of a metric and caches it.
 func (p *plans) metricText(c metrics.Choice) (string, error) {
 	if known, ok := p.texts[c.Value]; ok {
 		return known, nil
@@ -125,7 +126,7 @@ func (p *plans) metricText(c metrics.Choice) (string, error) {
 	return text, err
 }
 
-// Run returns the run of a config with what the row, the data set and the scale set. $NAME in the settings stands
+// Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME stands
 // for a value of the data set.
 func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
 	file, err := p.fill(s.Config)
@@ -155,7 +156,8 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	return whole()
 }
 
-// measures returns what distinguishes runs of the same settings that measure something else: the data set's sub-codes, or nothing at all.
+// measures tells apart runs with the same settings and other metrics: by the data set's sub-codes, or by having no
+// metrics at all.
 func (p *Planner) measures(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
@@ -166,7 +168,7 @@ func (p *Planner) measures(s RunSettings) []string {
 	return nil
 }
 
-// load makes a run: the last of its overrides is the seed.
+// load makes a run. The last override is the seed.
 func (p *Planner) load(b *base, name string, overrides []string, measured []metrics.Choice, seed uint64) (sweep.Run, error) {
 	text, err := p.plans.textOf(measured)
 	if err != nil {

@@ -29,7 +29,8 @@ const (
 	plotMargin = 40
 )
 
-// plot places the cells that have both values, on logarithmic axes if ratios are compared; nil if no value is printed.
+// plot places the cells with both values, on logarithmic axes if the table compares ratios. It is nil if no value is
+// printed.
 func (r *Result) plot() *plot {
 	if r.Printed == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (c *Cell) place(log bool) (x, y float64, ok bool) {
 	return *c.Theirs, *c.Ours, true
 }
 
-// limits returns the smallest and the largest value of the plot, which include 0 on linear axes.
+// limits returns the smallest and the largest value of the plot. Linear axes include 0.
 func (r *Result) limits(log bool) (low, high float64) {
 	some := !log
 	for _, row := range r.Rows {
@@ -94,7 +95,7 @@ func (r *Result) limits(log bool) (low, high float64) {
 	return low, high
 }
 
-// tickStep returns the distance between ticks, of which an axis has at least four.
+// tickStep returns the distance between ticks. An axis has at least four ticks.
 func tickStep(low, high float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	for (high-low)/step < 4 {

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// dataset is that of a row's printed cells, and name what they call the row.
+// dataset returns the data set of the row's printed cells; name returns the row's name there.
 func (r *Row) dataset(t *Table) string {
 	if r.Dataset != "" {
 		return r.Dataset
@@ -27,8 +27,7 @@ func (t *Table) printedCell(r *Row, column string) *Printed {
 	return t.Reference.Find(r.dataset(t), r.name(), column)
 }
 
-// againstReference checks that the reference file has the labels and all their cells. It returns the key that is
-// wrong.
+// againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
 func (t *Table) againstReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
@@ -58,7 +57,8 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, named by a key, of the rows that name a data set, or that do not.
+// againstSet checks the cells of one data set, for the rows that name this data set or none. named is the key in
+// errors.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.Reference
 	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {
@@ -91,8 +91,8 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	return "", nil
 }
 
-// Coverage counts, without computing anything, the printed cells that are reproduced according to the table's notes,
-// and all cells that the paper prints for its data sets. Times are never counted as reproduced.
+// Coverage counts printed cells without computing anything: the cells reproduced according to the table's notes, and
+// all cells of its data sets. Times never count as reproduced.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
 	for _, place := range t.places() {

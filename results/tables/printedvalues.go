@@ -13,16 +13,16 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Redrawn is a Source without codes, whose results differ between seeds.
+// Redrawn is a Source without codes that draws a result for each seed.
 type Redrawn interface {
 	Source
 
-	// Draw returns the result of a metric for a seed; an error if it is not known.
+	// Draw returns the result of a metric for a seed; an unknown result is an error.
 	Draw(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
 }
 
-// PrintedTau compares two columns of another table as the paper prints it: Kendall's tau-b, as [Tau] has it of runs. Rows of equal printed numbers have
-// no order, unless a file has digits behind the printed ones.
+// PrintedTau compares two columns of another table's printed values by Kendall's tau-b, as [Tau] compares columns on
+// runs. Rows with equal printed numbers are ties, unless a file gives further digits.
 type PrintedTau struct {
 	Compared `yaml:",inline"`
 	Digits   string `yaml:"digits" doc:"a .csv file in the form of a reference file: the other table's numbers with more digits, which round to the printed ones; empty: the printed ones"`
@@ -30,7 +30,7 @@ type PrintedTau struct {
 	from *printedTable // set by Score
 }
 
-// printedTable is another table as a paper prints it.
+// printedTable holds the printed values of another table.
 type printedTable struct {
 	*Table
 	texts []string // of the columns' metrics
@@ -39,7 +39,7 @@ type printedTable struct {
 // Random implements Source.
 func (*PrintedTau) Random() bool { return false }
 
-// Score implements Assumed. The value and the parts are those of the other table's columns with the metric.
+// Score implements Assumed. The value and the parts belong to the other table's columns with the metric.
 func (p *PrintedTau) Score(c metrics.Choice) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name}
 	if p.from == nil {
@@ -125,8 +125,8 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	return list, nil
 }
 
-// numbers returns the printed numbers of a column row after row, for each row those of every data set. They increase as the table shows
-// them from bad to good, or with raw as the metric's values do.
+// numbers returns the printed numbers of a column, row after row, and every data set within a row. With raw, numbers
+// increase with the metric; otherwise a larger number is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
 	if raw && c.Transform == ExpMinus || !raw && c.better() == metrics.LowerIsBetter {
@@ -145,7 +145,7 @@ func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	return values, nil
 }
 
-// drawnCell returns a printed number with random digits behind those that are printed: uniform over the numbers that round to it.
+// drawnCell returns a printed number with random further digits: uniform over the numbers that round to it.
 func (t *Table) drawnCell(row *Row, column string, seed uint64) (float64, error) {
 	p := t.printedCell(row, column)
 	if p == nil || p.Mean.Text == "" {
@@ -155,8 +155,8 @@ func (t *Table) drawnCell(row *Row, column string, seed uint64) (float64, error)
 	return p.Mean.Value + (2*u-1)*p.Mean.Half(), nil
 }
 
-// PrintedProduct multiplies printed numbers of another table: those of a row in all columns that show a metric, such as one for every factor.
-// Each seed draws, uniformly, what rounding has cut off.
+// PrintedProduct multiplies printed numbers of a row of another table. It takes all columns that show a metric, such
+// as one for every factor. Each seed draws the digits cut off by rounding, uniformly.
 type PrintedProduct struct {
 	Table string `yaml:"table" doc:"the name of the other table"`
 	Row   string `yaml:"row" doc:"its row"`

@@ -11,32 +11,32 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// quoting is a Source whose values are those of other tables' cells, at the same scale; its own metrics are not computed.
+// quoting is a Source that shows values of other tables' cells at the same scale. Its own metrics are not computed.
 type quoting interface {
 	Source
 
 	// quoted lists the tables; $name stands for values of a data set.
 	quoted() []string
 
-	// quote returns the values of a column: those of runs, or one.
+	// quote returns the values of a column: one for each run, or one in all.
 	quote(ctx context.Context, o *others, place *Table, c Column) (values, error)
 }
 
-// values are those of a cell.
+// values belong to one cell.
 type values struct {
 	unlearned int       // runs that have not learned the images
 	list      []float64 // by run
 	stale     string    // why some of them rest on stale runs; empty: none does
 }
 
-// others opens and computes the tables that sources quote, each once.
+// others opens and computes the tables quoted by sources, each once.
 type others struct {
 	options Options
 	opened  map[string]*Table
 	known   map[*Table]*Result
 }
 
-// newOthers shares opened tables with other scales, where the options have plans of these.
+// newOthers shares opened tables with other scales if the options have plans for them.
 func newOthers(o Options) *others {
 	x := &others{options: o, opened: map[string]*Table{}, known: map[*Table]*Result{}}
 	if o.plans != nil {
@@ -61,7 +61,8 @@ func (o *others) open(place *Table, name string) (*Table, error) {
 	return t, err
 }
 
-// result returns a table at the scale of the options, which it may lack; at any if only its printed values count.
+// result returns a table at the scale of the options; the table may lack it. With anyScale only printed values count,
+// and any scale will do.
 func (o *others) result(ctx context.Context, place *Table, name string, anyScale bool) (*Result, error) {
 	t, err := o.open(place, name)
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 	return r, nil
 }
 
-// beside returns the folder of the table's runs beside that of another table.
+// beside returns the folder of the table's runs next to another table's folder.
 func (t *Table) beside(runs string) string {
 	if runs == "" {
 		return ""
@@ -94,7 +95,7 @@ func (t *Table) beside(runs string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-// quotedHeld returns the largest scale that a quoted table holds results of; empty without any.
+// quotedHeld returns the largest scale with results of a quoted table; empty without results.
 func (t *Table) quotedHeld(o Options) (string, error) {
 	quoted, err := t.quotedTables()
 	if err != nil {
@@ -212,7 +213,7 @@ func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell 
 	return c
 }
 
-// noValue is why a quoted cell has no value.
+// noValue is the reason for a quoted cell without a value.
 type noValue string
 
 func (n noValue) Error() string { return string(n) }

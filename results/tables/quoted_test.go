@@ -29,7 +29,7 @@ columns:
   - {label: R, metric: mse}
 `
 
-// openQuoting writes the table beside the trained one, with replacements, and opens it.
+// openQuoting writes the quoting table, with replacements, next to the trained one and opens it.
 func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"
@@ -120,7 +120,7 @@ func TestQuotedMistakes(t *testing.T) {
 	}
 }
 
-// Every bar of figure 5 is a row of its table, with the value that this prints.
+// Every bar of figure 5 is a row of its table, with the printed value.
 func TestFigure5(t *testing.T) {
 	figure := open(t, "lsbd-vae-figure5")
 	for _, d := range figure.DataSets {

@@ -8,8 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// rankFiles returns the flow charts of ranks of a result that compares columns, one for each data set: a line for every row, from its
-// rank in one column to that in the next, as figure 13 of Cao et al. 2022. If columns agreed, no lines would cross.
+// rankFiles returns the flow charts of ranks of a result that compares columns, one for each data set. A line for
+// every row connects its ranks in neighbouring columns, as in figure 13 of Cao et al. 2022. If columns agreed, no
+// lines would cross.
 func (r *Result) rankFiles() []CurveFile {
 	if r.Agreement == nil || len(r.table.Columns) < 2 {
 		return nil
@@ -32,7 +33,7 @@ func (r *Result) rankFiles() []CurveFile {
 	return list
 }
 
-// rankLines returns the ranks of rows by column on a data set, of rows that have one.
+// rankLines returns the ranks of rows by column on a data set. It skips rows without a rank.
 func (r *Result) rankLines(place, places int) (list []report.Series) {
 	for _, row := range r.Rows {
 		s, some := report.Series{Name: row.Label}, false

@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// The flow chart of a data set has its cells' ranks, a gap where there is none, and no line for a row without any.
+// The flow chart of a data set shows the ranks of its cells. A missing rank leaves a gap, and a row without ranks has
+// no line.
 func TestRankFiles(t *testing.T) {
 	var columns []Column
 	for _, label := range []string{"MIG", "SAP", "DCI"} {

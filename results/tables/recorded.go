@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Origin says which runs of a table are from the ledger.
+// Origin says which runs of a table come from the ledger.
 type Origin struct {
 	Runs     int            `json:"runs"`
 	Versions map[string]int `json:"versions,omitempty"` // runs, by the version of the code that made them
@@ -26,7 +26,7 @@ type Origin struct {
 	Reasons  map[string]int `json:"reasons,omitempty"`  // stale runs, by why
 }
 
-// String returns the origin in a part of a sentence.
+// String returns the origin as part of a sentence.
 func (o *Origin) String() string {
 	text := "from the ledger: " + plural(o.Runs, "run")
 	if names := slices.Sorted(maps.Keys(o.Versions)); len(names) > 0 {
@@ -41,7 +41,8 @@ func (o *Origin) String() string {
 	return text
 }
 
-// shortVersion cuts revisions to the digits that git shows. A run that was resumed by other code has several, as in "v1, v2".
+// shortVersion shortens revisions to 12 digits, as git shows them. A run resumed by other code has several versions,
+// as in "v1, v2".
 func shortVersion(v string) string {
 	const digits = 12
 	all := strings.Split(v, ", ")
@@ -53,7 +54,7 @@ func shortVersion(v string) string {
 	return strings.Join(all, ", then ")
 }
 
-// book opens the part of the ledger that a table's runs are in.
+// book opens the ledger of the table's folder of runs.
 func (t *Table) book(o Options) (*ledger.Book, error) {
 	if o.Ledger == nil || !t.Trains() {
 		return nil, nil
@@ -67,33 +68,33 @@ func (t *Table) book(o Options) (*ledger.Book, error) {
 
 var books sync.Map // folders of the ledger that comes with Unravel, which never changes, by name: functions that return a *ledger.Book
 
-// RunsFolder returns the name of the folder of the table's runs, which it may share with others.
+// RunsFolder returns the name of the folder of the table's runs. Tables may share a folder.
 func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
-// recorded finds runs in the ledger, and counts those that are shown.
+// recorded finds runs in the ledger, and counts the shown ones.
 type recorded struct {
 	book  *ledger.Book
 	brief bool // only runs of a name that the ledger has are looked for by their config, which takes time
 	plans *plans
-	taken []taken              // the runs that were last asked for and are from the ledger
-	shown map[*ledger.Run]bool // those that rows show
+	taken []taken              // the ledger's runs in the last requests
+	shown map[*ledger.Run]bool // runs shown in rows
 	total Origin
 	known map[string]*source // of configs in the ledger, by ID
 }
 
-// taken is a run of the ledger, and why it is stale; empty: it is not.
+// taken is a run of the ledger, and why it is stale; empty for a fresh run.
 type taken struct {
 	run *ledger.Run
 	why string
 }
 
-// source is a config of the ledger, as far as it can be read today.
+// source is a config of the ledger, as far as today's code can read it.
 type source struct {
 	training string // hash without metrics, with the seed 0
 	metrics  []string
 }
 
-// entry returns the run in the ledger that a table has planned; without state if there is none.
+// entry returns the record of a planned run; its state is empty if the ledger lacks the run.
 func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
@@ -117,7 +118,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	return e, err
 }
 
-// entryOf makes the entry of a run that has no folder here.
+// entryOf makes the entry of a run without a folder here.
 func entryOf(r *ledger.Run) sweep.Entry {
 	e := sweep.Entry{Name: r.Name, State: sweep.Finished, Hash: r.Hash, Metrics: r.Metrics, Fit: r.Fit, Stored: r.Stored}
 	e.Config.Name, e.Config.Seed = r.Name, r.Seed
@@ -131,7 +132,8 @@ func entryOf(r *ledger.Run) sweep.Entry {
 	return e
 }
 
-// stale returns why a run is not what a table asks for today; empty if it is. It puts the metrics in the order of the table's.
+// stale says why a recorded run does not match today's plan; empty if it matches. It also puts the results into the
+// order of the table's metrics.
 func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
 	if known.Hash == planned.Hash {
 		return l.book.Changed(known), nil
@@ -156,13 +158,13 @@ func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (
 	return "", nil
 }
 
-// trainingHash names what a run trains, whatever its seed and its metrics.
+// trainingHash identifies the training of a config without seed and metrics.
 func trainingHash(c train.Config) (string, error) {
 	c.Seed, c.Metrics.Final = 0, nil
 	return c.Hash()
 }
 
-// source reads the config of a run, once. One that can no longer be read has no metrics.
+// source reads the config of a run, once. An unreadable config has no metrics.
 func (l *recorded) source(r *ledger.Run) (*source, error) {
 	if known := l.known[r.Config]; known != nil {
 		return known, nil
@@ -187,7 +189,8 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	return s, nil
 }
 
-// arrange puts the results of a run in the order of metrics, those that it has not measured as NaN, and reports whether the others have the same options.
+// arrange puts the results of a run into the order of the table's metrics; missing ones are NaN. It reports whether
+// the measured metrics have the table's options.
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {
@@ -207,12 +210,12 @@ func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.E
 	return same
 }
 
-// notMeasured is the note of a metric that a run of the ledger lacks.
+// notMeasured is the note for a metric that a recorded run lacks.
 const notMeasured = "the run in the ledger has not measured it"
 
 func unmeasured(r metrics.Result) bool { return slices.Contains(r.Notes, notMeasured) }
 
-// note counts the runs that were last asked for, as they are shown, and adds why they are stale.
+// note counts the runs of the last requests as shown, and appends why they are stale.
 func (l *recorded) note(stale []string) []string {
 	if l.shown == nil {
 		l.shown = map[*ledger.Run]bool{}
@@ -241,7 +244,7 @@ func (l *recorded) note(stale []string) []string {
 	return stale
 }
 
-// origin returns what is counted so far; nil without any run.
+// origin returns the counts so far; nil without any run.
 func (l *recorded) origin() *Origin {
 	if l.total.Runs == 0 {
 		return nil

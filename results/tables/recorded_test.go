@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A table of several data sets, of whose runs the results are kept.
+// A table of several data sets with recorded results.
 const keptTable = `
 name: kept
 title: Rows with results
@@ -57,7 +57,7 @@ func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
-// mustOpen is openKept of a table without mistakes.
+// mustOpen is openKept for a table without mistakes.
 func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	t.Helper()
 	table, err := openKept(t, dir, replace...)
@@ -67,7 +67,7 @@ func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	return table
 }
 
-// keptRuns returns a folder with the runs of the table. They are made once.
+// keptRuns returns a folder with the runs of the table, made once.
 func keptRuns(t *testing.T) string {
 	t.Helper()
 	kept.Do(func() {
@@ -107,7 +107,7 @@ func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	return f
 }
 
-// put writes a contribution into the ledger of a table of one's own.
+// put writes a contribution into the ledger of your own table.
 func put(t *testing.T, table *Table, f *ledger.File) {
 	t.Helper()
 	dir, own := table.LedgerFolder()
@@ -130,7 +130,7 @@ func fromLedger(t *testing.T, table *Table) *Result {
 	return r
 }
 
-// Results in the ledger are those of the runs, to the last digit, until a row changes.
+// Recorded results equal the results of the runs, to the last digit, until a row changes.
 func TestLedger(t *testing.T) {
 	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
@@ -189,7 +189,7 @@ func TestLedger(t *testing.T) {
 	checkKeptWritten(t, own)
 }
 
-// A run that the ledger has is found also where a row says the same with other words.
+// The ledger's run is found even if a row says the same in other words.
 func TestLedgerOtherWords(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
@@ -222,7 +222,8 @@ func printedOfKept() string {
 	return text
 }
 
-// A run of the ledger is stale if the code that made it was of another generation, or if its config is another one today, and not for a metric more.
+// A recorded run is stale if code of another generation made it, or if its config has changed. A further metric does
+// not make it stale.
 func TestStale(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	printed := []string{"reference: {file: ref.csv}", "reference: {file: printed.csv}"}
@@ -262,12 +263,12 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A run whose resolved config is another one today, as after a change of a default, is stale.
+// A run is stale if its resolved config has changed, for example by a new default.
 func TestStaleConfig(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
 	f := contributed(t, table, dir)
-	other := map[string]string{} // IDs of configs, and of what they become
+	other := map[string]string{} // the new ID of each config, by the old one
 	for i, c := range f.Configs {
 		text := strings.ReplaceAll(c.YAML, "weight: 0.5\n", "weight: 0.7\n")
 		sum := sha256.Sum256([]byte(text))
@@ -287,7 +288,7 @@ func TestStaleConfig(t *testing.T) {
 	}
 }
 
-// A run that failed is shown as such, with the reason.
+// A failed run is shown as failed, with the reason.
 func TestLedgerFailed(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}", "config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
@@ -309,7 +310,7 @@ func TestLedgerFailed(t *testing.T) {
 	}
 }
 
-// Plans that share what seeds have in common are those of each config alone.
+// Shared plans give the same runs as planning each config alone.
 func TestPlansShare(t *testing.T) {
 	table := mustOpen(t, t.TempDir())
 	runs, err := table.Runs(FullScale)
@@ -324,7 +325,7 @@ func TestPlansShare(t *testing.T) {
 	}
 }
 
-// The ledger that comes with Unravel has runs of its tables only.
+// The ledger of Unravel has runs of its tables only.
 func TestLedgerOfTables(t *testing.T) {
 	long.NotShort(t)
 	folders := map[string][]*Table{}
@@ -364,7 +365,7 @@ func TestLedgerOfTables(t *testing.T) {
 	}
 }
 
-// checkKeptWritten wants the agreement of the columns in all that is written.
+// checkKeptWritten wants the agreement of the columns in every written form.
 func checkKeptWritten(t *testing.T, r *Result) {
 	t.Helper()
 	printed := text(t, func(w io.Writer) error { return r.Print(w, 100) })
@@ -408,7 +409,7 @@ func TestDataSetCodes(t *testing.T) {
 	}
 }
 
-// What data sets say of their codes and lists is checked.
+// Mistakes in the sub-codes and lists of data sets are found.
 func TestDataSetValueMistakes(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"values: {more: []}", "values: {more: 3}", `$more of the data set "two" is 3; want a list where $more... stands for its elements`},

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Reference holds the cells that a paper prints in one table.
+// Reference holds all printed cells of one table.
 type Reference struct {
 	File  string
 	Cells []Printed // in the file's order
@@ -30,7 +30,7 @@ type Printed struct {
 	Line           int // of the file
 }
 
-// Decimal is a number as it is printed.
+// Decimal is a number with its printed digits.
 type Decimal struct {
 	Value    float64
 	Text     string // "0.40"; empty: there is none
@@ -49,11 +49,13 @@ func (d Decimal) Half() float64 {
 // referenceHeader is the first line of a reference file.
 var referenceHeader = []string{"table", "dataset", "row", "column", "mean", "std", "note"}
 
-// ParseReference reads the printed cells of a table: UTF-8, lines that end in a line
-// feed, the header table,dataset,row,column,mean,std,note and a line for each cell.
-// mean and std are decimal numbers with the printed digits. std may be empty; where
-// mean is empty, note says what is printed instead, and dataset, row and column may be *, for all cells without a
-// line of their own. An error names file and line.
+// ParseReference reads the printed cells of a table. A file is UTF-8 text with the header
+//
+//	table,dataset,row,column,mean,std,note
+//
+// and a line for each cell. Lines end in a line feed. mean and std are decimal numbers with the printed digits. std
+// may be empty. If mean is empty, note quotes the printed text; dataset, row and column may then be *, for all cells
+// without their own line. An error names file and line.
 func ParseReference(file string, src []byte) (*Reference, error) {
 	if err := plainLines(file, src); err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func ParseReference(file string, src []byte) (*Reference, error) {
 	return ref, nil
 }
 
-// plainLines reports files that are not whole lines of UTF-8 text, such as truncated ones.
+// plainLines refuses files that are not whole lines of UTF-8 text, such as truncated files.
 func plainLines(file string, src []byte) error {
 	for i, line := range bytes.SplitAfter(src, []byte("\n")) {
 		switch {
@@ -147,7 +149,7 @@ func parsePrinted(fields []string) (p Printed, err error) {
 	return p, nil
 }
 
-// maxDigits bounds a printed number, so that all its digits are exact.
+// maxDigits is the longest printed number with exact digits.
 const maxDigits = 15
 
 // parseDecimal reads a number such as -0.40; an empty text gives an empty Decimal.
@@ -181,7 +183,7 @@ func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
 	return src, errors.Join(err, f.Close())
 }
 
-// ReadReference reads the reference file at a path of a file system; errors call it by the name shown.
+// ReadReference reads the reference file at a path of a file system. Errors call it by the name shown.
 func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 	src, err := readBounded(fsys, path, shown)
 	if err != nil {
@@ -194,10 +196,10 @@ func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 	return ParseReference(shown, src)
 }
 
-// anyName matches, in a line without a value, all data sets, rows or columns without a line of their own.
+// anyName, in a line without a value, matches all data sets, rows or columns without their own line.
 const anyName = "*"
 
-// Find returns a cell of a data set; nil if there is none.
+// Find returns a cell of a data set; nil if it is not printed.
 func (r *Reference) Find(dataset, row, column string) *Printed {
 	var general *Printed
 	for i := range r.Cells {
@@ -214,7 +216,7 @@ func (r *Reference) Find(dataset, row, column string) *Printed {
 
 func meant(name, of string) bool { return name == of || name == anyName }
 
-// names lists the distinct names of something in the cells of a data set.
+// names lists the distinct names in the cells of a data set; of selects the name.
 func (r *Reference) names(dataset string, of func(*Printed) string) []string {
 	var names []string
 	for i := range r.Cells {

@@ -49,7 +49,7 @@ type ResultRow struct {
 	Cells []Cell `json:"cells"`
 }
 
-// Cell is our value beside the printed one.
+// Cell holds our value and the printed one.
 type Cell struct {
 	Column     string   `json:"column"`
 	Ours       *float64 `json:"ours"`          // nil: there is none
@@ -63,8 +63,8 @@ type Cell struct {
 	Reason     string   `json:"reason,omitempty"` // why it differs, or is missing
 	Notes      []string `json:"notes,omitempty"`  // on runs that are missing, have failed or have not converged
 
-	// Unconverged counts the runs that have not converged; they are part of Ours. Converged is the
-	// aggregate of the others, if there are both.
+	// Unconverged counts the runs that did not converge; Ours includes them. Converged aggregates the converged runs
+	// if the cell has both kinds.
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
 
@@ -98,7 +98,7 @@ const (
 // Reproduced reports whether the cell agrees with the printed one.
 func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
 
-// reasons returns the reason, if there is one.
+// reasons returns the reason as a list; an empty list without a reason.
 func (c *Cell) reasons() []string {
 	if c.Reason == "" {
 		return nil
@@ -106,7 +106,7 @@ func (c *Cell) reasons() []string {
 	return []string{c.Reason}
 }
 
-// slack admits rounding errors in printed values halfway between two of ours.
+// slack accepts rounding errors in printed values halfway between two of our values.
 const slack = 1e-9
 
 // cell makes a cell from results.
@@ -183,7 +183,7 @@ func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) 
 	return not, &v
 }
 
-// values returns the values of results, or of fits, that a column shows.
+// values returns the shown values of a column, from results or fits.
 func (c *Column) values(d drawn) ([]float64, error) {
 	var values []float64
 	if c.Fit != "" {
@@ -222,7 +222,7 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	return values, nil
 }
 
-// because returns the notes of a result.
+// because joins the notes of a result.
 func because(notes []string) string {
 	if len(notes) == 0 {
 		return ""
@@ -230,7 +230,7 @@ func because(notes []string) string {
 	return ": " + notes[0]
 }
 
-// number returns the value of a result that the column shows.
+// number returns the column's value in a result.
 func (c *Column) number(r metrics.Result) (float64, error) {
 	for _, part := range r.Parts {
 		if part.Name != c.Part {
@@ -250,7 +250,7 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
-// set compares a time: the ratio of the printed one to ours, unless the printed one is 0 to its digits.
+// set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
 func (c *Cell) set() {
 	c.Status = Measured
 	switch {
@@ -262,8 +262,9 @@ func (c *Cell) set() {
 	}
 }
 
-// judge compares our value, the mean of Draws, with the printed one, the mean of draws; the note on the cell of the
-// column, nil if there is none, explains a difference: all of it, or as much as its move takes off, when the rest is judged as that of any other cell.
+// judge compares our value, the mean of Draws, with the printed value, the mean of draws. The note on the cell may be
+// nil. A note without a move explains the whole difference. A note with a move explains at most the move; the rest is
+// judged like any other difference.
 func (c *Cell) judge(draws int, n *Note, column string) {
 	if c.Theirs == nil {
 		c.Status = Unprinted
@@ -347,7 +348,7 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(square / float64(len(values)-1))
 }
 
-// Count counts the cells of a status.
+// Count counts the cells with a status.
 func (r *Result) Count(s Status) int {
 	n := 0
 	for _, row := range r.Rows {
@@ -360,7 +361,7 @@ func (r *Result) Count(s Status) int {
 	return n
 }
 
-// Cell returns a cell; nil if there is none.
+// Cell returns a cell; nil if the result lacks it.
 func (r *Result) Cell(row, column string) *Cell {
 	for i := range r.Rows {
 		for j := range r.Rows[i].Cells {
@@ -394,10 +395,10 @@ func (r *Result) Planned() ([]Planned, error) {
 // Trained reports whether rows of the table come from runs.
 func (r *Result) Trained() bool { return r.table.Trains() }
 
-// Quotes reports whether rows of the table are cells of other tables.
+// Quotes reports whether rows of the table quote other tables.
 func (r *Result) Quotes() bool { return r.table.Quotes() }
 
-// PrintedDeviation returns the standard deviation that the paper prints; false if it prints none.
+// PrintedDeviation returns the printed standard deviation; false if the paper prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
 	if c.printed == nil || c.printed.Std.Text == "" {
 		return 0, false

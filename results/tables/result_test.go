@@ -10,7 +10,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// judged returns the cell of one run of the table of the words, whose printed value, with a deviation of .5, is so far from ours.
+// judged returns the cell of a table with one run. The printed value has a deviation of .5 and lies the given
+// distance away from ours.
 func judged(t *testing.T, away float64, replace ...string) *Cell {
 	t.Helper()
 	dir, folder := t.TempDir(), t.TempDir()
@@ -40,7 +41,7 @@ func TestSingleRun(t *testing.T) {
 	}
 }
 
-// A note with a move explains so much of a difference the other way; the rest is judged as any other.
+// A note with a move explains a difference up to the move. The rest is judged like any other difference.
 func TestNoteBesideNoise(t *testing.T) {
 	for away, want := range map[float64]Status{-1.72: Differs, 1.2: Unfit, 1.72: Known, 1.73: Differs} { // 1.225 and the note's .5
 		c := judged(t, away, "\ncolumns:", "\nnotes: [{rows: [a], moves: {D: 0.5}, reason: few steps}]\ncolumns:")

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Runs trains the codes: one run for each seed, or the best of a grid. The runs measure the table's
-// metrics, as part of their config, and the table reads the results from their folders.
+// Runs trains the codes: one run for each seed, or the best run of a grid. The config of a run includes the table's
+// metrics, and the table reads their results from the run's folder.
 type Runs struct {
 	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
 	Set     sweep.Settings   `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
@@ -27,8 +27,8 @@ type Runs struct {
 	Select  *Selection       `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
-// Selection chooses a run of a grid by quantities in fit.json: among the runs with the lowest values of By, the one
-// with the lowest value of Then.
+// Selection chooses a run of a grid by quantities in fit.json. Among the runs with the lowest values of By, it takes
+// the lowest value of Then.
 type Selection struct {
 	Keep float64  `yaml:"keep" doc:"fraction of the grid that is kept, 0 to 1"`
 	By   FitValue `yaml:"by" doc:"quantity to keep by: runs with the lowest values stay"`
@@ -38,7 +38,7 @@ type Selection struct {
 // FitValue names a quantity of a run's fit.
 type FitValue string
 
-// The quantities.
+// Known quantities.
 const (
 	Reconstruction FitValue = "reconstruction"
 	HeldOut        FitValue = "held_out"
@@ -92,7 +92,7 @@ func (r *Runs) Validate() error {
 	return nil
 }
 
-// Plan implements Trained: a run, or those of the grid.
+// Plan implements Trained: it plans one run, or all runs of the grid.
 func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	list := []sweep.Settings{r.Set}
 	for _, axis := range r.Grid {
@@ -139,7 +139,7 @@ func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice
 	return chosen.Metrics, chosen.Fit, nil
 }
 
-// choose returns the selected run of a seed's finished runs. Runs without the quantities come last.
+// choose selects one of a seed's finished runs. Runs without the quantities come last.
 func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	if r.Select == nil || len(entries) == 1 {
 		return entries[0]
@@ -162,17 +162,17 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	return slices.MinFunc(kept, by(r.Select.Then))
 }
 
-// Planner makes the runs of a table at one scale, and for one of its data sets.
+// Planner makes the runs of a table at one scale, for one of its data sets.
 type Planner struct {
 	folder  string // of the table; files that it names are looked for there
 	scale   string // its name
 	set     sweep.Settings
 	metrics []metrics.Choice // that runs measure
-	columns []metrics.Choice // those that columns show
+	columns []metrics.Choice // the columns' metrics
 	at      *DataSet         // nil: the table has no list of them
 	real    bool             // public data sets replace their twins
 
-	compared map[string]*comparedRuns // of tables whose columns rows compare, by name
+	compared map[string]*comparedRuns // of the compared tables, by name
 	by       map[string]*Planner      // the planners of the table's runs, by hash
 
 	plans   *plans
@@ -188,10 +188,11 @@ func (p *Planner) on(d *DataSet) *Planner {
 	return &one
 }
 
-// Metrics returns the metrics that runs measure, so that the table can read the results from their folders.
+// Metrics returns the metrics that runs measure. The table reads their results from the runs' folders.
 func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 
-// Name returns the name of a row's run: the row's, the data set's, "real" on public data sets, the scale's and the seed.
+// Name returns the name of a row's run. It joins the row, the data set, "real" on public data sets, the scale and the
+// seed.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := plainName(row)
 	if p.at != nil {
@@ -203,7 +204,7 @@ func (p *Planner) Name(row string, seed uint64) string {
 	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
 }
 
-// overrides lists a run's settings in increasing precedence.
+// overrides lists a run's settings; later settings win.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	var d DataSet
 	if p.at != nil {
@@ -232,8 +233,9 @@ func (p *Planner) fill(text string) (string, error) {
 	return p.at.fill(text)
 }
 
-// RunSettings are what a row says of a run. Settings count in the order Set, the data set's, the scale's, Fixed, and at the
-// scale quick the data set's and Quick; then those of the scale by name, the data set's and ByScale.
+// RunSettings are a row's settings for a run. Later settings win: Set, the data set's Set, the scale's settings,
+// Fixed; at the scale quick, the data set's Quick and the row's Quick; last the settings for the scale by name, the
+// data set's and the row's ByScale.
 type RunSettings struct {
 	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
 	Set, Fixed, Quick sweep.Settings // key.path: value

@@ -12,10 +12,10 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The scales; every table has quick and full.
+// Names of scales; every table has quick and full.
 const (
 	QuickScale  = "quick"  // minutes on two cores
-	MediumScale = "medium" // where a table has it: long enough for methods to show what they do
+	MediumScale = "medium" // in tables with this scale: long enough for methods to show their behaviour
 	FullScale   = "full"   // as in the paper, or more
 )
 
@@ -86,7 +86,7 @@ func (s Scales) Find(name string) (*Scale, error) {
 	return &s[at], nil
 }
 
-// printed returns the place of a scale's printed values.
+// printed returns the location of a scale's printed values.
 func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	if s.Dataset == "" {
 		return usual

@@ -8,7 +8,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// A table has quick and full, and any others between them.
+// A table has quick and full, and other scales between them.
 func TestScales(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", `  long: {seeds: 1, set: {train.epochs: 9}, dataset: small, label: others, draws: 7}
   full: {seeds: 3}
@@ -53,7 +53,7 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// What a row fixes comes on top of what the scale sets, and below what it sets for quick.
+// A row's Fixed settings override the scale, and its Quick settings override both at the scale quick.
 func TestFixed(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "quick: {train.batch: 16}", "fixed: {train.epochs: 0, train.batch: 8}, quick: {train.batch: 16}")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestColumnsOfRuns(t *testing.T) {
 	}
 }
 
-// Tables with the same runs share them, if what one shows the other measures too.
+// Tables with the same runs share them if each also measures the other's metrics.
 func TestShared(t *testing.T) {
 	const columns = "columns:\n  - {label: D, metric: dlsbd}\n  - {label: 2D, metric: dlsbd, transform: 2x}\n  - {label: P, metric: mig, part: mig_0}\n"
 	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+strings.Replace(columns, "mig, part: mig_0", "mig", 1))
@@ -168,7 +168,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A printed mean of more runs is worth more.
+// A printed mean over more runs counts more.
 func TestScaleDraws(t *testing.T) {
 	for draws, want := range map[int]Status{0: Near, 1: Near, 100000: Differs} {
 		x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,9.0,,\nT,E,r,c,3.5,2.0,")

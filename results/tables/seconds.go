@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Total names the time that all parts of a run take together, but for what follows training.
+// Total names the time of all parts of a run together, without the work after training.
 const Total = "total"
 
 // timingsOf lists how long the parts of runs took.
@@ -29,7 +29,7 @@ func (c *Column) unmeasured() bool { return c.Fit != "" || c.timed() }
 // timed reports whether the column shows times.
 func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 
-// validTimes checks the names of parts: those of a stage are known to its model only.
+// validTimes checks the names of parts. Only a model knows the names of its stages.
 func (c *Column) validTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {

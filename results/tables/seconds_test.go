@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Columns of times add up what the record of a run says.
+// Columns of times add up the timings in the record of a run.
 func TestSeconds(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "  - {label: R, fit: reconstruction}\n", `
   - {label: Total, seconds: [total]}

@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed], [Redrawn] or [Trained]. A program adds a
-// source of its own with [RegisterSource], before it opens tables that name it.
+// Source provides the codes that a row measures. Every source is also [Sampled], [Assumed], [Redrawn] or [Trained]. A
+// program adds its own source with [RegisterSource], before it opens tables that name it.
 type Source interface {
 	// Random reports whether the codes of different seeds differ.
 	Random() bool
 }
 
-// Sampled is a Source whose codes are computed at once, without training.
+// Sampled is a Source that computes codes at once, without training.
 type Sampled interface {
 	Source
 
@@ -30,19 +30,19 @@ type Sampled interface {
 	Sample(ctx context.Context, seed uint64) (*Sample, error)
 }
 
-// Trained is a Source whose codes come from runs of a sweep.
+// Trained is a Source with codes from the runs of a sweep.
 type Trained interface {
 	Source
 
 	// Plan lists the runs of a row for a seed, each made by Planner.Run.
 	Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error)
 
-	// Results returns the results of the metrics for a seed, from the runs that Plan listed, which are all finished, and
-	// what the run that they belong to has fitted (nil: nothing). An error that wraps ErrNotRun leaves the seed out.
+	// Results returns the results of the metrics for a seed from the finished runs of Plan. It also returns the fit
+	// of the chosen run; nil for none. An error that wraps ErrNotRun leaves the seed out.
 	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
 }
 
-// ErrNotRun is the error of a source whose codes of a seed have not been made yet.
+// ErrNotRun is the error for a seed without codes so far.
 var ErrNotRun = errors.New("not run yet")
 
 // Sample holds the codes and factors that the metrics of a row measure.
@@ -122,8 +122,8 @@ func (c SourceChoice) EncodeConfig() (any, error) {
 // ConfigType implements config.Typer.
 func (c SourceChoice) ConfigType() string { return config.ChoiceType(Sources) }
 
-// Entangled makes the codes of one of the encoders of Zhang and Sugiyama 2024, appendix F.1, in
-// double precision. Only random differs between seeds.
+// Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Only the
+// encoder random differs between seeds.
 type Entangled struct{ datasets.Entangled }
 
 // Random implements Source.
@@ -154,8 +154,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	return s, nil
 }
 
-// RegisterSource adds a source that tables can then name; call it before a table is opened. It is an error if the name
-// is taken.
+// RegisterSource adds a source for tables to name. Call it before a table is opened. A taken name is an error.
 func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
 
 // NamedSource returns a source by name with its defaults.

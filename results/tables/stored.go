@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// readStored reads what a source has stored in a file of a run's folder, or in the ledger; ok is false if there is none, or if it is damaged.
+// readStored reads a source's file from a run's folder or the ledger. ok is false if the file is missing or damaged.
 func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
 	if run.Dir == "" {
 		text, ok := run.Stored[file]
@@ -26,7 +26,7 @@ func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
 	return json.Unmarshal(text, x) == nil, nil
 }
 
-// writeStored stores what a source has computed in a file of a run's folder.
+// writeStored writes a source's result to a file in a run's folder.
 func writeStored(dir, file string, x any) error {
 	store, err := rundir.Open(dir)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package tables computes the tables of papers again and sets the values beside the
-// printed ones.
+// Package tables computes papers' tables again and compares our values with the printed ones.
 //
-// A [Table] is a YAML file: rows, each with a source of codes; columns, each a metric; a
-// file of printed values; and notes on the cells that do not come out as printed, with the
-// reason. [Table.Compute] makes a [Result], which says for every cell whether it agrees, and
-// writes itself as text, Markdown, CSV, LaTeX, HTML and JSON. A table of one's own is a YAML file with
-// a reference file beside it ([Open], [Load]); its rows may name sources that a program adds with [RegisterSource].
+// A [Table] is a YAML file. It lists rows, each with a source of codes, and columns, each with a metric. It names a
+// file of printed values, and has notes on cells that differ, with the reason. [Table.Compute] makes a [Result]. The
+// result says for every cell whether it agrees. It writes itself as text, Markdown, CSV, LaTeX, HTML and JSON.
+//
+// Your own table is a YAML file with a reference file next to it ([Open], [Load]). Its rows may name sources that a
+// program adds with [RegisterSource].
 package tables
 
 import (
@@ -49,7 +49,7 @@ type Table struct {
 	folder string   // of the table; files that rows name are looked for there
 	isFile bool     // it does not come with Unravel
 	at     *DataSet // the data set of this copy; nil: there is no list
-	real   bool     // runs are on public data sets in place of their twins
+	real   bool     // runs use public data sets instead of their twins
 }
 
 // ReferenceFile locates the printed values.
@@ -90,8 +90,9 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
 }
 
-// Note gives the reason why cells are not reproduced. In the columns of Moves an experiment has taken our value so far, up or down: they are explained if
-// that is the way to the printed value, and what it does not cover is within two standard deviations, as of any other cell. Cells that agree may be among them.
+// Note gives the reason why cells are not reproduced. For a column in Moves, an experiment has moved our value by
+// this amount, up or down. The note then explains a difference if the move points towards the printed value and the
+// rest is within two standard deviations, as for any other cell. A note may cover cells that agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
@@ -103,7 +104,7 @@ type Note struct {
 // SetDefaults implements config.Defaulter.
 func (c *Column) SetDefaults() { c.Transform, c.Aggregate = Plain, Mean }
 
-// Names lists the tables that come with Unravel, in alphabetical order.
+// Names lists the tables of Unravel, in alphabetical order.
 func Names() []string {
 	entries, err := fs.Glob(configs.Tables(), "*.yaml")
 	if err != nil { // the pattern is right
@@ -115,8 +116,7 @@ func Names() []string {
 	return entries
 }
 
-// Open reads a table: the file of that name, or else a table that comes with Unravel. Files that a table names are
-// looked for in its folder.
+// Open reads a table: a file of this name, otherwise a table of Unravel. Files named in a table lie in its folder.
 func Open(name string) (*Table, error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {
@@ -133,7 +133,7 @@ func Open(name string) (*Table, error) {
 	return Load(configs.Tables(), name+".yaml", "tables/")
 }
 
-// UnknownError is returned by Open for a name that no table has.
+// UnknownError is Open's error for an unknown name.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
@@ -150,8 +150,7 @@ func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
 	return config.ReadAll(f, shown)
 }
 
-// Load reads a table and its reference file from a file system. Errors show the folder before
-// the names of files.
+// Load reads a table and its reference file from a file system. Errors put the folder before names of files.
 func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	shown := folder + file
 	src, err := readConfig(fsys, file, shown)

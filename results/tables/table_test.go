@@ -156,7 +156,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What is in the folder is what Names lists, and a table is called as its file.
+// Names lists the files of the folder, and each table has the name of its file.
 func TestTableFiles(t *testing.T) {
 	files, err := fs.Glob(configs.Tables(), "*")
 	if err != nil || len(files) != len(Names())+1 { // and the folder of printed values
@@ -172,7 +172,7 @@ func TestTableFiles(t *testing.T) {
 	}
 }
 
-// No input makes it panic, and errors have a place.
+// No input makes Load panic, and errors have a place.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(small), []byte(smallCSV))
 	f.Add([]byte(small+"notes: [{rows: [r], columns: [c], reason: y}]\nsubset: 3\n"), []byte(smallCSV))

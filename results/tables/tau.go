@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Compared names a column of another table, which a row compares with the metrics of its own table.
+// Compared names a column of another table. A row compares this column with its own table's metrics.
 type Compared struct {
 	Table  string `yaml:"table" doc:"the other table: a .yaml file, or the name of one that comes with unravel"`
 	Column string `yaml:"column" doc:"its column to compare"`
@@ -34,7 +34,7 @@ func (c *Compared) Validate() error {
 	return nil
 }
 
-// open reads the other table; a file is looked for in the folder of this one.
+// open reads the other table; files are searched in this table's folder.
 func (c *Compared) open(folder string) (*Table, error) {
 	name := c.Table
 	if in := filepath.Join(folder, name); folder != "" {
@@ -58,7 +58,7 @@ func (c *Compared) column(of *Table) (*Column, error) {
 	return nil, fmt.Errorf("table %s has no column %q of a metric%s", c.Table, c.Column, registry.Suggest(c.Column, known))
 }
 
-// sign turns the values of a metric into the order to compare.
+// sign returns the factor that turns values of a metric into the compared order.
 func (c *Compared) sign(m metrics.Choice) float64 {
 	if !c.Raw && m.Value.Better() == metrics.LowerIsBetter {
 		return -1
@@ -66,8 +66,9 @@ func (c *Compared) sign(m metrics.Choice) float64 {
 	return 1
 }
 
-// Tau compares a column of another table with the metrics of this one, on the runs of the other table: Kendall's tau-b between the
-// orders in which they put its rows, for each seed a mean over its data sets. A data set in which one of them is the same for all rows is left out.
+// Tau compares a column of another table with this table's metrics, on the runs of the other table. It computes
+// Kendall's tau-b between the two orders of rows, for each seed as a mean over data sets. It skips a data set if the
+// column or the metric is the same for all rows.
 type Tau struct {
 	Compared `yaml:",inline"`
 
@@ -151,7 +152,7 @@ func (t *Tau) compare(p *Planner) (*comparedRuns, error) {
 	return with, nil
 }
 
-// find returns the position of a metric among those that runs measure.
+// find returns the position of a metric in the runs' list of metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	text, err := metricText(m)
 	if err != nil {
@@ -163,7 +164,7 @@ func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.table.Name, m.Name)
 }
 
-// Results implements Trained. The values and the parts of one number of each result are tau.
+// Results implements Trained. The value is tau of the metrics' values. Each part with one number becomes its own tau.
 func (t *Tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
 	if t.with == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
@@ -204,7 +205,7 @@ func (t *Tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	return results, nil, nil
 }
 
-// singles lists the parts of one number, after the value itself, which has no name.
+// singles lists the parts with one number, after the value itself. The value has no name.
 func singles(r metrics.Result) []string {
 	list := []string{""}
 	for _, p := range r.Parts {
@@ -215,7 +216,7 @@ func singles(r metrics.Result) []string {
 	return list
 }
 
-// valuesOf returns a number of a metric of every run, times sign.
+// valuesOf returns one number of a metric for every run, multiplied by sign.
 func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]float64, error) {
 	var values []float64
 	for _, run := range runs {
@@ -235,8 +236,8 @@ func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]floa
 	return values, nil
 }
 
-// meanTau is the mean over data sets of Kendall's tau between numbers that are listed row after row, for each row those of every
-// data set; NaN if every data set has equal numbers.
+// meanTau returns the mean of Kendall's tau over data sets. The numbers run row after row, and over the data sets
+// within a row. It is NaN if every data set has equal numbers.
 func meanTau(a, b []float64, sets int) float64 {
 	var all []float64
 	for s := range sets {

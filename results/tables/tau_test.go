@@ -13,7 +13,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// A table of two data sets and three rows, and one that compares its columns.
+// One table has two data sets and three rows; another one compares its columns.
 const (
 	comparedTable = `
 name: compared
@@ -73,7 +73,8 @@ func openTau(t *testing.T, replace ...string) (compared, tau *Table) {
 	return compared, tau
 }
 
-// wantTau is the mean over both data sets of tau between two columns, for each seed, with the values that the other table shows.
+// wantTau computes tau between two columns for each seed, averaged over both data sets, from the other table's shown
+// values.
 func wantTau(r *Result, a, b string) []float64 {
 	var list []float64
 	for seed := range 2 {
@@ -90,7 +91,7 @@ func wantTau(r *Result, a, b string) []float64 {
 	return list
 }
 
-// Tau is that of the values which the other table shows, of its runs and no others.
+// Tau uses the other table's shown values, from its runs and no others.
 func TestTau(t *testing.T) {
 	long.NotShort(t)
 	compared, tau := openTau(t)
@@ -126,7 +127,7 @@ func TestTau(t *testing.T) {
 	}
 }
 
-// What cannot be compared is an error that says why.
+// A comparison that cannot be made is an error with the reason.
 func TestTauRefuses(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct{ old, new, want string }{
@@ -151,7 +152,7 @@ func TestTauRefuses(t *testing.T) {
 	}
 }
 
-// printedTables are two tables whose printed numbers others compare and multiply.
+// printedTables opens two tables for comparing and multiplying printed numbers.
 func printedTables(t *testing.T, digits string) *Table {
 	t.Helper()
 	dir := t.TempDir()
@@ -186,7 +187,7 @@ columns: [{label: Var., metric: variance, transform: exp(-x)}, {label: MIG, metr
 	return table
 }
 
-// Printed numbers have tau-b, with ties, and products whose digits behind the printed ones differ between seeds.
+// Printed numbers have tau-b, with ties. Their products draw the unprinted digits anew for each seed.
 func TestPrintedValues(t *testing.T) {
 	r := compute(t, printedTables(t, ""), false)
 	want := -2 / math.Sqrt(3*2) // a tie, two pairs in the other order
@@ -207,7 +208,8 @@ func TestPrintedValues(t *testing.T) {
 	}
 }
 
-// Tables 6 and 8 to 11 of Zhang and Sugiyama 2024 show runs of table 5 and no others, which are in the same folder and have the same settings.
+// Tables 6 and 8 to 11 of Zhang and Sugiyama 2024 show only runs of table 5. These runs lie in the same folder and
+// have the same settings.
 func TestEnrichingShareRuns(t *testing.T) {
 	for _, scale := range []string{QuickScale, "medium", FullScale} {
 		known := map[string]bool{}

@@ -29,9 +29,9 @@ func (t *Table) comparison() string {
 	return string(Difference)
 }
 
-// Print writes the table as text, in lines of at most width letters where possible: groups of columns that do not fit
-// are written below each other. A row has three lines, our values, the printed ones and the differences, or
-// only the first if nothing is printed.
+// Print writes the table as text, in lines of at most width letters where possible. Groups of columns that do not fit
+// follow below. A row has three lines: our values, the printed values and the differences. Without printed values a
+// row has one line.
 func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
@@ -91,8 +91,8 @@ func (l *layout) columnWidth(c int) int {
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
-// fitting returns the end of the columns that fit beside each other: whole groups, or a part of one group that does not
-// fit, at least one column.
+// fitting returns the end of the columns that fit next to each other. It takes whole groups, part of a group that is
+// too wide alone, and at least one column.
 func (l *layout) fitting(from, width int) (after int) {
 	left := width - l.labelWidth()
 	for _, g := range l.groupsIn(from, len(l.Heads)) {
@@ -152,7 +152,7 @@ func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
 }
 
-// compared returns the difference or the ratio; nil if there is none.
+// compared returns the difference or the ratio; nil if the cell has none.
 func (c *Cell) compared() *float64 {
 	if c.Ratio != nil {
 		return c.Ratio

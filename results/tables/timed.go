@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent; the first columns
-// of the codes, one for each factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian noise with standard
-// deviation 0.1; the other columns are standard normal.
+// Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent. The first
+// code columns, one for each factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian noise with
+// standard deviation 0.1. The other columns are standard normal.
 type Timed struct {
 	Rows    int   `yaml:"rows" doc:"rows of codes"`
 	Columns int   `yaml:"columns" doc:"columns of codes, at least one for each factor"`

@@ -24,7 +24,7 @@ columns:
 
 const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
 
-// Times are set beside the printed ones, and never said to agree.
+// Times appear next to the printed ones, without a verdict.
 func TestTimed(t *testing.T) {
 	table, err := load(timedTable, timedCSV)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// Codes are as wide and long as they should be, and their factors have all levels.
+// Codes have the requested shape, and their factors have all levels.
 func TestTimedSample(t *testing.T) {
 	source := &Timed{Rows: 3000, Columns: 4, Factors: []int{3, 7}}
 	if err := source.Validate(); err != nil {
@@ -86,7 +86,7 @@ func TestTimedSample(t *testing.T) {
 	}
 }
 
-// Rows may have printed cells of other data sets, and other names there.
+// A row may use printed cells of another data set, under another name.
 func TestRowsOfDatasets(t *testing.T) {
 	yaml := strings.Replace(timedTable, "compare: ratio\n", "", 1)
 	for change, want := range map[string]string{

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Top measures, of the codes of trained models, the K best columns of every factor as the metric med chooses them from all images
-// that are measured (Cao et al. 2022, section 3.3): these columns, in their order, are the codes of all metrics. med itself has the option k, which
-// normalises by all columns, as the authors' code does; mig and sap take no principal components.
+// Top measures only the K best code columns of every factor of trained models. The metric med chooses them from all
+// measured images (Cao et al. 2022, section 3.3). All metrics then see these columns, in their order. The option k of
+// med normalises by all columns, as the authors' code does. mig and sap use no principal components here.
 type Top struct {
 	Runs `yaml:",inline"`
 	K    int `yaml:"k" doc:"number of best columns of every factor"`
@@ -28,7 +28,7 @@ func (s *Top) Validate() error {
 	return s.Runs.Validate()
 }
 
-// topped is what the columns of a run measure, as stored in the run's folder.
+// topped holds the chosen columns of a run and their results, as stored in the run's folder.
 type topped struct {
 	Run     string           `json:"run"` // hash of its config
 	Columns []int            `json:"columns"`
@@ -85,7 +85,7 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 	}
 	chosen := *in
 	chosen.Codes, chosen.Spaces = in.Codes.Columns(columns), nil
-	for _, c := range s.settings(choices) { // one by one, so that each is of its own columns
+	for _, c := range s.settings(choices) { // one by one, because each has its own columns
 		of := &chosen
 		if c.Name == medName {
 			of = in
@@ -105,7 +105,7 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 // medName is the name of the metric that chooses.
 const medName = "med"
 
-// settings returns the metrics with the settings that chosen columns take.
+// settings returns the metrics with their settings for chosen columns.
 func (s *Top) settings(choices []metrics.Choice) []metrics.Choice {
 	list := slices.Clone(choices)
 	for i, c := range list {
@@ -127,7 +127,7 @@ func (s *Top) settings(choices []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// of returns the results of names, if all are there.
+// of returns the named results; all is false if one is missing.
 func (x *topped) of(names []string) (list []metrics.Result, all bool) {
 	if x == nil {
 		return nil, false
@@ -145,7 +145,7 @@ func (x *topped) of(names []string) (list []metrics.Result, all bool) {
 // file returns the name of the file in the run's folder.
 func (s *Top) file() string { return fmt.Sprintf("top-%d.json", s.K) }
 
-// stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
+// stored reads an earlier result; nil if the file is missing, damaged, or from another run.
 func (s *Top) stored(run sweep.Entry) (*topped, error) {
 	var x topped
 	if ok, err := readStored(run, s.file(), &x); err != nil || !ok || x.Run != run.Hash {

@@ -12,7 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Rows of chosen columns share the runs of the row of all columns, measure the columns that med chooses, and keep the results.
+// Rows of chosen columns share the runs of the row with all columns. They measure the columns that med chooses, and
+// keep the results.
 func TestTop(t *testing.T) {
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n"
@@ -73,7 +74,7 @@ columns:
 	}
 }
 
-// chosenBy measures the best two columns of each factor of a run, by the metrics alone.
+// chosenBy measures the best two columns of each factor of a run, with the metrics alone.
 func chosenBy(t *testing.T, dir string) map[string]float64 {
 	t.Helper()
 	e, _, err := train.OpenExperiment(dir)

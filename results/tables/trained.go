@@ -26,13 +26,13 @@ func (t *Table) Trains() bool {
 	return false
 }
 
-// Runs lists the distinct runs that the table needs at a scale, those of the first seed first.
+// Runs lists the table's distinct runs at a scale, starting with the first seed.
 func (t *Table) Runs(scale string) ([]sweep.Run, error) {
 	_, runs, err := t.plan(scale, false)
 	return runs, err
 }
 
-// plan returns the runs, or their outlines, and the planner that has made them.
+// plan returns the runs, or their outlines, and their planner.
 func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
 	scale, err := t.scale(named)
 	if err != nil {
@@ -89,7 +89,8 @@ func (t *Table) planner(scale *Scale) (*Planner, error) {
 	return p, p.add(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all by their text, so that tables that share runs agree on the order.
+// add adds metrics that no column shows, and sorts all metrics by their text. Tables that share runs then agree on
+// the order.
 func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (t *Table) find(o Options) (*found, error) {
 	return f, err
 }
 
-// entry returns the run of a hash; one that is not there has no state.
+// entry returns the run with a hash; a missing run has no state.
 func (f *found) entry(hash string) sweep.Entry {
 	e, ok := f.byHash[hash]
 	if dir := f.options.Folders[hash]; !ok && dir != "" {
@@ -177,7 +178,7 @@ func (f *found) entry(hash string) sweep.Entry {
 	return e
 }
 
-// row fills the cells of a trained row, for one of the table's data sets, and adds its runs to the result.
+// row fills the cells of a trained row for one data set, and adds its runs to the result.
 func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measured []measured, line []Cell, tell func(metric string)) error {
 	seeds := r.Seeds
 	source := row.From.Value.(Trained)
@@ -229,7 +230,8 @@ func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measu
 	return nil
 }
 
-// results returns the results of the columns' metrics from the runs of a seed, their fit and the seconds of their parts.
+// results returns the results of the columns' metrics from the runs of a seed. It also returns their fit and the
+// seconds of their parts.
 func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
 	entries, err := f.entries(runs)
 	if err != nil {
@@ -242,7 +244,7 @@ func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []
 	return p.shown(results), fit, timingsOf(entries), nil
 }
 
-// entries returns the folders of runs, if all are finished.
+// entries returns the folders of runs if all are finished.
 func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	var list []sweep.Entry
 	var failed error
@@ -304,7 +306,7 @@ func (m *tally) add(err error) {
 	}
 }
 
-// all returns the error of a row without any result; nil if there are results.
+// all returns the error of a row without results; nil if it has some.
 func (m *tally) all(seeds int) error {
 	switch {
 	case m.absent+m.failed < seeds:
@@ -320,7 +322,7 @@ func (m *tally) failure(seeds int) string {
 	return fmt.Sprintf("%d of %s failed: %s", m.failed, plural(seeds, "run"), reason)
 }
 
-// notes returns remarks on missing and failed runs beside existing results.
+// notes returns remarks on missing and failed runs of a row with results.
 func (m *tally) notes(seeds int) (list []string) {
 	if m.all(seeds) != nil {
 		return nil

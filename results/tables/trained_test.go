@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The smallest table whose rows are trained, and its experiment.
+// The smallest table with trained rows, and its experiment.
 const (
 	tinyConfig = `
 name: tiny
@@ -91,7 +91,7 @@ func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, e
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
-// make makes runs of a table, all or the first of them.
+// makeRuns makes runs of a table: all runs, or the first ones.
 func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sweep.Run {
 	t.Helper()
 	runs, err := table.Runs(scaleOf(full))
@@ -187,7 +187,7 @@ func scan(t *testing.T, dir string) []sweep.Entry {
 	return entries
 }
 
-// Runs that have failed, or whose folder is damaged, are told apart from those that are not made.
+// Failed runs and runs with damaged folders are told apart from missing ones.
 func TestTrainedFailures(t *testing.T) {
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "")
 	if err != nil {
@@ -231,7 +231,7 @@ func TestTrainedFailures(t *testing.T) {
 	}
 }
 
-// Of a grid, the run with the lowest reconstruction among those with the lowest value of another quantity is taken.
+// In a grid, among the runs with the lowest value of one quantity, the lowest reconstruction wins.
 func TestGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -302,8 +302,8 @@ func TestTrainedMistakes(t *testing.T) {
 	}
 }
 
-// Every table that comes with unravel names configs that there are, and its rows have names of their own: at the
-// first scale, and with -long at all of them. Its data sets have the images for all steps.
+// Every table of Unravel names existing configs, and its rows have distinct names. Its data sets have enough images
+// for all steps. -long checks all scales, otherwise the test checks the first.
 func TestEmbeddedRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -331,8 +331,8 @@ func TestEmbeddedRuns(t *testing.T) {
 	}
 }
 
-// checkSteps wants a data set with the images for epochs of a fixed number of steps: they would be shorter else, and a run of less steps
-// than its table says. The map has the number of images by data set.
+// checkSteps wants a data set with enough images for epochs of a fixed number of steps. Otherwise a run would train
+// fewer steps than its table says. The map has the number of images by data set.
 func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 	t.Helper()
 	c := r.Config
@@ -358,7 +358,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 	}
 }
 
-// MIMOSA explores the codes once; what it finds stays in the run's folder.
+// MIMOSA explores the codes once; its result stays in the run's folder.
 func TestMimosa(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -8,14 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
-// OnReal returns the table with its runs on public data sets, in place of the twins that we draw.
+// OnReal returns the table with runs on public data sets instead of the twins that we draw.
 func (t *Table) OnReal() *Table {
 	real := *t
 	real.real = true
 	return &real
 }
 
-// OnTwins reports whether a run of the table at the scale quick is on a twin of a public data set.
+// OnTwins reports whether a run of the table at the scale quick uses a twin of a public data set.
 func (t *Table) OnTwins() (bool, error) {
 	p, outlines, err := t.ofOneSeed().plan(QuickScale, true)
 	if err != nil {
@@ -33,7 +33,7 @@ func (t *Table) OnTwins() (bool, error) {
 	return false, nil
 }
 
-// ofOneSeed returns the table with one seed at every scale: the data sets are those of all seeds.
+// ofOneSeed returns the table with one seed at every scale. All seeds have the same data sets.
 func (t *Table) ofOneSeed() *Table {
 	one := *t
 	one.Scales = slices.Clone(t.Scales)
@@ -43,13 +43,13 @@ func (t *Table) ofOneSeed() *Table {
 	return &one
 }
 
-// Stand is a data set that runs of a table are trained on.
+// Stand is a training data set of a table's runs.
 type Stand struct {
 	Name string // of the data set
-	Real string // the public data set that it is a twin of; empty: it is none
+	Real string // the twin's public data set; empty: not a twin
 }
 
-// Stands lists the data sets of the runs of a table at a scale, in the order of its rows.
+// Stands lists the data sets of a table's runs at a scale, in the order of the rows.
 func (t *Table) Stands(scale string) ([]Stand, error) {
 	if t.Quotes() {
 		return t.quotedStands(scale)
@@ -74,14 +74,14 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	return list, nil
 }
 
-// onReal replaces a twin by its public data set, if the planner's table is on these.
+// onReal replaces a twin by its public data set if the planner's table uses public ones.
 func (p *Planner) onReal(c *datasets.Choice) {
 	if real, ok := datasets.RealOf(c.Value); ok && p.real {
 		*c = real
 	}
 }
 
-// isPublic reports whether a data set is a public one.
+// isPublic reports whether a data set is public.
 func isPublic(name string) bool {
 	c, err := datasets.Named(name)
 	if err != nil {
@@ -91,7 +91,8 @@ func isPublic(name string) bool {
 	return ok
 }
 
-// standing says which data sets the runs of a result are on, where there are twins of public ones or, with [Table.OnReal], these.
+// standing names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
+// public ones.
 func (r *Result) standing() string {
 	if r.standsOn == nil {
 		text := r.standsText()
@@ -123,7 +124,7 @@ func (r *Result) standsText() string {
 	return ""
 }
 
-// quotedStands lists those of the tables that rows quote.
+// quotedStands lists the data sets of the quoted tables.
 func (t *Table) quotedStands(scale string) ([]Stand, error) {
 	quoted, err := t.quotedTables()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// standIns writes small converted sets in the place of public ones, with the images of their twins.
+// standIns writes small converted sets with the images of twins instead of public data sets.
 func standIns(t *testing.T) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -82,7 +82,7 @@ func writeSet(w *cache.Writer, d datasets.Dataset, parted bool) error {
 	return w.SetLevels(levels)
 }
 
-// short are the settings of a training of one step.
+// short are the settings for a training of one step.
 var short = []string{"train.epochs=1", "train.epoch_steps=1", "train.batch=16", "metrics=[]"}
 
 // trainStep trains one step.
@@ -112,8 +112,9 @@ func trainStep(t *testing.T, c train.Config) {
 // published are the names of public data sets, as people write them.
 var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes", "cars3d": "Cars3D", "smallnorb": "SmallNORB", "mpi3d": "MPI3D", "coil100": "COIL-100", "modelnet40": "ModelNet40"}
 
-// TestConfigsOnReal trains one step of every experiment that comes with unravel and names a twin, on the public data set in its place,
-// and checks that its comment says so. The default test trains one experiment for each data set.
+// TestConfigsOnReal trains one step of every experiment of Unravel that names a twin, on the public data set instead.
+// It checks that the config's comment names the public data set. The default test trains one experiment for each data
+// set.
 func TestConfigsOnReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -159,8 +160,8 @@ func TestConfigsOnReal(t *testing.T) {
 	}
 }
 
-// TestTablesOnReal plans the runs of every table on twins with --data real, and trains one step of each model on each data set.
-// The default test takes a sample of the tables.
+// TestTablesOnReal plans the runs of every table on twins with --data real. It trains one step of each model on each
+// data set. The default test takes a sample of the tables.
 func TestTablesOnReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -218,7 +219,7 @@ func TestTablesOnReal(t *testing.T) {
 	}
 }
 
-// checkStanding checks what a table and its result say about its data sets.
+// checkStanding checks the statements of a table and its result about their data sets.
 func checkStanding(t *testing.T, table *Table, twins []Stand) {
 	t.Helper()
 	source, err := readConfig(configs.Tables(), table.Name+".yaml", table.Name)

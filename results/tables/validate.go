@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Transform is a function of a metric's value that a paper prints, or, as x<NUMBER such as x<0.1, 1 below a number and else 0: its
-// mean is the part of the runs that are.
+// Transform is a printed function of a metric's value. The transform x<NUMBER, such as x<0.1, is 1 below the number
+// and otherwise 0; its mean is the fraction of runs below the number.
 type Transform string
 
 // The transforms.
@@ -218,7 +218,7 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-// amongPrinted is among of names of which one may stand for all.
+// amongPrinted is among, for names with a wildcard for all.
 func amongPrinted(what, name string, known []string) error {
 	if slices.Contains(known, anyName) {
 		return nil
@@ -298,12 +298,12 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// columns lists the columns of the note, those with a move last.
+// columns lists the columns of the note; columns with a move come last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
 }
 
-// note returns the note on a cell of the data set; nil if there is none.
+// note returns the note on a cell of the data set; nil if the cell has none.
 func (t *Table) note(row, column string) *Note {
 	for i := range t.Notes {
 		n := &t.Notes[i]

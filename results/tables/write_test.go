@@ -16,7 +16,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// text is what a writer writes.
+// text returns the output of a writer.
 func text(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -26,7 +26,7 @@ func text(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// marked is a table with a cell of every status. The codes of the seeds have the mean 1.5.
+// marked returns a table with a cell of every status. The codes of the seeds have the mean 1.5.
 func marked(t *testing.T) *Result {
 	t.Helper()
 	x := table(t, seeded{random: true}, &reading{}, "T,D,a_1 & b,c%,1.5,,\nT,D,a_1 & b,|d|,2.0,,\nT,D,a_1 & b,e,-9.00,,\nT,D,a_1 & b,f<,9.0,,\n"+
@@ -136,7 +136,7 @@ func TestWriteLaTeX(t *testing.T) {
 	}
 }
 
-// The page needs nothing else, its elements close, and it says everything.
+// The page needs no other file, closes its elements, and shows everything.
 func TestWriteHTML(t *testing.T) {
 	got := text(t, marked(t).WriteHTML)
 	decoder := xml.NewDecoder(strings.NewReader(regexp.MustCompile("<meta [^>]*>").ReplaceAllString(got, "")))
@@ -164,7 +164,7 @@ func TestWriteHTML(t *testing.T) {
 	}
 }
 
-// Dots and lines of the plot are where their values are.
+// Dots and lines of the plot lie at their values.
 func TestPlot(t *testing.T) {
 	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,2.0,,\nT,D,s,c,0.5,,")
 	x.Rows = append(x.Rows, Row{Label: "s", From: x.Rows[0].From})
@@ -218,7 +218,7 @@ r             0.000  0.000  0.000
 	}
 }
 
-// There are more footnotes than letters.
+// A table can have more footnotes than letters.
 func TestFootnotes(t *testing.T) {
 	x := table(t, seeded{}, &reading{}, "T,D,r,c,1,,")
 	var lines strings.Builder
@@ -252,7 +252,7 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes nothing.
+// failing is a writer that accepts nothing.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
