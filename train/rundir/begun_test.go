@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// A folder in which the first files of a run were being written can be begun again; other folders with a checkpoint cannot.
+// A folder can be begun again if a process died while it wrote the first files of a run. Other folders with a
+// checkpoint cannot.
 func TestBeginAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	killed := errors.New("killed")
@@ -46,7 +47,7 @@ func TestBeginAfterKill(t *testing.T) {
 	}
 }
 
-// What a stage learned is there as a whole, or not at all.
+// Results of a stage appear as a whole, or not at all.
 func TestLearnedTogether(t *testing.T) {
 	const stage = "stage"
 	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}, Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},

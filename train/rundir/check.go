@@ -21,13 +21,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
-// Difference is a file of a run that the run did not write so.
+// Difference is a file of a run that differs from the run's record.
 type Difference struct {
 	File string `json:"file"`
 	What string `json:"what"`
 }
 
-// ErrNoHashes is returned by Check for a run whose record has no hashes of its files: the run has not ended, or an earlier version made it.
+// ErrNoHashes is Check's error for a run without hashes of its files: the run has not ended, or an earlier version
+// made it.
 var ErrNoHashes = errors.New("there is nothing to check against")
 
 // Check compares the files of a run's folder with the hashes in its record.
@@ -129,7 +130,7 @@ func large(name string) bool {
 	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
 }
 
-// hashedFiles lists the files of a run's folder that have names of [Files] and hashes in records.
+// hashedFiles lists the files in a run's folder with names in [Files] and hashes in records.
 func hashedFiles(dir string) (list []string, err error) {
 	for _, f := range Files() {
 		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) {
@@ -145,7 +146,8 @@ func hashedFiles(dir string) (list []string, err error) {
 	return slices.Compact(list), nil
 }
 
-// hashFiles returns the hashes of the files in the folder: of what this process wrote, and else of what is there.
+// hashFiles returns the hashes of the files in the folder. It takes the hash of the last text written by this
+// process; it reads other files from disk.
 func (r *Run) hashFiles() (map[string]string, error) {
 	names, err := hashedFiles(r.dir)
 	if err != nil {
@@ -163,7 +165,7 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a function that writes a file, so that the record has the file's hash before the file gets its name.
+// noting wraps a function that writes a file. The record gets the file's hash before the file gets its name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
 	if name == RecordFile || large(name) || name == LogFile { // a log grows after it was rewound
 		return write
@@ -292,7 +294,7 @@ func hashFile(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxHashed bounds the files that are hashed: a sparse file of terabytes would take hours.
+// maxHashed is the size of the largest hashed file: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
 // Edited says which files of a run with results or weights the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.

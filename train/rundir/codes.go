@@ -21,9 +21,9 @@ func WriteCodes(m metrics.Matrix) func(io.Writer) error {
 }
 
 // FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by the file's name.
-// FactorsFile holds their levels, int64; where the data set does not know all levels float64, NaN for the unknown ones. Of a hierarchical data set it holds the true values, float64: 1 + the option
-// of a categorical dimension, the value of a continuous one, and 0 where an image lacks it; the levels are then in
-// LevelsFile.
+// FactorsFile holds the levels as int64. If the data set lacks some levels, they are float64, with NaN for an unknown
+// level. For a hierarchical data set, FactorsFile holds true values in float64: 1 + the option of a categorical
+// dimension, the value of a continuous one, and 0 if an image lacks the dimension. LevelsFile then holds the levels.
 func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	shape := []int{d.Len(), len(d.Factors())}
 	levels := func(w io.Writer) error {
@@ -49,7 +49,7 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }}
 }
 
-// withNaN converts levels, unknown ones to NaN.
+// withNaN converts levels to float64 and unknown levels to NaN.
 func withNaN(levels []int) []float64 {
 	values := make([]float64, len(levels))
 	for i, l := range levels {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Files of a run's folder besides [Config], which makes the folder a run.
+// Files in a run's folder besides [Config]. Config makes the folder a run.
 const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
@@ -32,14 +32,14 @@ const (
 	LevelsFile  = "factor_levels.npy" // int64 [n, k], of hierarchical data; see [FactorFiles]
 )
 
-// Bounds of the files that are read into memory, so that a damaged one cannot take it all.
+// Size limits of files read into memory: a damaged file must not fill it.
 const (
 	maxText = 256 << 20
 	maxLog  = 1 << 30
 )
 
-// CheckFile returns an error for a file of a run that cannot be read into memory: a pipe, a socket, a device, a folder, or a file that is too
-// long. A missing file is none.
+// CheckFile returns an error for a file of a run that cannot be read into memory: a pipe, a socket, a device, a
+// folder, or an overlong file. A missing file is no error.
 func CheckFile(dir, name string) error {
 	f, err := disk.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,12 +62,12 @@ func maxSize(name string) int64 {
 	return maxText
 }
 
-// ReadFile returns the content of a file of a run's folder. A file that is too long, or no regular one, is an error.
+// ReadFile returns the content of a file of a run's folder. An overlong or irregular file is an error.
 func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }
 
-// ReadData reads the files of the data set that the run of a folder began with; nil if it is not known.
+// ReadData reads which data files the run of a folder began with; nil if unknown.
 func ReadData(dir string) (*datasets.Files, error) {
 	path := filepath.Join(dir, DataFile)
 	text, err := ReadFile(dir, DataFile)
@@ -101,7 +101,7 @@ func JSON(v any) func(io.Writer) error {
 	}
 }
 
-// DamagedError says that what a run has stored at its end cannot be read. Resuming the run writes it again.
+// DamagedError says that a file written at the end of a run cannot be read. Resuming the run writes it again.
 type DamagedError struct {
 	Path string
 	Err  error // why
@@ -111,5 +111,5 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s: the file is damaged (%v); `unravel train --resume --run %s` writes it again from the last checkpoint", e.Path, e.Err, filepath.Dir(e.Path))
 }
 
-// Unwrap returns why the file cannot be read.
+// Unwrap returns the cause of the read error.
 func (e *DamagedError) Unwrap() error { return e.Err }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Segment is a range of a run's steps that one code trained with one config.
+// Segment is a range of a run's steps, trained by one version of the code with one config.
 type Segment struct {
 	From       int    `json:"from"` // steps taken before the segment
 	To         int    `json:"to"`   // steps taken at its end
@@ -16,14 +16,14 @@ type Segment struct {
 	Generation int    `json:"generation,omitempty"` // of the code's bits; 0: not known
 	Data       string `json:"data,omitempty"`       // hash of the data set's files; empty: the data set has none
 
-	// Other says why a run of the run's last config would have trained otherwise up to the segment's end; empty: it would not.
+	// Other says why training with the run's last config would differ up to the segment's end; empty if it would not.
 	Other string `json:"other,omitempty"`
 }
 
-// History lists the segments of a run's training in their order. A run without a history is of one segment.
+// History lists the segments of a run's training in order. A run without a history has one segment.
 type History []Segment
 
-// Other returns why the run is not the run of its config; empty if it is, bit for bit.
+// Other says why the training differs from a run of its config; empty if it agrees, bit for bit.
 func (h History) Other() string {
 	for _, s := range h {
 		if s.Other != "" {
@@ -33,7 +33,8 @@ func (h History) Other() string {
 	return ""
 }
 
-// Identity returns the hash that names what the run computed: the hash of its config, or another one if [History.Other] says why.
+// Identity returns the hash of the run's computation: the hash of its config, or another hash if [History.Other] is
+// not empty.
 func (h History) Identity(config string) string {
 	if h.Other() == "" {
 		return config
@@ -46,7 +47,7 @@ func (h History) Identity(config string) string {
 	return FileHash([]byte(b.String()))
 }
 
-// Check reports an error if the segments are not those of a run of so many steps.
+// Check returns an error if the segments do not cover exactly the given number of steps.
 func (h History) Check(steps int) error {
 	at := 0
 	for i, s := range h {
@@ -80,7 +81,7 @@ func (h History) Add(s Segment) History {
 	return append(h, s)
 }
 
-// Versions lists the versions of the code in their order, as in "v1, v2". An unknown version is left out.
+// Versions lists the versions of the code in order, as in "v1, v2", without unknown versions.
 func (h History) Versions() string {
 	var list []string
 	for _, s := range h {
@@ -91,7 +92,7 @@ func (h History) Versions() string {
 	return strings.Join(list, ", ")
 }
 
-// Generation returns the earliest generation of the code's bits; 0 if one is not known.
+// Generation returns the earliest generation of the code's bits; 0 if a segment does not record it.
 func (h History) Generation() (least int) {
 	for i, s := range h {
 		if i == 0 || s.Generation < least {

@@ -8,23 +8,23 @@ import (
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
-// Holders says which runs are held by a process, as of the moment it was made, without a trace in their folders: no lock is taken.
+// Holders knows which runs a process held when it was made. It takes no lock and leaves no trace in folders.
 type Holders struct {
 	locks *lock.Holders
 	host  string
 }
 
-// beatPatience is the age of a claim's heartbeat up to which its holder counts as alive where that is only shown.
+// beatPatience is the largest age of a claim's heartbeat at which Held reports a live holder.
 const beatPatience = 2 * time.Minute
 
-// NewHolders asks the system for the locks that are held.
+// NewHolders asks the system for all held locks.
 func NewHolders() *Holders {
 	host, _ := os.Hostname() // "" is the name of no machine
 	return &Holders{lock.NewHolders(), host}
 }
 
-// Held reports whether a process holds the run of a folder. Where the system does not tell, and for a run that was begun on another machine,
-// a run counts as held that wrote to its log, its state or its checkpoint less than patience ago.
+// Held reports whether a process holds the run of a folder. If the system cannot tell, or another machine began the
+// run, recent writing decides: the log, the state or the checkpoint must be younger than patience.
 func (h *Holders) Held(dir string, patience time.Duration) bool {
 	path := filepath.Join(dir, lockName)
 	if at, ok := lock.Beat(path); ok && time.Since(at) < beatPatience {

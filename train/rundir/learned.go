@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Files of what a run learned in an earlier stage, in the folder of the stage's name.
+// Files with the results of an earlier stage, in the folder named after the stage.
 const (
 	HierarchyFile   = "hierarchy.json"
 	AssignmentsFile = "assignments.npy"
@@ -21,8 +21,8 @@ const (
 	TimingsFile     = "timings.json"
 )
 
-// WriteLearned stores what an earlier stage of training learned, in a folder of the stage's name. The hierarchy is last:
-// [ReadLearned] takes a stage without it for one that has not ended.
+// WriteLearned stores the results of an earlier training stage, in a folder with the stage's name. It writes the
+// hierarchy last: [ReadLearned] takes a stage without hierarchy as unfinished.
 func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 	for _, a := range groups(l) {
 		of := *a.of
@@ -53,12 +53,12 @@ type groupFile struct {
 	of   *[]int32
 }
 
-// groups lists the groups of images that a stage may have learned.
+// groups lists the groups of images that a stage can learn.
 func groups(l *models.Learned) []groupFile {
 	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
 }
 
-// ReadLearned reads what an earlier stage of training learned from a run's folder; nil if there is no run, or nothing.
+// ReadLearned reads the results of an earlier training stage from a run's folder; nil without a run or results.
 func ReadLearned(dir, stage string) (*models.Learned, error) {
 	run, err := View(dir)
 	if err != nil {
@@ -101,7 +101,7 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	return l, err
 }
 
-// readLabels reads a file of whole numbers, a row of the given length for each image.
+// readLabels reads a file of integers, with a row of the given length for each image.
 func readLabels(path string, columns int) ([]int32, error) {
 	r, err := npy.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // Losses are mean losses over an epoch, by objective and name.
 type Losses map[string]map[string]float64
 
-// Line is a line of [LogFile]: a finished epoch, or an evaluation.
+// Line is a line of [LogFile]: a finished epoch or an evaluation.
 type Line struct {
 	Step    int                `json:"step"`              // steps taken in all
 	Epoch   int                `json:"epoch"`             // epochs finished

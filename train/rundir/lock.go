@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
-// Lock locks a folder of runs, which is made if it is missing, against other calls of Lock. It waits until
-// the folder is free, or the context ends. The function it returns unlocks it.
+// Lock locks a folder of runs against other calls of Lock, and makes a missing folder. It waits until the folder is
+// free, or the context ends. The returned function unlocks the folder.
 func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
 	l, err := Hold(ctx, dir)
 	if err != nil {
@@ -26,7 +26,7 @@ type Folder struct {
 	lock *lock.File
 }
 
-// Hold is [Lock] for work that takes long: it can be asked whether the lock is still there.
+// Hold is [Lock] for long work: its Folder can tell whether the lock still holds.
 func Hold(ctx context.Context, dir string) (*Folder, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func Hold(ctx context.Context, dir string) (*Folder, error) {
 // Unlock unlocks the folder.
 func (f *Folder) Unlock() error { return f.lock.Unlock() }
 
-// Held returns an error if another process has taken the lock over, which can happen to one that was stopped where locks do not work
-// between machines.
+// Held returns an error if another process has taken over the lock. On file systems without locks between machines,
+// this can happen to a suspended process.
 func (f *Folder) Held() error {
 	if err := f.lock.Check(); err != nil {
 		return lockError(f.dir, err)
@@ -50,7 +50,7 @@ func (f *Folder) Held() error {
 	return nil
 }
 
-// lockError is the error about a folder that could not be locked.
+// lockError is the error for a folder that could not be locked.
 func lockError(dir string, err error) error {
 	var held *lock.HeldError
 	if errors.Is(err, lock.ErrLost) {

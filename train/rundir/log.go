@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Log appends JSON objects to a file, one per line. It is used by one goroutine.
+// Log appends JSON objects to a file, one per line. One goroutine may use it.
 type Log struct {
 	path string
 	f    *os.File
 	size int64
 }
 
-// CreateLog begins a log, empty.
+// CreateLog begins an empty log.
 func (r *Run) CreateLog(name string) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
@@ -35,9 +35,8 @@ func (r *Run) CreateLog(name string) (*Log, error) {
 	return openLog(r.Path(name))
 }
 
-// ResumeLog continues a log for a run that continues from a step. Lines that are not
-// complete objects, objects whose "step" is greater, and objects without a "step"
-// that follow such ones are taken out. A missing log is made.
+// ResumeLog continues a log for a run that continues from a step. It removes incomplete objects, objects with a
+// greater "step", and objects without a "step" that follow them. It makes a missing log.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
@@ -64,8 +63,7 @@ func openLog(path string) (*Log, error) {
 	return &Log{path, f, size}, nil
 }
 
-// Append writes v, which must encode to a JSON object. After an error the log is as
-// it was before, as far as the disk allows.
+// Append writes v as a JSON object. After an error the log keeps its earlier content, as far as the disk allows.
 func (l *Log) Append(v any) error {
 	line, err := json.Marshal(v)
 	if err == nil && line[0] != '{' {
@@ -97,8 +95,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// rewindLog rewrites a log without what does not belong to the steps up to the given
-// one. It leaves a log that has nothing of that kind alone.
+// rewindLog removes the lines of later steps from a log, and incomplete lines. It leaves a log without such lines
+// untouched.
 func (r *Run) rewindLog(name string, step int64) error {
 	path := r.Path(name)
 	changed, err := filterFile(path, io.Discard, step)
@@ -126,7 +124,7 @@ func filterFile(path string, w io.Writer, step int64) (changed bool, err error) 
 	return filterLog(f, w, step)
 }
 
-// filterLog copies the lines that stay, and reports whether there are others.
+// filterLog copies the lines to keep, and reports whether it dropped any.
 func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
 	lines := bufio.NewReader(r)
 	drop := false
@@ -152,7 +150,7 @@ func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
 	}
 }
 
-// stepLine is what a resumed log looks at; steps are integers, but any number will do.
+// stepLine is the step of a log line. Steps are integers, but any number is accepted.
 type stepLine struct {
 	Step *float64 `json:"step"`
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// What stands in the place of a file of a run and leads elsewhere is refused, and stays as it is.
+// A link in place of a run's file is refused and stays.
 func TestForeign(t *testing.T) {
 	for _, name := range []string{lockName, "log.jsonl", "state.json", "figures/loss.png"} {
 		for kind, plant := range map[string]func(path, victim string) error{
@@ -62,7 +62,7 @@ func TestForeign(t *testing.T) {
 					} else {
 						err = r.Write(name, text("new"))
 					}
-					// A temporary file, and a log, are made anew if another name of theirs would change.
+					// Temporary files and logs are made anew, because writing would change another hard link.
 					if err == nil && kind != "hard link" {
 						t.Error("no error")
 					}
@@ -79,7 +79,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// A folder that is moved, or replaced by another, is noticed, and nothing is made under its old name.
+// A moved or replaced folder is noticed, and nothing is written under its old name.
 func TestMoved(t *testing.T) {
 	for name, leave := range map[string]func(dir string) error{
 		"moved":   func(dir string) error { return os.Rename(dir, dir+"2") },

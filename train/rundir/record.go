@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Record says how and when a run ended, and which code and machine made it. A run that is under way or was
-// interrupted has none.
+// Record says how and when a run ended, and which code and machine made it. A run in progress or interrupted has no
+// record.
 type Record struct {
 	Config  string    `json:"config"`           // hash of config.yaml as it was then, see [FileHash]
 	Error   string    `json:"error,omitempty"`  // why it failed; empty: it is finished
@@ -29,16 +29,17 @@ type Record struct {
 	CPU     float64   `json:"cpu_seconds,omitempty"` // of all cores that the process has taken, from the data set to the figures; 0: not known, as of a resumed run
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
-	Version string    `json:"version"` // of the code: a revision, or the version of the module; those of all segments in their order, as in "v1, v2", if they changed
+	Version string    `json:"version"` // of the code: a revision, or the module's version; a list such as "v1, v2" if segments differ
 	Machine Machine   `json:"machine"`
 
-	// Generation is the earliest generation of the code's bits (version.Changes) in the history; 0: the code did not say it.
+	// Generation is the earliest generation of the code's bits (version.Changes) in the history; 0 if the code did
+	// not record it.
 	Generation int `json:"generation,omitempty"`
 
 	History History `json:"history,omitempty"` // of the training; nil: one segment, of a code that kept no history
 
-	// Timings are the seconds of the stage before training, by its own steps, of training and of what follows it: encoding, measuring
-	// and drawing. Those of the stage are not part of Seconds.
+	// Timings are the seconds of three phases: the stage before training, by its own steps; training; and the work
+	// after it, such as encoding, measuring and drawing. Seconds excludes the stage.
 	Timings []models.Timing `json:"timings,omitempty"`
 
 	Start *Start `json:"start,omitempty"` // nil: the parameters began as the seed draws them
@@ -50,35 +51,35 @@ type Record struct {
 	Sum    string            `json:"sum,omitempty"`    // of the record's text with zeros in this place
 }
 
-// Start says which parameters of a model began with those of another run or of a file.
+// Start says which of a model's initial parameters came from another run or a file.
 type Start struct {
 	From    string   `json:"from"`           // the run's folder, or the file
-	Only    []string `json:"only,omitempty"` // patterns of what was to be taken; none: all
-	Content string   `json:"content"`        // hash of what was to be taken
+	Only    []string `json:"only,omitempty"` // patterns of the parameters to take; none: all
+	Content string   `json:"content"`        // hash of the parameters to take
 	Taken   []string `json:"taken"`
-	Derived []string `json:"derived,omitempty"` // EMA targets that began as copies of what was taken
-	Fresh   []string `json:"fresh,omitempty"`   // those that began as the seed draws them
+	Derived []string `json:"derived,omitempty"` // EMA targets that began as copies of taken parameters
+	Fresh   []string `json:"fresh,omitempty"`   // parameters drawn by the seed
 	Misfits []string `json:"misfits,omitempty"` // of other shapes than the model's, and not taken
 	Warning string   `json:"warning,omitempty"` // about a damaged checkpoint
 }
 
-// Names of the timings that every run has; others are those of the stage before its training.
+// Timings that every run has. Other timings belong to the stage before training.
 const (
 	TrainingTiming  = "training"
 	FinishingTiming = "finishing"
 )
 
-// Machine is what a run was made on.
+// Machine describes the machine of a run.
 type Machine struct {
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-	Kernels string `json:"kernels"` // go, avx2, avx512 or neon; those of all sessions in their order, as in "avx512, avx2", if they changed
+	Kernels string `json:"kernels"` // go, avx2, avx512 or neon; a list such as "avx512, avx2" if sessions differ
 	Cores   int    `json:"cores"`
 	Threads int    `json:"threads"`
 	Go      string `json:"go"`
 }
 
-// FileHash is the SHA-256 hash of a text, the first 16 bytes in hexadecimal digits.
+// FileHash returns the first 16 bytes of a text's SHA-256 hash, in hexadecimal digits.
 func FileHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
@@ -93,7 +94,7 @@ func ReadRecord(dir string) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
 }
 
-// RecordOf is [ReadRecord] for a folder whose config has been read.
+// RecordOf is [ReadRecord] with the text of the folder's config.
 func RecordOf(dir string, config []byte) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return config, nil })
 }
@@ -130,7 +131,7 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	return &r, nil
 }
 
-// RecordFailure notes in the folder of a run that it failed. The run must not be open.
+// RecordFailure records in the folder of a run that the run failed. The run must not be open.
 func RecordFailure(dir string, failure error, begun time.Time) error {
 	store, err := Open(dir)
 	if err != nil {
@@ -139,7 +140,7 @@ func RecordFailure(dir string, failure error, begun time.Time) error {
 	return errors.Join(store.RecordFailure(failure, begun), store.Close())
 }
 
-// RecordFailure notes that the open run failed.
+// RecordFailure records that the open run failed.
 func (r *Run) RecordFailure(failure error, begun time.Time) error {
 	record := NewRecord(begun)
 	record.Error = failure.Error()
@@ -159,7 +160,7 @@ func NewRecord(begun time.Time) *Record {
 	}
 }
 
-// Write stores the record in the folder of an open run, with the hash of its config as it is now.
+// Write stores the record in the folder of an open run, with the hash of its current config.
 func (r *Record) Write(run *Run) error {
 	config, err := run.Read(Config)
 	if err != nil {

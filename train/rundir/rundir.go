@@ -1,11 +1,9 @@
-// Package rundir owns the folder of a training run: it names, writes and reads the files in it, so that a run that is
-// killed at any moment can be continued.
+// Package rundir owns the folder of a training run. It names, writes and reads the run's files. A run killed at any
+// moment can be continued.
 //
-// One process at a time holds a run. Files are replaced as a whole: the new content
-// goes to a temporary file, which is synced and renamed, so that there is always a
-// complete version, and the one before it under NAME.prev where that is wanted. Logs
-// grow by one JSON object per line; continuing a run takes out of them what came
-// after the step from which it continues.
+// One process at a time holds a run. Files are replaced as a whole: new content goes to a temporary file, which is
+// synced and renamed. A complete version therefore always exists, and on request the previous one stays under
+// NAME.prev. Logs grow by one JSON object per line. Continuing a run from a step removes later log lines.
 package rundir
 
 import (
@@ -25,20 +23,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
-// Config is the name of the file that makes a folder a run.
+// Config is the name of the config file. A folder with this file is a run.
 const Config = "config.yaml"
 
-// lockName is the name of the file that is locked while a process holds the run.
+// lockName is the name of the lock file.
 const lockName = ".lock"
 
 var (
-	// ErrExists is returned by Create for a folder that holds a run already.
+	// ErrExists is Create's error for a folder with a run.
 	ErrExists = errors.New("the folder already holds a run")
-	// ErrNoRun is returned by Open and View for a folder that holds no run.
+	// ErrNoRun is the error of Open and View for a folder without a run.
 	ErrNoRun = errors.New("no run there")
-	// ErrLocked is returned by Create and Open while another process holds the run.
+	// ErrLocked is the error of Create and Open while another process holds the run.
 	ErrLocked = errors.New("another process holds the run")
-	// ErrMoved is returned when a run is written whose folder is no longer where it was opened.
+	// ErrMoved is the error of writing to a run after its folder was moved or deleted.
 	ErrMoved = errors.New("the run's folder was moved or deleted while the run was open")
 )
 
@@ -52,8 +50,7 @@ type Run struct {
 	replacing bool              // the record has the hashes of a file before and after it is replaced
 }
 
-// Create begins a run in a folder, which is made if it is missing. It must not hold
-// anything yet.
+// Create begins a run in an empty folder, and makes a missing folder.
 func Create(dir string) (*Run, error) { return NewWatch().create(dir) }
 
 func (w *Watch) create(dir string) (*Run, error) {
@@ -77,7 +74,7 @@ func (w *Watch) create(dir string) (*Run, error) {
 	return r, nil
 }
 
-// beginName is the name of a file that is there while [Run.Begin] writes.
+// beginName is the name of the file that marks a running [Run.Begin].
 const beginName = ".begin" + disk.TemporarySuffix
 
 // begun are the files that may be in a folder without a config while [Run.Begin] writes.
@@ -85,8 +82,8 @@ func begun(name string) bool {
 	return name == CheckpointFile || name == StateFile || name == RecordFile
 }
 
-// Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is killed meanwhile,
-// [Create] takes the folder for an empty one.
+// Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is
+// killed meanwhile, [Create] treats the folder as empty.
 func (r *Run) Begin(write func() error) error {
 	path := r.Path(beginName)
 	if err := disk.WriteFile(path, Bytes(nil), false); err != nil {
@@ -98,7 +95,7 @@ func (r *Run) Begin(write func() error) error {
 	return os.Remove(path)
 }
 
-// removeBegun removes what a process that was killed in [Run.Begin] has left. The folder has no config.
+// removeBegun removes the files of a process killed in [Run.Begin]. The folder has no config.
 func (r *Run) removeBegun() error {
 	if !r.Has(beginName) {
 		return nil
@@ -106,17 +103,17 @@ func (r *Run) removeBegun() error {
 	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile))
 }
 
-// Open continues a run: it takes hold of a folder that holds one.
+// Open continues the run in a folder and holds it.
 func Open(dir string) (*Run, error) { return NewWatch().Open(dir) }
 
-// Watch remembers the heartbeats of claims that it has seen in folders, so that runs of dead machines can be taken over where locks do not
-// work between machines.
+// Watch remembers the heartbeats of claims in folders. On file systems without locks between machines, it allows a
+// run of a dead machine to be taken over.
 type Watch struct{ locks *lock.Watch }
 
-// NewWatch returns a Watch that has seen nothing.
+// NewWatch returns a Watch without remembered heartbeats.
 func NewWatch() *Watch { return &Watch{lock.NewWatch()} }
 
-// Open is [Open], and takes over a run whose holder the watch has seen to be dead.
+// Open is [Open]. It also takes over a run if the watch has seen that its holder is dead.
 func (w *Watch) Open(dir string) (*Run, error) {
 	if _, err := View(dir); err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func (w *Watch) Open(dir string) (*Run, error) {
 	return r, nil
 }
 
-// renew replaces the files that grow by copies, if the run was taken over: whoever held it may have them open.
+// renew replaces growing files by copies after a takeover, because the former holder may still have them open.
 func (r *Run) renew() error {
 	if !r.lock.TakenOver() {
 		return nil
@@ -159,12 +156,14 @@ func (r *Run) renew() error {
 	return nil
 }
 
-// OpenPatiently is [Open], which waits for a moment to see whether another machine's holder is alive, where only a claim says that there is one.
+// OpenPatiently is [Open]. If only a claim names a holder on another machine, it waits briefly to see whether that
+// holder is alive.
 func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
 	return patiently(ctx, dir, (*Watch).Open)
 }
 
-// CreatePatiently is [Create], which waits likewise: a process that died may have held the folder, and left nothing in it.
+// CreatePatiently is [Create] with the same wait, because a dead process may hold the folder and have left nothing in
+// it.
 func CreatePatiently(ctx context.Context, dir string) (*Run, error) {
 	return patiently(ctx, dir, (*Watch).create)
 }
@@ -187,7 +186,7 @@ func patiently(ctx context.Context, dir string, open func(w *Watch, dir string) 
 // doubtPause is the time between two looks at a heartbeat.
 const doubtPause = 500 * time.Millisecond
 
-// View opens a run for reading, also while another process holds it.
+// View opens a run for reading, even while another process holds it.
 func View(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -226,7 +225,8 @@ func hold(dir string, w *Watch) (*Run, error) {
 	return &Run{dir: dir, lock: held, self: self}, nil
 }
 
-// Holding returns a context that ends with its parent, or when another process has taken the run over; the cause is then [ErrLocked].
+// Holding returns a context that ends with its parent, or when another process takes over the run. The cause is then
+// [ErrLocked].
 func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFunc) {
 	if r.lock == nil || r.lock.Lost() == nil {
 		return parent, func() {}
@@ -243,8 +243,8 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 	return ctx, func() { cancel(nil) }
 }
 
-// temporary returns the folder in which a file is written before it is renamed into its place: if the run is claimed, one that is there only
-// while this process has the claim.
+// temporary returns the folder for a file before its renaming. A claimed run uses the folder of the claim, which
+// disappears with the claim.
 func (r *Run) temporary(name string) string {
 	if dir := r.lock.Dir(); dir != "" {
 		return dir
@@ -277,8 +277,8 @@ func (r *Run) Has(name string) bool {
 // Read returns the content of a file of the run.
 func (r *Run) Read(name string) ([]byte, error) { return ReadFile(r.dir, name) }
 
-// checkEmpty refuses a folder that holds anything but the lock and what a run that
-// was killed before it had a config left.
+// checkEmpty accepts an empty folder, the lock, and the files of a run killed before it had a config. It refuses any
+// other file.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -306,7 +306,7 @@ func isTemporary(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && disk.IsTemporary(e.Name())
 }
 
-// removeTemporaries removes what a process that was killed was writing.
+// removeTemporaries removes the temporary files of a killed process.
 func (r *Run) removeTemporaries() error {
 	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && lock.Is(d.Name(), lockName) {
@@ -321,7 +321,7 @@ func (r *Run) removeTemporaries() error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckName reports a name that is not fit for a folder or a file.
+// CheckName refuses names unfit for a folder or a file.
 func CheckName(name string) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q is not a folder's name; want letters, digits, '.', '_' and '-', a letter or digit first", name)

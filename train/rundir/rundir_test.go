@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// text writes a string.
+// text returns a function that writes a string.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
 }
@@ -129,7 +129,7 @@ func TestCreateAndOpenErrors(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A run that was killed before it had a config can be begun again.
+// A run killed before it had a config can be begun again.
 func TestCreateAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
@@ -178,7 +178,7 @@ func TestWriteKeep(t *testing.T) {
 	}
 }
 
-// The last versions stay, as many as are asked for, and any of them can be restored.
+// The requested number of versions stays, and any of them can be restored.
 func TestWriteLast(t *testing.T) {
 	r := newRun(t)
 	write := func(last, version int) {
@@ -206,7 +206,7 @@ func TestWriteLast(t *testing.T) {
 	wantNames(t, r.Dir(), ".lock", "a", Config)
 }
 
-// Whatever goes wrong, the versions that were there stay and nothing else does.
+// After any failure the old versions stay, and no other file.
 func TestWriteFails(t *testing.T) {
 	r := newRun(t)
 	for _, s := range []string{"old", "new"} {
@@ -243,7 +243,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// Opening a run removes what a killed process was writing.
+// Opening a run removes the temporary files of a killed process.
 func TestOpenCleans(t *testing.T) {
 	r := newRun(t)
 	if err := errors.Join(r.Write("figures/a", text("x")), r.Close()); err != nil {
@@ -265,7 +265,7 @@ func TestOpenCleans(t *testing.T) {
 
 const helperEnv = "UNRAVEL_TEST_HOLD"
 
-// TestMain holds a run until it is killed, when the test of that asks for it.
+// TestMain holds a run until it is killed, if TestKilled asks for it.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(helperEnv)
 	if dir == "" {
@@ -280,7 +280,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A process that is killed lets go of the run and leaves complete files.
+// A killed process releases the run and leaves complete files.
 func TestKilled(t *testing.T) {
 	r := newRun(t)
 	if err := errors.Join(r.WriteKeep("state.json", text("first")), r.Close()); err != nil {
@@ -327,7 +327,7 @@ func TestRemove(t *testing.T) {
 	if err := r.Write("a", text("x")); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // a file that is not there is no error
+	for range 2 { // a missing file is no error
 		if err := r.Remove("a"); err != nil || r.Has("a") {
 			t.Errorf("%v", err)
 		}
@@ -344,7 +344,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A folder is locked by one at a time, and whoever waits gets it.
+// One caller at a time locks a folder, and a waiting caller gets it next.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	unlock, err := Lock(t.Context(), dir)
@@ -377,7 +377,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A file that is removed while it is written says that the folder is being deleted, though it is still there.
+// A file removed during writing means that the folder is being deleted, even if the folder still exists.
 func TestEmptiedWhileWriting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, err := Create(dir)

@@ -14,19 +14,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
-// Write replaces a file of the run by what the function writes; its folder is made
-// if need be ("figures/loss.png"). After an error the file is as it was before.
+// Write replaces a file of the run by the function's output, and makes missing folders ("figures/loss.png"). After an
+// error the file keeps its earlier content.
 func (r *Run) Write(name string, write func(io.Writer) error) error {
 	return r.replace(name, write, false)
 }
 
-// WriteKeep is Write, but the version that was there before stays under NAME.prev.
+// WriteKeep is Write, but keeps the previous version under NAME.prev.
 func (r *Run) WriteKeep(name string, write func(io.Writer) error) error {
 	return r.replace(name, write, true)
 }
 
-// WriteLast is [Run.WriteKeep] with more versions: the last so many, the new one included, stay under the names of [Version];
-// older ones go.
+// WriteLast is [Run.WriteKeep] for more versions. It keeps the last versions, including the new one, under the names
+// of [Version], and removes older ones.
 func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) error {
 	if last > 2 && r.Has(name) {
 		for i := last - 1; i > 1; i-- {
@@ -57,7 +57,7 @@ func Version(name string, newer int) string {
 	return fmt.Sprintf("%s%s%d", name, disk.PrevSuffix, newer)
 }
 
-// rename renames a file, if it is there.
+// rename renames an existing file.
 func (r *Run) rename(from, to string) error {
 	if err := r.prepare(to); err != nil {
 		return err
@@ -69,7 +69,8 @@ func (r *Run) rename(from, to string) error {
 	return err
 }
 
-// move renames a file; if the run is claimed, through the folder of the claim, which fails for one who lost it.
+// move renames a file. For a claimed run it goes through the folder of the claim, so a process without the claim
+// fails.
 func (r *Run) move(from, to string) error {
 	if dir := r.lock.Dir(); dir != "" {
 		by := filepath.Join(dir, filepath.Base(to))
@@ -81,7 +82,7 @@ func (r *Run) move(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Held returns an error if another process has taken the run over.
+// Held returns an error if another process has taken over the run.
 func (r *Run) Held() error {
 	if r.lock == nil {
 		return nil
@@ -115,8 +116,8 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	return err
 }
 
-// vanished reports whether a file was missing that had just been made in the run's folder: the folder is being emptied, and
-// not gone yet.
+// vanished reports whether a just written file is missing from the run's folder: another process is deleting the
+// folder.
 func (r *Run) vanished(err error) bool {
 	var link *os.LinkError
 	var file *fs.PathError
@@ -129,8 +130,7 @@ func (r *Run) movedError() error {
 	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, ErrMoved)
 }
 
-// prepare makes the folder of a file that is to be written: below that of the run, which must
-// be there, and without links.
+// prepare makes the folder for a new file. The folder must lie below the existing folder of the run, without links.
 func (r *Run) prepare(name string) error {
 	if err := r.checkName(name); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *Run) prepare(name string) error {
 	return nil
 }
 
-// Present reports an error if the folder of an open run is no longer where it was.
+// Present returns an error if the folder of an open run was moved or deleted.
 func (r *Run) Present() error {
 	if r.self == nil {
 		return nil
@@ -166,7 +166,7 @@ func (r *Run) Present() error {
 	return r.movedError()
 }
 
-// checkName refuses to write outside the run, or without holding it.
+// checkName refuses to write outside the run, or without holding the run.
 func (r *Run) checkName(name string) error {
 	if r.lock == nil {
 		return fmt.Errorf("writing %s: the run is not open for writing", r.Path(name))
@@ -177,7 +177,7 @@ func (r *Run) checkName(name string) error {
 	return nil
 }
 
-// Remove removes a file of the run, if it is there.
+// Remove removes a file of the run, if it exists.
 func (r *Run) Remove(name string) error {
 	if err := r.prepare(name); err != nil {
 		return err
@@ -201,11 +201,10 @@ func (r *Run) Remove(name string) error {
 	return r.noted()
 }
 
-// Restore makes the version that WriteKeep kept the current one again, for when the
-// current one turns out to be damaged.
+// Restore makes the version kept by WriteKeep current again, after the current version turned out damaged.
 func (r *Run) Restore(name string) error { return r.RestoreVersion(name, 1) }
 
-// RestoreVersion is [Run.Restore] for one of the versions of [Run.WriteLast].
+// RestoreVersion is [Run.Restore] for any version kept by [Run.WriteLast].
 func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err
