@@ -21,7 +21,8 @@ var walkingModels = map[string][]string{
 	"planes":      {"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}", "losses=[reconstruction, kl, {lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]"},
 }
 
-// A run on walks, drawn anew or fixed, by default one of them for each model, that is stopped and continued with other threads ends with the same bits.
+// A run on walks, drawn anew or fixed, is stopped and continued with other threads. It ends with the same bits. The
+// default test takes one kind of walk for each model.
 func TestWalkingModels(t *testing.T) {
 	long.NotShort(t)
 	for i, name := range slices.Sorted(maps.Keys(walkingModels)) {
@@ -49,7 +50,7 @@ func TestWalkingModels(t *testing.T) {
 	}
 }
 
-// Models and losses that do not go with walks say why.
+// Unsuitable models and losses for walks say why.
 func TestWalkingMistakes(t *testing.T) {
 	const walks = "supervision={walks: {episodes: 12, actions: 3}}"
 	quessard := walkingModels["quessard"]
@@ -68,7 +69,8 @@ func TestWalkingMistakes(t *testing.T) {
 	}
 }
 
-// The grid world of Quessard et al. 2020 is solved with five seeds, by default with two: codes turn with both factors, and each action turns one plane.
+// The grid world of Quessard et al. 2020 is solved: codes turn with both factors, and each action turns one plane.
+// The default test takes two seeds, the long one five.
 func TestGridWorld(t *testing.T) {
 	long.NotShort(t)
 	source, err := configs.Read("quessard/grid")

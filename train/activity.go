@@ -12,11 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, a plain line now and then elsewhere.
-// A nil one shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise a plain line now and
+// then. A nil Activity shows nothing.
 type Activity struct {
 	w     io.Writer
-	draws bool          // bars; else lines
+	draws bool          // bars; otherwise lines
 	every time.Duration // between two lines, or two drawings of a bar that stands still
 	least time.Duration // between any two drawings
 
@@ -30,7 +30,7 @@ type Activity struct {
 	ended     sync.WaitGroup
 }
 
-// NewActivity shows activities on a writer; nil: nowhere.
+// NewActivity returns an Activity that shows progress on a writer; a nil writer shows nothing.
 func NewActivity(w io.Writer) *Activity {
 	if w == nil {
 		return nil
@@ -41,7 +41,7 @@ func NewActivity(w io.Writer) *Activity {
 	return &Activity{w: w, every: quietInterval}
 }
 
-// Begin shows an activity, such as "encoding", of a number of parts.
+// Begin starts to show an activity, such as "encoding", with a number of parts.
 func (a *Activity) Begin(what string, all int) {
 	if a == nil {
 		return
@@ -67,7 +67,7 @@ func (a *Activity) Begin(what string, all int) {
 	})
 }
 
-// Step shows the number of parts done and the one under way.
+// Step shows the number of finished parts and the current part.
 func (a *Activity) Step(done int, part string) {
 	if a == nil {
 		return
@@ -82,11 +82,11 @@ func (a *Activity) Step(done int, part string) {
 	if changed {
 		a.bar.Describe(a.label())
 	}
-	// A bar that cannot be drawn is no reason to end anything.
+	// An undrawable bar is no reason to end anything.
 	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
 }
 
-// show writes a line, or draws the bar again with its time.
+// show writes a line, or redraws the bar with its time.
 func (a *Activity) show() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -102,10 +102,10 @@ func (a *Activity) show() {
 	_, _ = fmt.Fprintf(a.w, "%s: %d of %d done%s\n", a.label(), a.done, a.all, left)
 }
 
-// label names the activity and its part under way, if it has parts.
+// label names the activity and its current part, if it has parts.
 func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
-// End takes the activity away.
+// End removes the activity.
 func (a *Activity) End() {
 	if a == nil || a.what == "" {
 		return

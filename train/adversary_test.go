@@ -33,9 +33,8 @@ func judgedConfig(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// TestJudges checks that a run with a discriminator, stopped at any step and
-// resumed, ends with the bits of one that was not, whatever the threads; and that
-// what was trained can be opened without it.
+// TestJudges stops a run with a discriminator at any step and resumes it, on any number of threads. The run ends with
+// the bits of an uninterrupted run. The trained model can be opened without the discriminator.
 func TestJudges(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	trainIn(t, whole, judgedConfig(t), false)
@@ -58,7 +57,7 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// splitNames lists what stands between quotes.
+// splitNames lists the quoted parts of a text.
 func splitNames(text string) (list []string) {
 	for from, at := -1, 0; at < len(text); at++ {
 		if text[at] != '"' {
@@ -73,7 +72,7 @@ func splitNames(text string) (list []string) {
 	return list
 }
 
-// secondBatch are overrides of judged with which discriminators permute a second batch; active is for known levels of a factor.
+// secondBatch overrides judged: discriminators permute a second batch. active adds known levels of a factor.
 var (
 	secondBatch = []string{"losses.2.tc.discriminator.second_batch=true"}
 	secondMasks = []string{"supervision={labels: {fraction: 0.5}}",
@@ -81,9 +80,8 @@ var (
 	secondViews = append([]string{"views={pipeline: [flip], count: 1}"}, secondBatch...)
 )
 
-// TestSecondBatchResumes checks that a run with second batches, stopped at any step and
-// resumed, ends with the bits of one that was not, whatever the threads, and that it is not
-// the run without them.
+// TestSecondBatchResumes stops a run with second batches at any step and resumes it, on any number of threads. It
+// ends with the bits of an uninterrupted run, and with other bits than a run without second batches.
 func TestSecondBatchResumes(t *testing.T) {
 	long.NotShort(t)
 	first := t.TempDir()

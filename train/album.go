@@ -12,10 +12,10 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// maxAlbum bounds the evaluations of a run that have pictures in TensorBoard's file; TensorBoard shows ten by default.
+// maxAlbum bounds the evaluations with pictures in TensorBoard's file; TensorBoard shows ten by default.
 const maxAlbum = 10
 
-// album writes what the decoder makes of some codes to TensorBoard's file during training: at evaluations, whose codes it uses.
+// album writes pictures of decoded codes to TensorBoard's file during training. It uses the codes of evaluations.
 type album struct {
 	session *session
 	monitor *monitor
@@ -30,7 +30,7 @@ func (a *album) hook() engine.Hook {
 	}}
 }
 
-// due chooses the evaluations that have pictures: all, or equally many apart, and the last.
+// due chooses the evaluations with pictures: all, or the last and equally spaced ones before it.
 func (a *album) due(epoch, epochs int) bool {
 	all, this := epochs/a.monitor.every, epoch/a.monitor.every
 	return (all-this)%((all+maxAlbum-1)/maxAlbum) == 0
@@ -65,7 +65,7 @@ func (a *album) draw(step int) error {
 	return a.session.logs.events.Flush()
 }
 
-// reconstructionsOf draws the images of some rows of codes, and what the decoder makes of the codes.
+// reconstructionsOf draws the images of some rows of codes next to the decoded codes.
 func (e *Experiment) reconstructionsOf(w io.Writer, codes metrics.Matrix, rows []int, image func(row int) int) error {
 	height, width, channels := e.Data.ImageShape()
 	list := make([]int, len(rows))
@@ -83,7 +83,7 @@ func (e *Experiment) reconstructionsOf(w io.Writer, codes metrics.Matrix, rows [
 	return report.Reconstructions(w, "Images and their reconstructions", inputs, outputs, height, width, channels)
 }
 
-// traversalsOf draws traversals from the code of the first of some images.
+// traversalsOf draws traversals from the code of the first image in a list.
 func (e *Experiment) traversalsOf(w io.Writer, codes metrics.Matrix, images []int) error {
 	if m, ok := e.Model.(models.Hierarchical); ok {
 		return report.PathTraversals(w, codes, m.Hierarchy(), e.decoder())

@@ -30,7 +30,7 @@ func loadViews(t testing.TB, overrides ...string) Config {
 	return c
 }
 
-// A model of images is trained on the one view that there is, and measured on images without.
+// A model of images trains on single views, and is measured on images without views.
 func TestViewsOfImages(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"the model takes images, and there are 2 views of each; want views.count=1":        nil,
@@ -66,7 +66,7 @@ func TestViewsOfImages(t *testing.T) {
 	}
 }
 
-// Images are normalised for measuring as their views are for training.
+// Measuring normalises images as training normalises their views.
 func TestViewsNormalise(t *testing.T) {
 	e, err := NewExperiment(loadViews(t, "views.pipeline=[flip, {normalise: {mean: [0.25], deviation: [0.5]}}]"))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestViewsNormalise(t *testing.T) {
 	}
 }
 
-// Without epochs the model is measured as it was initialised, and can be trained later.
+// Without epochs the model is measured as initialised, and can be trained later.
 func TestNoEpochs(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()

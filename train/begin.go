@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Begin makes the folder of a run that has not taken a step, whose model has parameters from elsewhere: load sets
-// them. The run can be measured and encoded, and training continues it from there.
+// Begin makes the folder of an untrained run with given parameters: load sets them. The run can be measured and
+// encoded, and training can continue it.
 func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)

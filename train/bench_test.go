@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// BenchmarkMeasure times the fast metrics in proportion to the training between two
-// measurements, at the default interval.
+// BenchmarkMeasure times the fast metrics relative to the training between two measurements, at the default interval.
 func BenchmarkMeasure(b *testing.B) {
 	for _, name := range []string{"entangled/both", "lsbd-vae/square-small", "lsbd-vae/square", "sprites/vae"} {
 		b.Run(name, func(b *testing.B) {

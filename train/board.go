@@ -17,16 +17,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
-// figureTag begins the tags of the figures of a finished run.
+// figureTag is the prefix of tags of a finished run's figures.
 const figureTag = "figures/"
 
-// The largest picture that TensorBoard's file holds, in bytes of PNG, and the sides to which larger ones are reduced in turn.
+// The largest picture in TensorBoard's file, in bytes of PNG, and the side lengths tried in turn for larger pictures.
 const maxBoardBytes = 1 << 20
 
 var boardSides = []int{2048, 1024, 512}
 
-// openEvents opens TensorBoard's file and removes the end of the session that ended before and what came with it: a run that
-// continues ends anew.
+// openEvents opens TensorBoard's file. It removes the end of the previous session and the pictures written with it,
+// because a continued run ends again.
 func (g *logs) openEvents(step int64) error {
 	old, err := tfevents.Find(g.store.Dir())
 	if err != nil {
@@ -77,7 +77,7 @@ func boardSettings(text string) ([]tfevents.Setting, error) {
 	return list, nil
 }
 
-// end notes how a session ended, unless it was stopped and can continue, and returns why.
+// end records how a session ended and returns the reason. A stopped session that can continue records nothing.
 func (g *logs) end(step int, why error) error {
 	status := tfevents.Succeeded
 	switch {
@@ -101,7 +101,7 @@ func (g *logs) figure(step int, name, caption string, picture []byte) error {
 	return g.picture(step, figureTag+name, caption, picture)
 }
 
-// picture writes a picture for TensorBoard, reduced if it is large.
+// picture writes a picture for TensorBoard and reduces large ones.
 func (g *logs) picture(step int, tag, caption string, picture []byte) error {
 	value, err := boardImage(picture, maxBoardBytes)
 	if err != nil || value == nil {
@@ -110,7 +110,7 @@ func (g *logs) picture(step int, tag, caption string, picture []byte) error {
 	return g.events.Write(int64(step), tfevents.Value{Tag: tag, Description: caption, Image: value})
 }
 
-// boardImage returns a picture of so many bytes at most; nil: it cannot be reduced to that.
+// boardImage returns a picture with at most the given number of bytes; nil if it cannot be reduced that far.
 func boardImage(picture []byte, most int) (*tfevents.Image, error) {
 	size, err := png.DecodeConfig(bytes.NewReader(picture))
 	if err != nil {
@@ -140,7 +140,7 @@ func boardImage(picture []byte, most int) (*tfevents.Image, error) {
 	return &tfevents.Image{Width: size.Width, Height: size.Height, Gray: size.ColorModel == color.GrayModel, PNG: picture}, nil
 }
 
-// thumbnail reduces a picture to a longest side.
+// thumbnail reduces a picture until its longest side has the given length.
 func thumbnail(source image.Image, side int) *image.RGBA {
 	from := image.NewRGBA(image.Rectangle{Max: source.Bounds().Size()})
 	draw.Draw(from, from.Rect, source, source.Bounds().Min, draw.Src)

@@ -54,8 +54,8 @@ func stepsOf(list []*tfevents.Event, tag string) (steps []int64) {
 	return steps
 }
 
-// A run with figures has them in TensorBoard's file, and pictures of at most ten evaluations; one that is stopped again and
-// again, and continued after its end, has the same.
+// A run with figures has them in TensorBoard's file, with pictures of at most ten evaluations. Stopping it again and
+// again, and continuing it after its end, gives the same file.
 func TestBoardPictures(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "train.epochs=23", "train.epoch_steps=1", "train.figures=true", "metrics.every=2", "metrics.images=40")
@@ -103,7 +103,7 @@ func TestBoardPictures(t *testing.T) {
 	}
 }
 
-// The settings are told once, and anew when they change; how a run ended is told, too.
+// The settings are written once, and again when they change. The file also says how a run ended.
 func TestBoardSession(t *testing.T) {
 	dir := t.TempDir()
 	broken := errors.New("broken")
@@ -156,7 +156,7 @@ func readRunFile(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-// A picture that is too large is reduced, or left out.
+// A large picture is reduced, or left out.
 func TestBoardImage(t *testing.T) {
 	stream := rand.New(rand.NewPCG(1, 2))
 	noise := image.NewGray(image.Rect(0, 0, 1500, 700))

@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Check reports whether a config can be trained and measured, as far as that is known before it is: its data set, its model and its
-// losses go together, and its metrics suit what they will get. Of a config whose model learns in stages it
-// checks the first one. It writes nothing.
+// Check reports whether a config can be trained and measured, as far as this is known before training. Its data set,
+// model and losses must fit together, and its metrics must suit their input. For a model that learns in stages, Check
+// looks at the first stage. It writes nothing.
 func Check(c Config) error {
 	if err := c.Validate(); err != nil {
 		return config.AsError(err)
@@ -34,8 +34,8 @@ func Check(c Config) error {
 	return nil
 }
 
-// Here returns a config as this machine can check it, estimate its memory and rehearse it: in float32 where the processor lacks
-// mixed precision. It is for runs that other machines make, which check the config itself.
+// Here returns a config that this machine can check, rehearse and estimate the memory of: in float32 if the processor
+// lacks mixed precision. Use it for runs on other machines. They check the config itself.
 func Here(c Config) Config {
 	if c.Train.Precision.Check() != nil {
 		c.Train.Precision = engine.Float32
@@ -43,7 +43,7 @@ func Here(c Config) Config {
 	return c
 }
 
-// measurable reports more images than there is memory to measure.
+// measurable returns an error for more images than memory can measure.
 func (e *Experiment) measurable() error {
 	n := e.Data.Len()
 	if count := e.Config.Metrics.Sample; count > 0 {
@@ -56,14 +56,14 @@ func (e *Experiment) measurable() error {
 	return nil
 }
 
-// codeNumbers returns how many numbers an image takes that is encoded and measured: its factors and its code, and places in a
-// split, an order and a sample.
+// codeNumbers returns how many numbers an encoded and measured image takes: its factors, its code, and its places in
+// a split, an order and a sample.
 func (e *Experiment) codeNumbers() int {
 	const lists = 4
 	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
 }
 
-// ready prepares the training and the measuring of an experiment. Parts that do not go together are a *config.Error.
+// ready prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
 func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err

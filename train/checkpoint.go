@@ -20,8 +20,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// state is what a checkpoint holds besides tensors. It travels inside the tensors' file, so that
-// one rename replaces both at once; state.json is a copy to look at.
+// state is the part of a checkpoint without tensors. The tensors' file includes it, because one rename must replace
+// both at once. state.json is a copy for people.
 type state struct {
 	engine.State
 	Watch   watchState `json:"watch"`
@@ -35,7 +35,7 @@ type state struct {
 	History rundir.History `json:"history,omitempty"`
 }
 
-// stateKey is the metadata key under which a checkpoint holds its state.
+// stateKey is the metadata key of the state in a checkpoint.
 const stateKey = "unravel.state"
 
 // saver writes the checkpoints of a session.
@@ -45,7 +45,7 @@ type saver struct {
 	saved   time.Time // when the last one was written
 }
 
-// hook saves as time goes by, and when training ends or is stopped.
+// hook saves at intervals, and when training ends or is stopped.
 func (s *saver) hook() engine.Hook {
 	due := func(l *engine.Loop) error {
 		if s.every <= 0 || l.Stopped() != "" || time.Since(s.saved).Seconds() < s.every {
@@ -70,7 +70,7 @@ func (s *saver) hook() engine.Hook {
 		}}
 }
 
-// save writes a checkpoint and keeps those before that the config asks for.
+// save writes a checkpoint and keeps as many earlier ones as the config asks.
 func (s *saver) save(done bool) error {
 	store := s.session.store
 	if err := store.Present(); err != nil {
@@ -90,16 +90,16 @@ func (s *saver) save(done bool) error {
 	return store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
 }
 
-// checkpoint collects all that the run needs to continue.
+// checkpoint collects everything that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
 	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
-	if s.stop.enough() == "" { // else the next session finds out by itself
+	if s.stop.enough() == "" { // otherwise the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}
 	return encodeCheckpoint(s.loop, all)
 }
 
-// encodeCheckpoint returns the state of a loop as a file, with what a run keeps beside it, and the text of the state.
+// encodeCheckpoint returns the state of a loop and the rest of the run's state as a file, and the text of the state.
 func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error) {
 	position, tensors, err := l.State()
 	if err != nil {
@@ -115,8 +115,8 @@ func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error
 	return f, text, err
 }
 
-// HashParameters hashes the parameters in the newest checkpoint of a run's folder: SHA-256 of their names and shapes and the bits of their
-// values, in the order of the file.
+// HashParameters hashes the parameters in the newest checkpoint of a run's folder: SHA-256 of names, shapes and bits
+// of the values, in the order of the file.
 func HashParameters(dir string) (string, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {
@@ -136,16 +136,16 @@ func HashParameters(dir string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// modelTensors begins the names of a model's parameters in a checkpoint.
+// modelTensors is the prefix of a model's parameters in a checkpoint.
 const modelTensors = "model/"
 
-// errOtherModel is the error about a checkpoint that has another model or config than its folder.
+// errOtherModel is the error for a checkpoint with another model or config than its folder.
 var errOtherModel = errors.New("the checkpoint does not fit the config")
 
-// errNoCheckpoint is the error about a folder without a checkpoint.
+// errNoCheckpoint is the error for a folder without a checkpoint.
 var errNoCheckpoint = errors.New("there is no checkpoint")
 
-// checkpoint is what a file of a run holds.
+// checkpoint is the content of a run's checkpoint file.
 type checkpoint struct {
 	file    *safetensors.File
 	state   *state
@@ -153,8 +153,8 @@ type checkpoint struct {
 	warning string // about these
 }
 
-// readCheckpoint reads the checkpoint of a run's folder. If the newest one is
-// damaged it reads the newest one that is not, with a warning.
+// readCheckpoint reads the checkpoint of a run's folder. If the newest one is damaged, it warns and reads the newest
+// undamaged one.
 func readCheckpoint(dir string) (c checkpoint, err error) {
 	var damaged, missing error
 	for c.newer = 0; ; c.newer++ {

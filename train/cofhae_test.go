@@ -42,8 +42,7 @@ func sticksConfig(t testing.TB, overrides ...string) Config {
 	return c
 }
 
-// A run of COFHAE that is stopped anywhere and resumed ends with the bits of one that was not, on any
-// number of threads.
+// A run of COFHAE, stopped anywhere and resumed on any number of threads, ends with the bits of an uninterrupted run.
 func TestCOFHAE(t *testing.T) {
 	long.NotShort(t)
 	whole, dir := t.TempDir(), t.TempDir()
@@ -93,7 +92,7 @@ func TestCOFHAE(t *testing.T) {
 	}
 }
 
-// What counts as converged.
+// The rule for convergence.
 func TestFitJudge(t *testing.T) {
 	wrong, right := 0.2, 0.01
 	for want, f := range map[string]Fit{
@@ -216,7 +215,7 @@ func checkTimings(t *testing.T, dir string) {
 	}
 }
 
-// The picture of the components is part of the report, also of a run that is resumed, which only the complete test tries.
+// The report shows the picture of the components. The complete test also resumes the run.
 func TestComponentsFigure(t *testing.T) {
 	long.NotShort(t)
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
@@ -245,7 +244,7 @@ func TestComponentsFigure(t *testing.T) {
 	}
 }
 
-// checkExplored compares what a run with a learned hierarchy reports of its components with a count by hand.
+// checkExplored compares a run's report on the components of its learned hierarchy with a count by hand.
 func checkExplored(t *testing.T, e *Experiment) {
 	t.Helper()
 	codes, err := e.Codes(t.Context())
@@ -293,7 +292,7 @@ func checkExplored(t *testing.T, e *Experiment) {
 	}
 }
 
-// A hierarchy that turns out flat leaves nothing to assign: training goes on with a loss of 0, and says so.
+// A flat hierarchy has no options to assign: training goes on with a loss of 0, and says so.
 func TestFlatHierarchy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777); err != nil {
@@ -347,7 +346,7 @@ func TestHoldOut(t *testing.T) {
 	}
 }
 
-// The assignment error of chosen options, counted by hand where dimensions may be inactive.
+// The assignment error of chosen options, counted by hand for dimensions that may be inactive.
 func TestMisassigned(t *testing.T) {
 	e, err := NewExperiment(sticksConfig(t, "dataset.chopsticks.depth=3"))
 	if err != nil {

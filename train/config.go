@@ -1,5 +1,5 @@
-// Package train runs experiments: it reads their config, trains the model,
-// measures it and stores everything in the run's folder.
+// Package train runs experiments: it reads their config, trains and measures the model, and stores everything in the
+// run's folder.
 package train
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Config is an experiment: the whole schema of its YAML.
+// Config is an experiment: the complete schema of its YAML.
 type Config struct {
 	Name        string                `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
 	Seed        uint64                `yaml:"seed" doc:"seed of everything random"`
@@ -32,7 +32,7 @@ type Config struct {
 	Train       Settings              `yaml:"train" doc:"how to train"`
 	Metrics     Measures              `yaml:"metrics" doc:"what to measure at the end, and during training"`
 
-	source *config.Node // what it was read from, for messages; nil: it was made by a program
+	source *config.Node // the YAML it was read from, for messages; nil if a program made it
 }
 
 // Settings say how to train.
@@ -82,9 +82,9 @@ func Defaults() Config {
 	return c
 }
 
-// Load reads a config: YAML source, named for messages, and overrides
-// key.path=value. Its errors say file, line and column. Where an override names the public data set of a twin that the config has,
-// such as dataset=dsprites for sprites, the data set is that of [datasets.Twin].
+// Load reads a config from YAML source, with overrides key.path=value. Errors give file, line and column; file is the
+// name of the source in them. An override may name the public data set of the config's twin, such as dataset=dsprites
+// for sprites. The data set then comes from [datasets.Twin].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
 	c := Defaults()
 	n, err := config.Parse(file, source)
@@ -104,7 +104,8 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 	return c, c.inheritAll(n)
 }
 
-// standIns adds, after an override that replaces a twin by its public data set, overrides with the settings that it takes over.
+// standIns adds overrides where an override replaces a twin by its public data set: the public data set takes over
+// the twin's settings.
 func standIns(file string, source []byte, overrides []string) []string {
 	const data = "dataset="
 	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
@@ -128,7 +129,8 @@ func standIns(file string, source []byte, overrides []string) []string {
 	return all
 }
 
-// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil if there is none.
+// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil for no
+// such settings.
 func realSettings(n *config.Node, name string) (list []string) {
 	var c datasets.Choice
 	if n == nil || n.Decode(&c) != nil {
@@ -151,7 +153,7 @@ func realSettings(n *config.Node, name string) (list []string) {
 	return list
 }
 
-// settingsOf returns the settings of a data set as a config has them; nil if it has none.
+// settingsOf returns the config's settings of a data set; nil without settings.
 func settingsOf(c datasets.Choice) *config.Node {
 	text, err := config.Encode(c.Value)
 	if err != nil {
@@ -164,7 +166,8 @@ func settingsOf(c datasets.Choice) *config.Node {
 	return n
 }
 
-// longMetrics gives a list of metrics its key where overrides address the others, in the source and in the overrides.
+// longMetrics writes a short list of metrics with its key final if overrides set other keys of metrics. It changes
+// the source and the overrides.
 func longMetrics(n *config.Node, overrides []string) []string {
 	if !slices.ContainsFunc(overrides, func(o string) bool {
 		path, _, _ := strings.Cut(o, "=")
@@ -186,11 +189,10 @@ func longMetrics(n *config.Node, overrides []string) []string {
 	return long
 }
 
-// Encode returns the config as YAML with all defaults filled in. Load accepts it.
+// Encode returns the config as YAML with all defaults. Load accepts this YAML.
 func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
 
-// Validate checks the parts, which decoding a file has done, and then what they cannot
-// check on their own.
+// Validate checks the parts, as decoding a file does, and then the agreement between parts.
 func (c *Config) Validate() error {
 	if err := rundir.CheckName(c.Name); err != nil {
 		return config.Invalid("name", "%w", err)
@@ -226,7 +228,7 @@ func (c *Config) Validate() error {
 	return c.Metrics.validate(&c.Train)
 }
 
-// More than anyone trains for, and more than any machine has.
+// No training needs as much, and no machine has as much.
 const (
 	maxEpochs  = 1e9
 	maxThreads = 1024
@@ -291,14 +293,14 @@ func (s *EarlyStop) Validate() error {
 	return nil
 }
 
-// engine returns the settings that the engine has.
+// engine returns the settings for the engine.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
-// sameTraining reports an error if two configs do not describe the same training,
-// apart from its length and from what does not change its result.
+// sameTraining returns an error if two configs describe different training. It ignores the length of training and
+// settings that do not change the result.
 func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
@@ -314,7 +316,7 @@ func (c Config) sameTraining(other Config) error {
 		return err
 	}
 	list, err := differing(a, b)
-	if p, q := c.Train.Precision, other.Train.Precision; p != q { // one of them is not written
+	if p, q := c.Train.Precision, other.Train.Precision; p != q { // a config does not write the default
 		list = slices.DeleteFunc(list, func(d difference) bool { return d.key == "train.precision" })
 		list = append(list, difference{"train.precision", p.String(), q.String()})
 	}
@@ -329,8 +331,9 @@ func (c Config) sameTraining(other Config) error {
 		strings.Join(keys, "; "))
 }
 
-// Hash names what a run computes: configs that differ only in name, threads, checkpoints (but for a best one) or figures
-// have the same one. Of a start it is the content that counts, not where it comes from, if the config says it (see [Config.Resolve]).
+// Hash identifies the computation of a run. Configs have the same hash if they differ only in name, threads,
+// checkpoints (except the best one) or figures. For a start with a recorded content, the content counts and not its
+// location (see [Config.Resolve]).
 func (c Config) Hash() (string, error) {
 	text, err := c.Identity()
 	if err != nil {
@@ -339,7 +342,7 @@ func (c Config) Hash() (string, error) {
 	return rundir.FileHash(text), nil
 }
 
-// Identity returns the text that [Config.Hash] hashes: the config without what changes no result.
+// Identity returns the text that [Config.Hash] hashes: the config without settings that change no result.
 func (c Config) Identity() ([]byte, error) {
 	c = c.byContent()
 	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
@@ -349,8 +352,8 @@ func (c Config) Identity() ([]byte, error) {
 	return c.Encode()
 }
 
-// WithoutSource returns the config without the file that it was read from, which takes more memory than the config and tells errors
-// their lines.
+// WithoutSource returns the config without its source, which gives errors their lines and takes more memory than the
+// config.
 func (c Config) WithoutSource() Config {
 	c.source = nil
 	return c

@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615"))
 }
 
-// Mistakes: what they say, and where.
+// Mistakes and their messages, with their place.
 func TestMistakes(t *testing.T) {
 	for override, want := range map[string]string{
 		"name=a/b":                                           `name: "a/b" is not a folder's name`,
@@ -111,8 +111,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// What a run's folder stores is the experiment itself: whoever resumes it from there, or makes it in another process,
-// trains the same.
+// A run's folder stores the whole experiment. Resuming it, or reading it in another process, trains the same.
 func TestStoredConfigs(t *testing.T) {
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
@@ -135,7 +134,7 @@ func TestStoredConfigs(t *testing.T) {
 	}
 }
 
-// A config that a program made is checked like one from a file, parts included.
+// A config made by a program is checked like one from a file, parts included.
 func TestValidateParts(t *testing.T) {
 	c := load(t)
 	if err := c.Validate(); err != nil {
@@ -181,14 +180,14 @@ func TestValidateParts(t *testing.T) {
 	}
 }
 
-// borrowed is a model that another program has registered.
+// borrowed has a model registered by another program.
 const borrowed = `
 dataset: {square: {size: 16, side: 4}}
 model: {borrowed: {latent: 3}}
 losses: [reconstruction, lent, lent]
 `
 
-// A run whose config names a part that this program lacks says so, wherever it is opened.
+// Opening a run says which part of its config this program lacks.
 func TestUnregistered(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(borrowed), 0o666); err != nil {
@@ -208,7 +207,7 @@ func TestUnregistered(t *testing.T) {
 	}
 }
 
-// What a program asks for without a config, a context or a model is an error.
+// A missing config, context or model is an error.
 func TestNothingGiven(t *testing.T) {
 	_, made := NewExperiment(Config{})
 	_, untold := Rehearse(t.Context(), Config{}, false)
@@ -228,7 +227,7 @@ func TestNothingGiven(t *testing.T) {
 	}
 }
 
-// A mistake of a config that a program made, not a file, has the key.
+// A mistake in a config made by a program names the key.
 func TestMistakeOfAProgram(t *testing.T) {
 	c := load(t)
 	c.Train.Batch = 0

@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// difference is a key in which two configs differ, with its value in each config. The value of a missing key is nil.
+// difference is a key with different values in two configs. A missing key has the value nil.
 type difference struct {
 	key         string
 	began, goes any
@@ -24,7 +24,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: the run began with %s, now %s", d.key, inline(d.began), inline(d.goes))
 }
 
-// inline is a value of a config in a line.
+// inline writes a config's value on one line.
 func inline(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -50,7 +50,7 @@ func differing(a, b []byte) ([]difference, error) {
 	return differ("", x, y), nil
 }
 
-// differ lists the differences of the values of a key.
+// differ lists the differences between two values of a key.
 func differ(key string, a, b any) (list []difference) {
 	if x, ok := a.(yaml.MapSlice); ok {
 		if y, ok := b.(yaml.MapSlice); ok {
@@ -71,7 +71,8 @@ func differ(key string, a, b any) (list []difference) {
 	return []difference{{key, a, b}}
 }
 
-// differKeys lists the differences of two mappings. Two with one key each that is not the same are choices of other parts.
+// differKeys lists the differences of two mappings. If each has a single key and the keys differ, they choose
+// different parts.
 func differKeys(key string, a, b yaml.MapSlice) (list []difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
 		return []difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}

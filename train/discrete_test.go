@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// discreteModels learn discrete codes: at a temperature that falls, and in phases of which some are over before the end.
+// discreteModels learn discrete codes: one at a falling temperature, one in phases that end during training.
 var discreteModels = map[string]string{
 	"joint": `joint-vae: {latent: 3, categorical: [3, 2], encoder: {mlp: {hidden: [16]}}, temperature: {from: 1, to: 0.3, steps: 10, shape: exponential}}
 losses:
@@ -22,7 +22,7 @@ losses:
 losses: [reconstruction, kl, weight-decay]`,
 }
 
-// A run with discrete codes that is stopped and continued ends with the bits of one that was not.
+// A run with discrete codes, stopped and continued, ends with the bits of an uninterrupted run.
 func TestDiscreteResumed(t *testing.T) {
 	long.NotShort(t)
 	for name, model := range discreteModels {
@@ -51,8 +51,8 @@ func TestDiscreteResumed(t *testing.T) {
 	}
 }
 
-// The choice of a JointVAE tells images apart where the continuous code may hold nothing: a square, an ellipse and a heart are not
-// all of one category.
+// JointVAE's choice distinguishes images even where the continuous code may hold nothing: a square, an ellipse and a
+// heart do not all get one category.
 func TestJointVAEChooses(t *testing.T) {
 	c, err := Load("chooses.yaml", []byte(`name: chooses
 dataset: {sprites: {size: 16, positions: 1, orientations: 1, scales: 1}}

@@ -18,14 +18,15 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// encodeBatch is how many images are encoded or decoded at a time, or fewer that take no more than encodeBytes and a sixteenth of the memory.
+// encodeBatch is the number of images to encode or decode at a time. A batch has fewer images if they would take more
+// than encodeBytes or a sixteenth of the memory.
 const (
 	encodeBatch = 128
 	encodeBytes = 1 << 30
 )
 
-// Coder runs a trained model's encoder and decoder. Goroutines may share it, as long
-// as none trains the model: they take turns, batch by batch.
+// Coder runs a trained model's encoder and decoder. Goroutines may share it unless one trains the model. They take
+// turns, batch by batch.
 type Coder struct {
 	data             models.Data
 	views            *augment.Views // images are normalised as these are; nil: not at all
@@ -61,7 +62,7 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 	return c, err
 }
 
-// bytes returns what the coder's networks take.
+// bytes returns the memory of the coder's networks.
 func (c *Coder) bytes() float64 {
 	bytes := c.encoder.machine.Bytes()
 	if c.decoder != nil {
@@ -70,7 +71,7 @@ func (c *Coder) bytes() float64 {
 	return bytes
 }
 
-// newEncoder compiles a model's encoder for n images, or as many as fit.
+// newEncoder compiles a model's encoder for n images, or for as many as fit.
 func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
 	return newHalf(m, "encoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("images", n, data.Height, data.Width, data.Channels); err == nil {
@@ -80,7 +81,7 @@ func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
 	})
 }
 
-// newDecoder compiles the decoder of a model that has one for n codes, or as many as fit.
+// newDecoder compiles a model's decoder, if any, for n codes, or for as many as fit.
 func newDecoder(m models.Model, width, n int) (*half, error) {
 	return newHalf(m, "decoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("codes", n, width); err == nil {
@@ -105,8 +106,7 @@ func newHalf(m models.Model, name string, n int, build func(g *nn.Graph, n int) 
 	return &half{images: n, machine: machine, in: nn.Data(in), out: out}, nil
 }
 
-// run computes one batch, whose input fill writes, and appends the first n numbers of
-// the result.
+// run computes one batch: fill writes the input, and run appends the first n numbers of the result.
 func (h *half) run(to []float32, n int, fill func(in []float32)) ([]float32, error) {
 	h.busy.Lock()
 	defer h.busy.Unlock()
@@ -117,7 +117,7 @@ func (h *half) run(to []float32, n int, fill func(in []float32)) ([]float32, err
 	return append(to, h.machine.Value(h.out).Data().([]float32)[:n]...), nil
 }
 
-// Width is the number of columns of a code.
+// Width returns the number of columns of a code.
 func (c *Coder) Width() int { return c.width }
 
 // Encode returns the codes of images of a data set, [len(indices), Width()].
@@ -125,7 +125,7 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 	return c.encode(ctx, d, indices, func(int) {})
 }
 
-// encode is Encode; watch gets the number of images done before every batch.
+// encode is Encode; before every batch it calls watch with the number of encoded images.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
 	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.images
 	for from := 0; from < len(indices); from += batch {
@@ -181,7 +181,7 @@ func all(d datasets.Dataset) []int {
 	return list
 }
 
-// loadParams sets a model's parameters to those of a checkpoint, which must be the same ones.
+// loadParams sets a model's parameters from a checkpoint with the same parameters.
 func loadParams(m models.Model, f *safetensors.File) error {
 	params := m.Params()
 	count := 0

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Goroutines that share a Coder get what they would alone.
+// Goroutines that share a Coder get the same results as alone.
 func TestCoderIsShared(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	e, err := NewExperiment(load(t))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// energy is a small conditional energy-based model, with dropout, of images of which a part has labels.
+// energy is a small conditional energy-based model with dropout. Only some images have labels.
 const energy = `
 name: energy
 seed: 2
@@ -16,8 +16,8 @@ losses: [{score-matching: {sigma: 0.1}}]
 train: {epochs: 2, batch: 64, figures: false}
 `
 
-// TestEnergyResumes checks that a run that is stopped at any step and resumed, on one thread, ends with the bits of one that was not: its
-// noise belongs to the streams of a run. It also checks that conditions matter.
+// TestEnergyResumes stops a run at any step and resumes it on one thread. It ends with the bits of an uninterrupted
+// run, because its noise comes from the run's random streams. The test also checks that conditions matter.
 func TestEnergyResumes(t *testing.T) {
 	load := func(overrides ...string) Config {
 		c, err := Load("energy.yaml", []byte(energy), overrides...)

@@ -48,7 +48,7 @@ metrics: [dlsbd]
 	// small.yaml:2:3: train.epoch: unknown key "epoch"; did you mean "epochs"?
 }
 
-// A run gives its codes back, with the factors of their images, and hooks see its training.
+// A run returns its codes and the factors of their images. Hooks follow its training.
 func ExampleRun() {
 	c, err := train.Load("small.yaml", []byte(`
 dataset: {square: {size: 16, side: 4}}
@@ -135,7 +135,7 @@ func ExampleOpenEncoder() {
 	// Output: 200 OK 2 codes of 4 columns, the same: true
 }
 
-// trained makes a small run in a folder of its own.
+// trained makes a small run in a temporary folder.
 func trained() (string, error) {
 	c, err := train.Load("small.yaml", []byte(`
 dataset: {square: {size: 16, side: 4}}

@@ -19,25 +19,26 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Experiment is a config with what it names: the data set, its labels and the model.
+// Experiment is a config with its data set, labels and model.
 type Experiment struct {
 	Config  Config
 	Data    datasets.Dataset
 	Split   *datasets.Split
 	Learned *models.Learned // by the stage before the model's own; nil: there was none
-	Held    []int           // images that are not trained on, ascending: the final metrics are theirs; nil: of all
+	Held    []int           // held-out images, ascending, for the final metrics; nil: metrics use all images
 	Model   models.Model
 	Coder   *Coder
-	Start   *rundir.Start // what the config's init took; nil: the parameters are as the seed draws them
+	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
 
-	explored   *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
+	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
 	images     []int             // of the config's data set that Data holds; nil: all
 	components []byte            // picture of the components that the stage before found; nil: none
 
 	Progress *Activity // of encoding and measuring; nil: none is shown
 }
 
-// NewExperiment builds what a config names, with the parameters that its start names. Parts that do not go together are a *config.Error.
+// NewExperiment builds the data set and model of a config, with the parameters from its start. Parts that do not fit
+// together give a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
@@ -52,7 +53,8 @@ func NewExperiment(c Config) (*Experiment, error) {
 	return e, nil
 }
 
-// newExperiment is NewExperiment with what an earlier stage learned, nil: nothing, and without the config's start.
+// newExperiment is NewExperiment without the config's start. l holds the results of an earlier stage; nil without
+// results.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	d, err := c.buildData()
 	if err != nil {
@@ -70,7 +72,7 @@ func (c *Config) buildData() (datasets.Dataset, error) {
 	return d, nil
 }
 
-// experimentOn is newExperiment with the data set of the config.
+// experimentOn is newExperiment on the config's data set.
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
 	var err error
@@ -100,13 +102,13 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	return e, nil
 }
 
-// Loop prepares the training of the experiment's model, on views of the images where the config has them.
+// Loop prepares the training of the experiment's model, on views of the images if the config has views.
 func (e *Experiment) Loop() (*engine.Loop, error) {
 	c := &e.Config
 	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
 }
 
-// modelData is what the model learns from.
+// modelData describes the model's training data.
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
@@ -114,7 +116,7 @@ func (e *Experiment) modelData() models.Data {
 	return data
 }
 
-// holdOut takes a fraction of the images out of the split.
+// holdOut removes a fraction of the images from the split.
 func (e *Experiment) holdOut() error {
 	if e.Held = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.Held == nil {
 		return nil
@@ -136,14 +138,13 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
-// OpenExperiment builds the experiment of a run's folder with its trained
-// parameters. A damaged checkpoint is replaced by the one before, with a warning, and so is a data set that has
-// changed since the run began.
+// OpenExperiment builds the experiment of a run's folder with its trained parameters. If the newest checkpoint is
+// damaged, it warns and reads the previous one. It also warns if the data set has changed since the run began.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	return OpenKept(dir, Weights{})
 }
 
-// OpenKept is [OpenExperiment] with other weights that the run has kept.
+// OpenKept is [OpenExperiment] with other kept weights of the run.
 func OpenKept(dir string, which Weights) (e *Experiment, warning string, err error) {
 	if _, err := rundir.View(dir); err != nil {
 		return nil, "", err
@@ -192,7 +193,7 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	return e, strings.Join(warnings, "\n"), nil
 }
 
-// misfit warns of a checkpoint that was trained with another config than its folder's; empty: it was not.
+// misfit warns if a checkpoint was trained with another config than its folder's; otherwise it is empty.
 func (s *state) misfit(dir string, c Config) string {
 	began, err := s.began(dir)
 	if err == nil {
@@ -204,8 +205,8 @@ func (s *state) misfit(dir string, c Config) string {
 	return fmt.Sprintf("warning: %s: %v: %v", dir, errOtherModel, err)
 }
 
-// ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error
-// that says so.
+// ReadConfig reads the config of the run in a folder, with overrides key.path=value. If this program has not
+// registered a part of the config, the error says so.
 func ReadConfig(dir string, overrides ...string) (Config, error) {
 	source, err := ConfigText(dir)
 	if err != nil {
@@ -226,7 +227,7 @@ func ConfigText(dir string) ([]byte, error) {
 	return source, err
 }
 
-// LoadRun is [ReadConfig] with the text that [ConfigText] returns.
+// LoadRun is [ReadConfig] with the text from [ConfigText].
 func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	c, err := Load(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
@@ -236,7 +237,7 @@ func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	return c, err
 }
 
-// unregistered lists the parts that an error, or those in it, did not find in their registries.
+// unregistered lists the parts that an error, or an error inside it, did not find in a registry.
 func unregistered(err error) (parts []string) {
 	switch e := err.(type) {
 	case *registry.UnknownError:
@@ -268,7 +269,8 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
-// suits reports metrics that do not suit the data set, which may be a sample of a number of images, before training.
+// suits returns an error before training for metrics that do not suit the data set. The data set may be a sample with
+// a number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for i, choice := range choices {
@@ -283,7 +285,7 @@ func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	return nil
 }
 
-// withoutFactors adds to an error of a metric that needs factors what would be right.
+// withoutFactors completes the error of a metric that needs factors with the remedy.
 func withoutFactors(err error) error {
 	if errors.Is(err, metrics.MissingFactors) {
 		return fmt.Errorf("%w; want metrics of codes alone, such as mutual-information, or metrics: []", err)
@@ -291,8 +293,7 @@ func withoutFactors(err error) error {
 	return err
 }
 
-// Input is what final metrics see of codes of the whole data set: all rows, or those
-// that are held out.
+// Input returns the input of final metrics for codes of the whole data set: all rows, or the held-out rows.
 func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
 	if e.Held == nil {
 		return e.InputOf(codes, all(e.Data))
@@ -306,7 +307,7 @@ func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
 	return e.InputOf(some, e.Held)
 }
 
-// InputOf is what metrics see of codes of some images.
+// InputOf returns the input of metrics for codes of some images.
 func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input {
 	k := len(e.Data.Factors())
 	in := &metrics.Input{Codes: codes, Factors: e.Data.Factors(), Levels: make([]int, len(images)*k)}
@@ -325,8 +326,8 @@ func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input 
 	return in
 }
 
-// Final lists what is measured at the end: what the config names, and of a learned hierarchy purity, coverage and
-// H-error as far as they are known.
+// Final lists the metrics at the end: the config's, and for a learned hierarchy purity, coverage and H-error if they
+// can be computed.
 func (e *Experiment) Final() []metrics.Choice {
 	list := slices.Clone(e.Config.Metrics.Final)
 	if e.Learned == nil {
@@ -364,7 +365,7 @@ func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices
 	return results, stopped(ctx, err)
 }
 
-// stopped is ErrStopped in place of an error that came from the end of the context.
+// stopped replaces an error by ErrStopped if the context has ended.
 func stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return ErrStopped

@@ -12,14 +12,15 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Images of a page that plays with a decoder: those to start from, and those whose codes give the ranges of controls.
+// Numbers of images on a page with an interactive decoder: images to start from, and images whose codes give the
+// ranges of controls.
 const (
 	exploreStarts = 24
 	exploreRanged = 5000
 )
 
-// Explore returns what a page needs to play with the model's decoder, given codes of images of the data set, a row for each; images nil:
-// of all in order. It returns nil for a model without a decoder.
+// Explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
+// nil images mean all, in order. It returns nil for a model without a decoder.
 func (e *Experiment) Explore(images []int, codes metrics.Matrix) (*web.Explore, error) {
 	if !e.Coder.Decodes() || codes.Rows == 0 {
 		return nil, nil
@@ -39,7 +40,7 @@ func (e *Experiment) Explore(images []int, codes metrics.Matrix) (*web.Explore, 
 	return report.Explore(x)
 }
 
-// ExploreSome is [Experiment.Explore] with the codes of at most count images all over the data set, which it encodes.
+// ExploreSome is [Experiment.Explore] for at most count images from the whole data set; it encodes them.
 func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
@@ -52,7 +53,7 @@ func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, 
 	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
 }
 
-// gathered returns the elements of a list at some places, which are the elements of a list that is nil.
+// gathered returns the elements of a list at some places. A nil list holds its places.
 func gathered(list, at []int) []int {
 	if list == nil {
 		return at
@@ -64,7 +65,7 @@ func gathered(list, at []int) []int {
 	return some
 }
 
-// apart returns count indices of n that do not follow the grid of factors, in order, or all n.
+// apart returns count of n indices, in order, that do not follow the grid of factors; or all n.
 func apart(n, count int) []int {
 	if n > count {
 		list := scattered(n, count)

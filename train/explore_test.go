@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// played are experiments of every kind of control, with small data sets.
+// played are experiments with every kind of control, on small data sets.
 var played = map[string]struct {
 	config    string
 	overrides []string
@@ -34,7 +34,7 @@ var played = map[string]struct {
 	"choices":          {"joint-vae/spaceshapes", []string{"dataset={spaceshapes: {samples: 200}}", "metrics=[]"}, "a0 a1 z0 z1 z2 z3 z4 z5 z6"},
 }
 
-// playedExperiment builds an experiment whose decoder's weights have the sizes that training gives them.
+// playedExperiment builds an experiment with decoder weights as large as trained ones.
 func playedExperiment(t testing.TB, name string, overrides ...string) *Experiment {
 	t.Helper()
 	text, err := configs.Read(name)
@@ -86,7 +86,7 @@ func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	return p
 }
 
-// What a page says of its widget.
+// Texts of the page about its widget.
 const (
 	widget = `document.querySelector("[data-widget=explore]").widget`
 	frames = widget + ".frames"
@@ -123,7 +123,8 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	return got
 }
 
-// Every control of every kind of latent space moves the picture, which is that of the decoder; by keyboard, pointer and buttons.
+// Every control of every kind of latent space moves the picture, by keyboard, pointer and buttons. The picture is the
+// decoder's.
 func TestExploreInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(played)), 3) {
@@ -141,7 +142,7 @@ func TestExploreInBrowser(t *testing.T) {
 				row := fmt.Sprintf(`[data-control=%q] `, c)
 				var there bool
 				if p.Eval(fmt.Sprintf("document.querySelector(%q).offsetParent !== null", row), &there); !there {
-					continue // under an option that is not chosen
+					continue // under an option that was not chosen
 				}
 				move(p, c, row)
 				after := shows(t, p, e, c+" has moved")
@@ -167,7 +168,7 @@ func TestExploreInBrowser(t *testing.T) {
 	}
 }
 
-// move moves a control by what it has: the keyboard, the pointer, or a button.
+// move moves a control by its keyboard, pointer, or button.
 func move(p *browser.Page, name, row string) {
 	switch {
 	case name[0] == 'z':

@@ -39,7 +39,7 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-6 })
 }
 
-// A choice opens the dimensions of its option with the values that decode.Codes borrows for them, and curves are drawn.
+// A choice opens the dimensions of its option, with the values that decode.Codes borrows for them. Curves are drawn.
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
 	x, err := e.ExploreSome(context.Background(), 150)
@@ -78,7 +78,7 @@ func TestExploreOptions(t *testing.T) {
 	}
 }
 
-// Keys go to the ends, buttons to start images and back, and a playing control moves until it is stopped.
+// Keys go to the ends, and buttons to start images and back. A playing control moves until it is stopped.
 func TestExploreButtons(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, x.overrides...)
@@ -123,7 +123,7 @@ func TestExploreButtons(t *testing.T) {
 	}
 }
 
-// A decoder that has learned more takes the place of the one before and leaves the code alone.
+// A decoder with more training replaces the earlier one and leaves the code alone.
 func TestExploreUpdate(t *testing.T) {
 	x := played["circles"]
 	e := playedExperiment(t, x.config, x.overrides...)
@@ -169,7 +169,7 @@ func TestExploreUpdate(t *testing.T) {
 	shows(t, p, other, "the update to another model")
 }
 
-// A decoder that is too large is shown by sheets: two controls move, and a third one begins anew.
+// A large decoder is shown by sheets: two controls move, and a third one starts again.
 func TestExploreSheets(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, append(x.overrides, "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}")...)

@@ -18,11 +18,11 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// figure is a picture of a finished run, or an animation.
+// figure is a picture or animation of a finished run.
 type figure struct {
 	name, caption string
 	moves         bool                    // a GIF file, which the report leaves out
-	codes         bool                    // whether it shows codes, so that a run that keeps none lacks it
+	codes         bool                    // whether it shows codes; runs without codes lack it
 	draw          func(w io.Writer) error // writes nothing where it does not apply to the model or data set
 }
 
@@ -57,13 +57,13 @@ func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, nam
 	}
 }
 
-// Caption is what a figure of a run shows, in words.
+// Caption describes a figure of a run in words.
 type Caption struct {
 	Name    string // of the file in the folder of figures
 	Caption string
 }
 
-// FigureCaptions lists the figures that runs may have, in the order of their pages.
+// FigureCaptions lists the figures of runs, in the order on their pages.
 func FigureCaptions() []Caption {
 	var list []Caption
 	for _, f := range new(Experiment).figures(metrics.Matrix{}, nil, nil, nil) {
@@ -72,7 +72,7 @@ func FigureCaptions() []Caption {
 	return list
 }
 
-// title says what a figure shows, and of which run.
+// title names the content of a figure and its run.
 func (e *Experiment) title(what string) string { return what + " of " + e.Config.Name }
 
 // draw draws a run's pictures into its folder and returns them for the report.
@@ -130,7 +130,7 @@ func (s *session) lossNames() (names []report.LossNames) {
 	return names
 }
 
-// shown is what figures of codes show: the codes of some of the images and what is known of these.
+// shown returns the input of figures: the codes of some images, with their factors.
 func (e *Experiment) shown(codes metrics.Matrix) *metrics.Input {
 	images := report.Shown(codes.Rows)
 	some := metrics.Matrix{Rows: len(images), Cols: codes.Cols}
@@ -140,7 +140,7 @@ func (e *Experiment) shown(codes metrics.Matrix) *metrics.Input {
 	return e.InputOf(some, images)
 }
 
-// circles lists the first columns of the circles of the latent space.
+// circles lists the first column of each circle of the latent space.
 func (e *Experiment) circles() []int {
 	var list []int
 	for _, space := range e.Model.Spaces() {
@@ -151,7 +151,7 @@ func (e *Experiment) circles() []int {
 	return list
 }
 
-// spheres lists the spheres of the latent space, as they follow the poses of codes.
+// spheres lists the spheres of the latent space, with how they follow the poses of codes.
 func (e *Experiment) spheres(in *metrics.Input) []report.Sphere {
 	var list []report.Sphere
 	for _, space := range e.Model.Spaces() {
@@ -162,7 +162,7 @@ func (e *Experiment) spheres(in *metrics.Input) []report.Sphere {
 	return list
 }
 
-// decoder is the model's decoder as figures use it.
+// decoder returns the model's decoder for figures.
 func (e *Experiment) decoder() report.Decoder {
 	h, w, c := e.Data.ImageShape()
 	return report.Decoder{Decode: e.Coder.Decode, Height: h, Width: w, Channels: c}
@@ -176,7 +176,7 @@ func (e *Experiment) drawReconstructions(w io.Writer, codes metrics.Matrix) erro
 	return e.reconstructionsOf(w, codes, scattered(e.Data.Len(), 16), func(row int) int { return row })
 }
 
-// scattered returns count indices of n that do not follow the grid of factors: multiples of the golden section.
+// scattered returns count of n indices that do not follow the grid of factors: multiples of the golden section.
 func scattered(n, count int) []int {
 	list := make([]int, min(n, count))
 	for i := range list {
@@ -227,7 +227,7 @@ func (e *Experiment) drawCodes(w io.Writer, codes metrics.Matrix) error {
 	return report.TrainedCodes(w, e.title("Pairs of code columns before and after training"), before, e.shown(codes))
 }
 
-// initialCodes are the codes of images before training, which the seed repeats.
+// initialCodes returns the codes of images before training. The seed determines them.
 func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 	data := e.modelData()
 	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
@@ -243,16 +243,16 @@ func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 	return metrics.NewMatrix(len(images), coder.Width(), codes), err
 }
 
-// componentsFigure is the figure of what the stage before training found.
+// componentsFigure is the figure of the components found by the stage before training.
 const componentsFigure = "components"
 
-// drawComponents copies the picture that was drawn when the components were found.
+// drawComponents copies the picture drawn when the components were found.
 func (e *Experiment) drawComponents(w io.Writer) error {
 	_, err := w.Write(e.components)
 	return err
 }
 
-// keepComponents stores the picture of the components, or reads that of an earlier session.
+// keepComponents stores the picture of the components, or reads the picture of an earlier session.
 func (s *session) keepComponents() error {
 	file := figureFile(componentsFigure)
 	if s.experiment.components != nil {
@@ -266,7 +266,7 @@ func (s *session) keepComponents() error {
 	return err
 }
 
-// file is the figure's file in a run's folder.
+// file returns the name of the figure's file in a run's folder.
 func (f figure) file() string {
 	if f.moves {
 		return rundir.FiguresDir + "/" + f.name + ".gif"
@@ -274,7 +274,7 @@ func (f figure) file() string {
 	return figureFile(f.name)
 }
 
-// figureFile is the file of a picture in a run's folder.
+// figureFile returns the name of a picture's file in a run's folder.
 func figureFile(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
 
 // drawHierarchy draws the hierarchy of the codes as a tree.
@@ -320,7 +320,8 @@ func (e *Experiment) drawAnimation(w io.Writer, codes metrics.Matrix) error {
 	return report.AnimatedTraversals(w, decode.Of(e.Model, codes), e.decoder())
 }
 
-// drawEmbedding shows the principal components of codes without circles and spheres, which have figures of their own.
+// drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
+// figures.
 func (e *Experiment) drawEmbedding(w io.Writer, codes metrics.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || codes.Cols < 2 {
 		return nil
@@ -352,7 +353,7 @@ func (e *Experiment) drawRetrieval(w io.Writer, codes metrics.Matrix) error {
 		}})
 }
 
-// drawMED draws the map of med of an encoder without a decoder, or of a run that measures it.
+// drawMED draws the map of the metric med, for an encoder without a decoder or a run that measures med.
 func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
 	if e.Coder.Decodes() && !slices.ContainsFunc(results, func(r metrics.Result) bool { return r.Name == "med" }) {
 		return nil

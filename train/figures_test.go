@@ -33,8 +33,8 @@ func drawnBy(t *testing.T, c Config) map[string][]byte {
 	return files
 }
 
-// An encoder without a decoder has its nearest neighbours, principal components and MED map, a model that decodes an
-// animation of its traversals that repeats for ever. Runs with the same config have the same bytes.
+// An encoder without a decoder has figures of nearest neighbours, principal components and MED. A model with a
+// decoder has an animation of traversals that repeats for ever. Runs with the same config write the same bytes.
 func TestFigures(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// RateTest is a learning-rate range test (Smith 2017, section 3.3): training in which the rate rises from update to update by the
-// same factor, until the loss diverges.
+// RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate rises by the same factor at each update,
+// until the loss diverges.
 type RateTest struct {
 	Low, High float64 // learning rates of the first and the last update
 	Steps     int     // updates
@@ -25,7 +25,7 @@ type RateTest struct {
 // NewRateTest returns a test of 200 rates from 1e-6 to 1.
 func NewRateTest() RateTest { return RateTest{Low: 1e-6, High: 1, Steps: 200} }
 
-// maxRateSteps is more steps than a test takes.
+// maxRateSteps bounds the steps of a test.
 const maxRateSteps = 100_000
 
 func (t *RateTest) check() error {
@@ -50,7 +50,7 @@ type RatePoint struct {
 // Rates is the result of a range test.
 type Rates struct {
 	Optimizer  string      `json:"optimizer"`
-	Objective  string      `json:"objective"`          // the one with the most updates, by which the rate is suggested
+	Objective  string      `json:"objective"`          // the objective with most updates; its curve suggests the rate
 	Suggested  float64     `json:"suggested"`          // where the smoothed loss falls the most by the logarithm of the rate; 0: it never fell
 	Lowest     RatePoint   `json:"lowest"`             // where the smoothed loss is lowest
 	Configured float64     `json:"configured"`         // the rate of the config
@@ -70,7 +70,7 @@ type rising struct {
 	steps       int
 }
 
-// Rate implements engine.Schedule, which RateAt replaces.
+// Rate implements engine.Schedule. The engine uses RateAt instead.
 func (r *rising) Rate(_, _ float64) float64 { return r.low }
 
 // RateAt implements engine.Timed.
@@ -78,8 +78,9 @@ func (r *rising) RateAt(t engine.Time) float64 {
 	return r.low * math.Pow(r.factor, float64(min(t.Update, r.steps-1)))
 }
 
-// FindRate tests learning rates on the first updates of a config's training: its data, losses, optimiser, limit of the norm and
-// accumulation, without its schedule and warm-up. Rates of parts keep their ratio to the optimiser's. It leaves nothing behind.
+// FindRate tests learning rates on the first updates of a config's training. It uses the config's data, losses,
+// optimiser, gradient clipping and accumulation, without its schedule and warm-up. Rates of parts keep their ratio to
+// the optimiser's rate. FindRate leaves no files.
 func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("range test: %w", err)
@@ -120,14 +121,14 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	switch {
 	case errors.Is(err, engine.ErrStopped) || err != nil && len(r.Points) == 0:
 		return nil, err
-	case err != nil: // what is too high a rate for a step is a result
+	case err != nil: // a rate too high for a step is a result
 		r.Diverged = err.Error()
 	}
 	x.suggest()
 	return r, nil
 }
 
-// rateTest is a range test under way.
+// rateTest is a running range test.
 type rateTest struct {
 	*Rates
 	base   float64
@@ -144,7 +145,7 @@ type rateCurve struct {
 	lowest RatePoint
 }
 
-// step notes an update, and ends the test where the loss diverges or the last rate was tried.
+// step records an update, and ends the test when the loss diverges or after the last rate.
 func (x *rateTest) step(l *engine.Loop, s *engine.StepReport) error {
 	x.sum += s.Values[0]
 	x.count++
@@ -214,7 +215,7 @@ func (r *Rates) WriteCSV(w io.Writer) error {
 	return t.Error()
 }
 
-// Draw writes a picture: the smoothed losses over the rate, with the suggestion and the rate of the config.
+// Draw writes a picture: smoothed losses over the rate, with the suggested rate and the config's rate.
 func (r *Rates) Draw(w io.Writer, title string) error {
 	var names []string
 	curves := map[string]*report.Series{}

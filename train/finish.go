@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report. keep asks for
-// the codes in the result.
+// finish encodes the data set, a sample of it, or nothing. It measures the codes, and draws figures and the report.
+// keep puts the codes into the result.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
 	s.experiment.Progress = NewActivity(s.console.w)
@@ -62,10 +62,10 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
-// AverageSuffix ends the names of results of averaged weights.
+// AverageSuffix is the suffix in names of results of averaged weights.
 const AverageSuffix = "-average"
 
-// measureAverage measures the average of the weights on the same images; nil if there is none, or nothing to measure.
+// measureAverage measures the average of the weights on the same images; nil without an average or metrics.
 func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) {
 	e := s.experiment
 	if len(e.Final()) == 0 || !s.loop.SwapAverage() {
@@ -83,10 +83,10 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 	return results, err
 }
 
-// leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
+// leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.
 const leastSpread = 0.05
 
-// spread returns the mean spread of the codes in the last epoch, of models that watch it.
+// spreadOf returns the mean spread of the codes in the last epoch, for models that record it.
 func spreadOf(l rundir.Losses) (float64, bool) {
 	for _, parts := range l {
 		if v, ok := parts[models.SpreadName]; ok {

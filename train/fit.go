@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Fit is how well a model with a decoder fits its images, by the codes that metrics see: posterior means, and options
-// that are chosen.
+// Fit says how well a model with a decoder fits its images. It uses the codes that metrics see: posterior means and
+// chosen options.
 type Fit struct {
 	Images         int      `json:"images"`               // trained on, that were looked at
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
@@ -28,7 +28,7 @@ type Fit struct {
 	Why            string   `json:"why,omitempty"`        // it has not converged
 }
 
-// fitImages is the largest number of images that Fit is computed from.
+// fitImages is the largest number of images for Fit.
 const fitImages = 5000
 
 // A model that leaves more of the variance, or assigns more wrongly, has not converged. A decoder with a smaller part of the images' mean square is
@@ -97,7 +97,7 @@ func (f *Fit) decide() {
 	}
 }
 
-// trained lists some images that are trained on.
+// trained lists some of the training images.
 func (e *Experiment) trained() []int {
 	var list []int
 	for _, g := range e.Split.Groups {
@@ -167,7 +167,7 @@ func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, image
 	return pixels{mean(p.error), mean(math.Max(p.variance, 0)), mean(p.square), mean(p.decoded)}, nil
 }
 
-// misassigned is the assignment loss of chosen options; nil if there is none.
+// misassigned returns the assignment loss of chosen options; nil without such a loss.
 func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
 	h := models.HierarchyOf(e.Model)
 	known := e.Split.Known

@@ -65,8 +65,8 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 	return r
 }
 
-// trainInParts runs an experiment in sessions. The first stops after some looks whether it is to end, each other one after
-// some more than the session before it; by default, sessions of more than ten looks also grow by half.
+// trainInParts runs an experiment in sessions. The first session stops after a number of looks at its context, and
+// each later one after a few more looks than before. By default, sessions of more than ten looks also grow by half.
 func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 	t.Helper()
 	for looks, resume := first, false; ; resume = true {
@@ -83,7 +83,7 @@ func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 	}
 }
 
-// bits returns the bytes of everything in a checkpoint but what depends on the clock.
+// bits returns the bytes of a checkpoint, except for parts that depend on the clock.
 func bits(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	f, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile))
@@ -156,7 +156,7 @@ func everyOther(n int, f func() error) func() error {
 	}
 }
 
-// endAfter is a context that ends after so many looks.
+// endAfter returns a context that ends after a number of looks.
 func endAfter(n int) context.Context {
 	return looks{context.Background(), func() error {
 		if n--; n < 0 {

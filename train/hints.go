@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// hints are for keys that other programs have, where another name for them is not enough.
+// hints explain keys of other programs that another name does not explain.
 var hints = map[string]string{
 	"device": onlyCPU, "gpu": onlyCPU, "gpus": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU, "accelerator": onlyCPU, "devices": onlyCPU,
 	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
@@ -30,7 +30,7 @@ const (
 	outside = "the folder of a run is no key of its config; unravel train takes it as --run DIR"
 )
 
-// Hint explains some keys of other programs that a config does not have; empty if it does not know the key.
+// Hint explains some keys of other programs that a config lacks; empty for an unknown key.
 func (c *Config) Hint(key string) string {
 	key = strings.ToLower(key)
 	if key == "lr" || key == "learning_rate" {
@@ -47,7 +47,7 @@ func (c *Config) Hint(key string) string {
 	return hints[key]
 }
 
-// Hint is the config's, and knows the optimiser.
+// Hint is the config's Hint, with keys of the optimiser.
 func (s *Settings) Hint(key string) string {
 	if key = strings.ToLower(key); key == "lr" || key == "learning_rate" {
 		return fmt.Sprintf("the learning rate is the optimiser's: train.optimizer.%s.lr", s.Optimizer.Name)
@@ -55,7 +55,7 @@ func (s *Settings) Hint(key string) string {
 	return hints[key]
 }
 
-// HintValue explains lists in place of one value, which make a sweep.
+// HintValue explains a list where the config wants one value: lists make a sweep.
 func (c *Config) HintValue(n *config.Node, want string) string {
 	if strings.Contains(want, "list") {
 		return ""

@@ -14,7 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// began returns the config that a checkpoint was trained with. A checkpoint that does not say it was trained with the folder's.
+// began returns the training config of a checkpoint. A checkpoint without a config was trained with its folder's
+// config.
 func (s *state) began(dir string) (Config, error) {
 	if s.Config == "" {
 		return ReadConfig(dir)
@@ -52,12 +53,13 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	return s.History, why
 }
 
-// passed is the error about a number of epochs that a run has passed.
+// passed is the error for fewer epochs than a run has trained.
 func passed(epochs, trained int) error {
 	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, counted(trained, "epoch"), trained)
 }
 
-// goOn notes the history of a run that continues after a state, whose config then was began. It refuses a length that the run has passed.
+// goOn adds a state's history to a continued run. began is the config at that state. It refuses a length that the run
+// has passed.
 func (s *session) goOn(state *state, began Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
@@ -81,7 +83,8 @@ func (s *session) goOn(state *state, began Config) error {
 	return nil
 }
 
-// unwritten returns the history of a checkpoint of a code that wrote none: one segment. If the run had ended, its record says by which code.
+// unwritten returns the history of a checkpoint from code that wrote none: one segment. If the run had ended, its
+// record names the code.
 func (s *session) unwritten(state *state, began Config) rundir.History {
 	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
 	one.Config, _ = began.Hash() // a config that was loaded can be encoded
@@ -91,8 +94,8 @@ func (s *session) unwritten(state *state, began Config) rundir.History {
 	return rundir.History{one}
 }
 
-// otherTraining returns why a run of this session's config would have trained otherwise until now than a run with an earlier config did;
-// empty: it would not.
+// otherTraining says why this session's config would have trained differently until now than an earlier config; empty
+// if it would not.
 func (s *session) otherTraining(began Config) string {
 	now := &s.experiment.Config
 	if s.loop.Step() == 0 {
@@ -107,17 +110,18 @@ func (s *session) otherTraining(began Config) string {
 	return ""
 }
 
-// otherWatched is why a run that watched something else is another one.
+// otherWatched is the reason for a run that watched something different.
 const otherWatched = "train.stop, train.keep.best or the metrics that they watch were others"
 
-// otherWatches reports whether a training watches what an earlier config did not.
+// otherWatches reports whether training now watches something that an earlier config did not.
 func otherWatches(began, now Config) bool {
 	was, err := began.watches()
 	is, also := now.watches()
 	return err == nil && also == nil && is != "" && was != is
 }
 
-// watches returns what the config watches during training that decides when it stops and what it keeps; empty: nothing.
+// watches returns the settings that decide when training stops and which checkpoint it keeps; empty if nothing is
+// watched.
 func (c *Config) watches() (string, error) {
 	t, m := &c.Train, c.Metrics
 	if t.Stop == nil && t.Keep.Best == "" {
@@ -142,14 +146,14 @@ func (c *Config) watches() (string, error) {
 	return string(text), err
 }
 
-// attribute notes in a record by which configs and code the run was trained.
+// attribute puts the configs and code of the training into a record.
 func (s *session) attribute(r *rundir.Record) {
 	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
 	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
 	r.Generation = r.History.Generation()
 }
 
-// recordFailure notes that the run failed.
+// recordFailure records that the run failed.
 func (s *session) recordFailure(failure error, begun time.Time) error {
 	r := rundir.NewRecord(begun)
 	s.attribute(r)

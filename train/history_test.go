@@ -33,7 +33,7 @@ func loadHistorical(t testing.TB, overrides ...string) Config {
 	return c
 }
 
-// rewriteState changes the state in a checkpoint, as by an edit.
+// rewriteState changes the state in a checkpoint, like an edit.
 func rewriteState(t testing.TB, dir string, change func(s *state)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.CheckpointFile)
@@ -56,7 +56,7 @@ func rewriteState(t testing.TB, dir string, change func(s *state)) {
 	}
 }
 
-// editConfig replaces the config of a folder, as by an edit.
+// editConfig replaces the config of a folder, like an edit.
 func editConfig(t testing.TB, dir string, c Config) {
 	t.Helper()
 	text, err := c.Encode()
@@ -68,7 +68,8 @@ func editConfig(t testing.TB, dir string, c Config) {
 	}
 }
 
-// A run is not resumed with a config that has not trained its checkpoint, whether the folder's config says so or not.
+// A run does not resume with another config than its checkpoint's, whether or not the folder's config reveals the
+// change.
 func TestResumeOtherConfig(t *testing.T) {
 	finished, half := filepath.Join(t.TempDir(), "finished"), filepath.Join(t.TempDir(), "half")
 	trainIn(t, finished, loadHistorical(t), false)
@@ -124,7 +125,7 @@ func stopAt(t testing.TB, dir string, c Config, steps int) {
 	}
 }
 
-// All keys that differ are listed.
+// All different keys are listed.
 func TestAllDifferences(t *testing.T) {
 	err := loadHistorical(t).sameTraining(loadHistorical(t, "train.batch=16", "seed=3", "losses.1.kl.weight=4"))
 	for _, want := range []string{"train.batch: the run began with 32, now 16", "seed: the run began with 0, now 3", "losses.1.kl.weight: the run began with 1.0, now 4.0"} {
@@ -134,7 +135,7 @@ func TestAllDifferences(t *testing.T) {
 	}
 }
 
-// The checkpoint of another run, and one whose state was edited, are refused.
+// A checkpoint of another run or with an edited state is refused.
 func TestResumeOtherCheckpoint(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	trainIn(t, other, loadHistorical(t, "seed=5"), false)
@@ -166,7 +167,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 	}
 }
 
-// A run that goes on longer has the identity of a direct run if and only if its parameters are those of a direct run.
+// A lengthened run has the identity of a direct run if and only if it has the parameters of a direct run.
 func TestLongerHistory(t *testing.T) {
 	milestones := "train.schedule.milestones={at: [0.5], factor: 0.1}"
 	for name, x := range map[string]struct {
@@ -227,7 +228,7 @@ func TestLongerHistory(t *testing.T) {
 			if x.other == "" {
 				got, want := bits(t, dir), bits(t, direct)
 				if name == "a stop removed" {
-					delete(got, "counters") // they hold what the stop saw
+					delete(got, "counters") // they hold the stop's observations
 					delete(want, "counters")
 				}
 				sameBits(t, name, got, want)
@@ -253,7 +254,7 @@ func TestLongerMomentum(t *testing.T) {
 	}
 }
 
-// A history that differs stays, also when the run goes on with what it began with.
+// A different history stays, even if the run goes on with its first config.
 func TestHistoryStays(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadHistorical(t, "train.schedule=cosine")
 	stopAt(t, dir, c, 2)

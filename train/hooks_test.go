@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// A hook of a program sees the training of a run, may end it, and remembers across sessions; a run that a hook ended is
-// finished, and changes no bits of what it trained.
+// A program's hook follows the training of a run, may end it, and remembers across sessions. A run ended by a hook is
+// finished, with the bits of uninterrupted training up to there.
 func TestRunHooks(t *testing.T) {
 	plain, dir := t.TempDir(), t.TempDir()
 	trainIn(t, plain, load(t, "train.epochs=2"), false)

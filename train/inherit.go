@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// lossesOf names the loss of the property that a metric measures.
+// lossesOf names the loss for the property that a metric measures.
 var lossesOf = map[string]string{
 	"variance": "variance", "mad": "mad", "radius": "radius", "diameter": "diameter", "mpd": "mpd",
 	"separation": "separation", "contraction-mean": "contraction", "contraction-max": "contraction",
@@ -19,10 +19,11 @@ var lossesOf = map[string]string{
 	"hsic": "hsic", "conditional-tc": "conditional-tc", "dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
 }
 
-// Inherit returns metrics with the settings of the run's losses of the same property, such as the code columns of each factor: a metric
-// measures what its loss trained. A metric keeps what was set for it: explicit reports whether key was set of metric i. If several
-// losses have its name, a metric becomes one for each, unless its columns were set. Losses whose labels come from a file name the factors
-// of the file, not those of the data set, and give nothing.
+// Inherit returns metrics with the settings of the run's losses for the same property, such as the code columns of
+// each factor. A metric then measures what its loss trained. A metric keeps its own explicit settings: explicit
+// reports whether key was set for metric i. If several losses match a metric, it becomes one metric for each loss,
+// unless its columns were set. Losses with labels from a file give no settings, because they name the factors of the
+// file and not of the data set.
 func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
 	if c.ownLabels() {
 		return choices, nil
@@ -65,14 +66,14 @@ func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key stri
 	return list, nil
 }
 
-// inherits reports whether a final metric may have the settings of a loss.
+// inherits reports whether a final metric can take settings from a loss.
 func (c *Config) inherits() bool {
 	return slices.ContainsFunc(c.Metrics.Final, func(m metrics.Choice) bool {
 		return slices.ContainsFunc(c.Losses, func(l losses.Choice) bool { return l.Name == lossesOf[m.Name] })
 	})
 }
 
-// ownLabels reports whether the losses see labels of a file.
+// ownLabels reports whether the losses use labels from a file.
 func (c *Config) ownLabels() bool {
 	return slices.ContainsFunc(c.Supervision, func(s datasets.SupervisionChoice) bool {
 		labels, ok := s.Value.(*datasets.FactorLabels)
@@ -85,7 +86,7 @@ type oneMetric struct {
 	Metric metrics.Choice `yaml:"metric"`
 }
 
-// copyOf returns a metric with settings of its own.
+// copyOf returns a deep copy of a metric.
 func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	text, err := config.Encode(oneMetric{c})
 	if err != nil {
@@ -96,7 +97,7 @@ func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	return read.Metric, err
 }
 
-// sameText reports whether two metrics have the same settings, as a config has them.
+// sameText reports whether two metrics have the same settings in a config.
 func sameText(a, b metrics.Choice) (bool, error) {
 	x, err := config.Encode(oneMetric{a})
 	if err != nil {
@@ -106,7 +107,8 @@ func sameText(a, b metrics.Choice) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// inherit gives a metric the settings of a loss, but those that are set, and reports whether the loss is of its property.
+// inherit gives a metric the settings of a loss and keeps the explicit ones. It reports whether the loss trains the
+// metric's property.
 func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) bool {
 	switch l := l.(type) {
 	case *losses.ModularityLoss:
@@ -185,7 +187,7 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 	return false
 }
 
-// inheritInverse gives the metric of an error of affine maps the units of the loss, and its kind of a largest error.
+// inheritInverse gives a metric of the error of affine maps the loss's units and kind of largest error.
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
@@ -205,8 +207,8 @@ func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys .
 	return true
 }
 
-// inheritSentence gives a metric without a sentence the sentence of the loss, and a metric of the same sentence its columns. Codes are
-// means of posteriors, so that a sentence about samples has no metric.
+// inheritSentence gives a metric without a sentence the loss's sentence. A metric with the same sentence takes its
+// columns. A sentence about samples has no metric, because codes are posterior means.
 func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...string) bool) bool {
 	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled {
 		return false
@@ -223,7 +225,8 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	return true
 }
 
-// planesOf returns the columns of each factor that turns a plane or a sphere of the loss; nil: those of the model's own spaces.
+// planesOf returns the columns of each factor that turns a plane or a sphere of the loss. If it is nil, the metric
+// uses the model's own spaces.
 func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	codes := factor.SubCodes{}
 	for name, columns := range l.Planes {
@@ -240,7 +243,7 @@ func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	return codes
 }
 
-// inheritAll gives the metrics of the config the settings of its losses.
+// inheritAll gives the config's metrics the settings of its losses.
 func (c *Config) inheritAll(n *config.Node) (err error) {
 	final, during := n.Get("metrics"), (*config.Node)(nil)
 	if final != nil && final.IsMap() {
@@ -255,7 +258,7 @@ func (c *Config) inheritAll(n *config.Node) (err error) {
 	return err
 }
 
-// explicitIn reports which keys the metrics of a list in a config set. The word fast is no metric.
+// explicitIn reports which keys the metrics of a config's list set. The word fast is no metric.
 func explicitIn(list *config.Node) func(i int, key string) bool {
 	var items []*config.Node
 	if list != nil && list.IsList() {

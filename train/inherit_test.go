@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// inheriting is a config with losses and metrics.
+// inheriting returns a config with losses and metrics.
 func inheriting(t *testing.T, losses, measures string) Config {
 	t.Helper()
 	c, err := Load("run.yaml", []byte("dataset: square\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
@@ -21,7 +21,7 @@ func inheriting(t *testing.T, losses, measures string) Config {
 	return c
 }
 
-// listed writes metrics as a config has them.
+// listed writes metrics as in a config.
 func listed(t *testing.T, list []metrics.Choice) string {
 	t.Helper()
 	text, err := config.Encode(struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Init says where the parameters of a model begin, in place of the numbers that the seed draws: with those of a run or a file.
-// Parameters that it does not name begin as they do otherwise.
+// Init gives some parameters of a model initial values from a run or a file. The seed draws all other parameters as
+// usual.
 type Init struct {
 	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken. {seed} stands for the seed of this config"`
 	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program; {seed} as in run"`
@@ -51,7 +51,7 @@ func (s *Init) Validate() error {
 	return validPatterns("only", s.Only)
 }
 
-// validPatterns checks patterns of parameters, as far as that needs no model.
+// validPatterns checks patterns of parameters, as far as it can without a model.
 func validPatterns(key string, patterns []string) error {
 	for i, p := range patterns {
 		if p == "" {
@@ -64,10 +64,10 @@ func validPatterns(key string, patterns []string) error {
 	return nil
 }
 
-// source is the run or the file.
+// source returns the run or the file.
 func (s *Init) source() string { return s.Run + s.File }
 
-// key is the key that names the source.
+// key returns the key that names the source.
 func (s *Init) key() string {
 	if s.Run != "" {
 		return "init.run"
@@ -75,7 +75,7 @@ func (s *Init) key() string {
 	return "init.file"
 }
 
-// options are those of loading.
+// options returns the options for loading.
 func (s *Init) options() weights.LoadOptions {
 	o := weights.LoadOptions{Layout: s.Layout, Only: s.Only, Partial: !s.Strict, Fitting: !s.Strict}
 	beginnings := slices.Sorted(maps.Keys(s.As))
@@ -86,14 +86,14 @@ func (s *Init) options() weights.LoadOptions {
 	return o
 }
 
-// at is the start of a seed.
+// at returns the start for a seed.
 func (s *Init) at(seed uint64) *Init {
 	start, of := *s, strconv.FormatUint(seed, 10)
 	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
 	return &start
 }
 
-// open reads the source. The warning is that of a run whose newest checkpoint is damaged.
+// open reads the source. It warns if a run's newest checkpoint is damaged.
 func (s *Init) open() (f *weights.File, warning string, err error) {
 	if s.Run != "" {
 		return OpenWeights(s.Run)
@@ -102,8 +102,8 @@ func (s *Init) open() (f *weights.File, warning string, err error) {
 	return f, "", err
 }
 
-// OpenWeights reads the parameters and states of the model of a run from its last checkpoint, for weights.Source.Load. A damaged
-// checkpoint is replaced by the one before, with a warning.
+// OpenWeights reads the parameters and states of a run's model from its last checkpoint, for weights.Source.Load. If
+// that checkpoint is damaged, it warns and reads the previous one.
 func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("%s: there is no run: %w%s", dir, fs.ErrNotExist, nearRun(dir))
@@ -123,7 +123,7 @@ func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	return weights.NewFile(dir, tensors), c.warning, nil
 }
 
-// nearRun suggests the run beside a folder whose name is near; empty if there is none.
+// nearRun suggests a run with a similar name in the same parent folder; empty without one.
 func nearRun(dir string) string {
 	parent := filepath.Dir(dir)
 	entries, err := os.ReadDir(parent)
@@ -142,8 +142,8 @@ func nearRun(dir string) string {
 	return ""
 }
 
-// Resolve returns the config with the hash of what its start takes, which is part of [Config.Hash], and the seed in the names of its source. A config without a
-// start, or whose start says its content, stays as it is.
+// Resolve fills in the start of a config: the hash of its content, which is part of [Config.Hash], and the seed in
+// the names of its source. A config without a start, or with a known content, stays unchanged.
 func (c Config) Resolve() (Config, error) {
 	if c.Init == nil || c.Init.Content != "" {
 		return c, nil
@@ -155,7 +155,7 @@ func (c Config) Resolve() (Config, error) {
 	return c.resolved(f)
 }
 
-// resolved is Resolve with the source of the start.
+// resolved is Resolve with the opened source of the start.
 func (c Config) resolved(f *weights.File) (Config, error) {
 	content, err := f.Digest(c.Init.options())
 	if err != nil {
@@ -166,8 +166,8 @@ func (c Config) resolved(f *weights.File) (Config, error) {
 	return c, nil
 }
 
-// Continuing returns the config with the content of another one's start, if it has the same start and does not say its content: that of
-// a run which is resumed when its source is gone.
+// Continuing returns the config with the recorded content of another config's start, if both have the same start and
+// this one lacks the content. A resumed run needs this if its source is gone.
 func (c Config) Continuing(other Config) Config {
 	if c.Init == nil || other.Init == nil || c.Init.Content != "" {
 		return c
@@ -182,7 +182,8 @@ func (c Config) Continuing(other Config) Config {
 	return c
 }
 
-// byContent is the config with a start that is its content alone: where the same parameters come from does not matter.
+// byContent returns the config with only the content of its start. The location of the same parameters does not
+// matter.
 func (c Config) byContent() Config {
 	if c.Init != nil && c.Init.Content != "" {
 		c.Init = &Init{Content: c.Init.Content}
@@ -190,7 +191,7 @@ func (c Config) byContent() Config {
 	return c
 }
 
-// begin sets the parameters of the model to those that the config's start names, if it has one.
+// begin sets the model's parameters from the config's start, if it has one.
 func (e *Experiment) begin() error {
 	c := &e.Config
 	if c.Init == nil {
@@ -236,7 +237,7 @@ func (e *Experiment) begin() error {
 	return nil
 }
 
-// startLines say what a start took.
+// startLines describes the parameters that a start took.
 func startLines(s *rundir.Start) (lines []string) {
 	if s.Warning != "" {
 		lines = append(lines, s.Warning)
@@ -257,7 +258,7 @@ func startLines(s *rundir.Start) (lines []string) {
 	return append(lines, line)
 }
 
-// someOf lists the first of names, and how many more there are.
+// someOf lists the first names, and the number of further ones.
 func someOf(names []string) string {
 	const most = 4
 	if len(names) <= most {

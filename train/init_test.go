@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// source is a run of a few steps with batch norms, of which parts are taken.
+// source is a run of a few steps with batch norms, as a source of parameters.
 const source = `
 name: source
 seed: 3
@@ -41,7 +41,7 @@ losses: [variance, contraction]
 train: {epochs: 2, epoch_steps: 3, batch: 32, figures: false}
 `
 
-// trainSource trains the source in a folder and returns it, and a file of its weights in a layout.
+// trainSource trains the source in a folder. It returns the folder, and a file of the weights in a layout.
 func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "byol")
@@ -75,7 +75,8 @@ func startedConfig(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// A start sets what it names, running moments too, and leaves the rest as the seed draws it; from a run or from a file in any layout.
+// A start sets the parameters that it names, including running moments, and leaves the rest to the seed. It reads a
+// run, or a file in any layout.
 func TestInit(t *testing.T) {
 	dir, native := trainSource(t, weights.Native)
 	_, torch := trainSource(t, weights.PyTorch)
@@ -135,7 +136,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// EMA targets of what is taken are copies of it, unless they are taken too.
+// EMA targets become copies of taken parameters, unless the start takes the targets too.
 func TestInitTargets(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	for only, copies := range map[string]bool{"[encoder/*]": true, "[encoder/*, target/encoder/*]": false} {
@@ -157,7 +158,7 @@ func TestInitTargets(t *testing.T) {
 	}
 }
 
-// Mistakes name the key, where it is, the parameter and both shapes.
+// Mistakes name the key, its place, the parameter and both shapes.
 func TestInitMistakes(t *testing.T) {
 	dir, file := trainSource(t, weights.Native)
 	damaged := filepath.Join(t.TempDir(), "damaged")
@@ -222,8 +223,8 @@ func TestInitMistakes(t *testing.T) {
 	}
 }
 
-// A run from a start that is stopped anywhere resumes to the same bits when its source is gone, also after no step at all; it says
-// where it began.
+// A run from a start, stopped anywhere, even before its first step, resumes to the same bits when its source is gone.
+// It says where its parameters came from.
 func TestInitResumes(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
@@ -298,7 +299,8 @@ func TestInitResumes(t *testing.T) {
 	}
 }
 
-// A start that takes everything resumes without its source, too: what is not in a config is not another start.
+// A start that takes everything also resumes without its source. A setting that the config omits does not make
+// another start.
 func TestInitOfAllResumes(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
@@ -315,7 +317,7 @@ func TestInitOfAllResumes(t *testing.T) {
 	trainIn(t, at, c, true)
 }
 
-// hashesAgree checks that the content of a start names a run, and its place does not.
+// hashesAgree checks that the content of a start identifies a run, and its location does not.
 func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	t.Helper()
 	hash := func(c Config) string {
@@ -371,7 +373,8 @@ func TestInitOfPreparedFolder(t *testing.T) {
 	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))
 }
 
-// The start and what is frozen are of a staged model itself, not of the stage before, which is not trained if the source is missing.
+// The start and frozen parts belong to the staged model itself, not to the stage before. That stage is not trained if
+// the source is missing.
 func TestInitOfStages(t *testing.T) {
 	overrides := []string{"model.cofhae.hierarchy=mimosa", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "first")

@@ -22,7 +22,7 @@ type Keep struct {
 	Last int    `yaml:"last" doc:"newest checkpoints that are kept: checkpoint.safetensors, the one before it (.prev), the one before that (.prev2) and so on"`
 }
 
-// maxKept is the largest number of checkpoints.
+// maxKept is the largest number of kept checkpoints.
 const maxKept = 1000
 
 // Validate checks the settings' ranges.
@@ -47,7 +47,8 @@ type keeper struct {
 	monitor *monitor
 }
 
-// hook looks at the evaluation of an epoch, if there is one. A run that continues from before it finds and writes the same again.
+// hook compares an epoch's evaluation, if any, with the best. A run that continues from an earlier step finds and
+// writes the same again.
 func (k *keeper) hook() engine.Hook {
 	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error {
 		if k.monitor.measuredAt != r.Epoch {
@@ -76,13 +77,13 @@ func (k *keeper) write() error {
 	return k.session.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// Weights chooses among the weights that a run has kept. The zero value is those of the newest checkpoint.
+// Weights chooses among the kept weights of a run. The zero value chooses the newest checkpoint.
 type Weights struct {
-	Best    bool // those of the best evaluation, see Keep
+	Best    bool // weights of the best evaluation, see Keep
 	Average bool // their moving average, see engine.Average
 }
 
-// read reads the checkpoint of a run that has the weights.
+// read reads the checkpoint with the weights.
 func (w Weights) read(dir string) (c checkpoint, err error) {
 	if !w.Best {
 		return readCheckpoint(dir)
@@ -94,7 +95,7 @@ func (w Weights) read(dir string) (c checkpoint, err error) {
 	return c, err
 }
 
-// loadAverage sets the parameters that a checkpoint has averages of to these.
+// loadAverage sets the parameters with averages in a checkpoint to these averages.
 func loadAverage(m models.Model, f *safetensors.File) error {
 	found := false
 	for _, x := range f.Tensors {

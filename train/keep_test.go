@@ -32,7 +32,8 @@ func measuredIn(t *testing.T, dir, metric string) (values []float64) {
 	return values
 }
 
-// The checkpoint of the best evaluation is kept, in the direction in which its metric improves, and can be opened.
+// The checkpoint of the best evaluation is kept and can be opened. The metric's direction decides which evaluation is
+// best.
 func TestKeepBest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := load(t, "train.epochs=8", "train.optimizer.adam.lr=0.05", "metrics={final: [mig, {mig: {bins: 3}}, dlsbd], every: 1}", "train.keep.best=mig-2")
@@ -79,7 +80,7 @@ func resultOf(t *testing.T, e *Experiment, name string) float64 {
 	return results[i].Value
 }
 
-// The best checkpoint of a run that is killed anywhere and continued is that of one that was not, also with an early stop.
+// A run killed anywhere and continued has the best checkpoint of an uninterrupted run, also with early stopping.
 func TestKeepBestKilled(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "train.epochs=6", "train.optimizer.adam.lr=0.05", "metrics={final: [dlsbd], every: 1}", "train.keep.best=dlsbd",
@@ -118,7 +119,7 @@ func TestKeepBestKilled(t *testing.T) {
 	}
 }
 
-// The averages that a run measures are those that it stores.
+// A run measures the averages that it stores.
 func TestAverageMeasured(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := load(t, "train.optimizer.adam.lr=0.05", "train.average={decay: 0.8}")
@@ -153,7 +154,7 @@ func TestAverageMeasured(t *testing.T) {
 	}
 }
 
-// As many checkpoints are kept as the config says, and a run continues from the newest that is not damaged.
+// The config sets how many checkpoints are kept. A run continues from the newest undamaged one.
 func TestKeepLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := load(t, "train.keep.last=4", "train.checkpoint=1e-9")
@@ -198,7 +199,7 @@ func TestKeepLast(t *testing.T) {
 	}
 }
 
-// What a run keeps does not change what it computes, but a best checkpoint is a result.
+// Keeping checkpoints does not change the computation, but the best checkpoint is a result.
 func TestKeepHash(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := load(t, overrides...).Hash()

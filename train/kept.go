@@ -13,21 +13,21 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Encode is the number of images whose codes a run stores. The zero value stores those of the measured images, or, without
-// metrics, of at most [MostKept].
+// Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images, or
+// without metrics of at most [MostKept] images.
 type Encode int
 
-// Encode also takes a number of images from 1 on.
+// Encode can also be a number of images from 1 on.
 const (
 	EncodeAll  Encode = math.MaxInt // all images, or the sample
 	EncodeNone Encode = -1
 )
 
-// MostKept is the number of images encoded at the end where no metric asks for more.
+// MostKept is the number of images encoded at the end if no metric asks for more.
 const MostKept = 10000
 
-// MostNumbers is the largest number of elements of the codes that are measured at the end, 1 GiB, unless metrics.sample or metrics.encode
-// asks for more: all images count as long as their codes have no more elements together, and otherwise as many as that, at random.
+// MostNumbers is the largest number of elements, 1 GiB, in the codes measured at the end. metrics.sample or
+// metrics.encode can ask for more. If all images have more elements, a random sample of this size is measured.
 const MostNumbers = 1 << 27
 
 // DecodeConfig reads true, false or a number.
@@ -63,7 +63,7 @@ func (e Encode) EncodeConfig() (any, error) {
 // ConfigType describes the accepted values.
 func (e Encode) ConfigType() string { return "true, false or a number" }
 
-// validEncode checks the number of codes that are kept against what is measured.
+// validEncode checks the number of kept codes against the measured ones.
 func (m *Measures) validEncode() error {
 	switch {
 	case m.Encode < EncodeNone:
@@ -78,13 +78,13 @@ func (m *Measures) validEncode() error {
 	return nil
 }
 
-// Sample returns the experiment on as many of its images as metrics are measured on at the end: metrics.sample, and without it all, or as
-// many as have codes of [MostNumbers] elements.
+// Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
+// Without it these are all images, or as many as have codes of [MostNumbers] elements.
 func (e *Experiment) Sample() *Experiment {
 	return e.some(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
 }
 
-// most returns the number of images that are measured at the end at most, of codes of a width; 0: all.
+// most returns the largest number of images measured at the end, for codes of a width; 0 means all.
 func (m *Measures) most(width int) int {
 	if m.Sample == 0 && m.Encode != EncodeAll {
 		return max(1, MostNumbers/width)
@@ -92,8 +92,8 @@ func (m *Measures) most(width int) int {
 	return m.Sample
 }
 
-// kept returns the experiment on the images that are encoded at the end; nil if none are. They are the sample where metrics
-// or the config ask for it, and otherwise the same images for all seeds, so that runs can be compared.
+// kept returns the experiment on the images encoded at the end; nil for none. If metrics or the config ask for the
+// sample, these are its images. Otherwise all seeds take the same images, because users compare the runs.
 func (e *Experiment) kept() *Experiment {
 	m := &e.Config.Metrics
 	switch {
@@ -107,7 +107,7 @@ func (e *Experiment) kept() *Experiment {
 	return e.some(MostKept, 0)
 }
 
-// some returns the experiment on count of its images, drawn by a seed; 0: all.
+// some returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
 func (e *Experiment) some(count int, seed uint64) *Experiment {
 	n := e.Data.Len()
 	if count == 0 || count >= n {
@@ -137,8 +137,8 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	return &some
 }
 
-// encode computes the codes of the images that are kept, with how well they fit, and stores them; the session is about
-// these images from then on. Without any the codes are empty, and what an earlier end of the run has left goes.
+// encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
+// these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
 func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.kept()
 	if e == nil {
@@ -193,7 +193,7 @@ func (s *session) forget(files ...string) error {
 	return nil
 }
 
-// codesOf returns the codes of the data set with its factors as plain rows.
+// codesOf returns the codes of the data set, with its factors, as plain rows.
 func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {

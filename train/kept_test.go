@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// unmeasured is a config without metrics, of more images than are encoded then.
+// unmeasured returns a config without metrics, and with more images than such a run encodes.
 func unmeasured(t *testing.T, overrides ...string) Config {
 	t.Helper()
 	return sticksConfig(t, append([]string{"dataset.chopsticks.samples=10050", "train.epochs=0", "train.hold_out=0", "metrics=[]"}, overrides...)...)
 }
 
-// What is kept of the codes: what metrics measure, and without metrics what the config says.
+// A run keeps the codes that metrics measure. Without metrics the config decides.
 func TestKept(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct {
@@ -66,7 +66,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Runs without metrics keep the codes of the same images whatever their seed.
+// Runs without metrics keep the codes of the same images for every seed.
 func TestMostMeasured(t *testing.T) {
 	for _, c := range []struct {
 		m           Measures
@@ -100,7 +100,7 @@ func TestKeptImages(t *testing.T) {
 	}
 }
 
-// A run that keeps no codes leaves a report, and no codes of an earlier end.
+// A run that keeps no codes writes a report, and removes codes of an earlier end.
 func TestKeepsNothing(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")

@@ -20,10 +20,9 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// kernelTolerances hold the Go, AVX2, AVX-512 and NEON kernels together: four to six times
-// what was measured, relative to the largest element. Adam's first steps have the size
-// of the learning rate whatever the gradient: where a convolution's is near 0, rounding
-// decides its sign.
+// kernelTolerances are the accepted differences between the Go, AVX2, AVX-512 and NEON kernels: four to six times the
+// measured ones, relative to the largest element. Adam's first steps have the size of the learning rate for any
+// gradient. If a convolution's gradient is near 0, rounding decides its sign.
 var kernelTolerances = map[string]float64{
 	"convolutions, first losses": 5e-6, "convolutions, first codes": 1e-4,
 	"convolutions, last losses": 0.05, "convolutions, last codes": 0.1,
@@ -32,7 +31,7 @@ var kernelTolerances = map[string]float64{
 // otherTolerance is for small dense networks, before and after training.
 const otherTolerance = 2e-6
 
-// kernelResult is what one process computed with its instruction set.
+// kernelResult is the result of one process with its instruction set.
 type kernelResult struct {
 	Kernel string
 	Models map[string]map[string][]float64 // arrays by name, by model
@@ -84,7 +83,7 @@ func TestInstructionSets(t *testing.T) {
 	}
 }
 
-// furthest is the largest difference of two arrays, relative to the largest element.
+// furthest returns the largest difference of two arrays, relative to the largest element.
 func furthest(a, b []float64) float64 {
 	if len(a) != len(b) || len(a) == 0 {
 		return math.Inf(1)

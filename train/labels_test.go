@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// regularised is a small experiment of an encoder alone.
+// regularised is a small experiment with an encoder alone.
 const regularised = `
 name: regularised
 seed: 1
@@ -19,8 +19,8 @@ losses: [{variance: {weight: 10}}, contraction]
 train: {epochs: 2, batch: 64, figures: false}
 `
 
-// TestRegularised checks that an encoder is trained by objectives alone, that they
-// see the labels of their own batch, and that resuming keeps the bits.
+// TestRegularised checks that objectives alone train an encoder, and that they see the labels of their own batch.
+// Resuming keeps the bits.
 func TestRegularised(t *testing.T) {
 	for name, overrides := range map[string][]string{
 		"all labels":   {},
@@ -43,7 +43,7 @@ func TestRegularised(t *testing.T) {
 	}
 }
 
-// TestExplained checks that a run says what its sentences mean.
+// TestExplained checks that a run explains its sentences.
 func TestExplained(t *testing.T) {
 	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// stage describes the stage before a config's training; nil if there is none.
+// stage describes the stage before a config's training; nil if there is no such stage.
 func (c *Config) stage() *models.Stage {
 	m, ok := c.Model.Value.(models.Staged)
 	if !ok {
@@ -29,8 +29,8 @@ func (c *Config) stage() *models.Stage {
 	return m.Stage()
 }
 
-// InitialConfig is the config of the stage before a config's training: the model and the losses that the stage names,
-// with the config's data set and training.
+// InitialConfig returns the config of the stage before a config's training. It has the stage's model and losses, and
+// the config's data set and training.
 func (c Config) InitialConfig() (Config, error) {
 	stage := c.stage()
 	if stage == nil {
@@ -50,12 +50,12 @@ func (c Config) InitialConfig() (Config, error) {
 	if len(c.Losses) == 0 {
 		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
 	}
-	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // which are of the config's own model
+	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // these belong to the config's own model
 	return c, nil
 }
 
-// learn trains the model of the earlier stage in a folder beside the run's, unless a run beside it has trained the same one,
-// and learns from its codes.
+// learn trains the model of the earlier stage in a folder next to the run's folder, and learns from its codes. If a
+// neighbouring run has trained the same model, learn uses that run.
 func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	stage := c.stage()
 	initial, err := c.InitialConfig()
@@ -115,13 +115,14 @@ func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	return r, err
 }
 
-// stageResult is what the stage before training learned, and a picture of the components that it found; nil: none.
+// stageResult holds the results of the stage before training, and a picture of the components that it found; nil for
+// no picture.
 type stageResult struct {
 	learned *models.Learned
 	picture []byte
 }
 
-// initialTiming is how long the model of the stage was trained, in the folder of its run.
+// initialTiming returns the training time of the stage's model, from the folder of its run.
 func initialTiming(dir string, stage *models.Stage) []models.Timing {
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
@@ -130,7 +131,8 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
 }
 
-// drawFound draws the components that a stage found in the codes of images, with the images' true dimensions where these are known.
+// drawFound draws the components that a stage found in the codes of images, with the images' true dimensions if they
+// are known.
 func (e *Experiment) drawFound(name string, codes metrics.Matrix, l *models.Learned, images []int) ([]byte, error) {
 	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
 	if l.Parts != nil {
@@ -158,7 +160,7 @@ func ints(list []int32) []int {
 	return wide
 }
 
-// spread gives rows of some of n images to all: those of the others are -1. No rows stay none.
+// spread extends rows for some images to all n images, with -1 for the others. A nil input stays nil.
 func spread(rows []int32, width int, images []int, n int) []int32 {
 	if rows == nil {
 		return nil
@@ -170,11 +172,11 @@ func spread(rows []int32, width int, images []int, n int) []int32 {
 	return all
 }
 
-// initialSuffix ends the names of an earlier stage and of its folder.
+// initialSuffix is the suffix in the name of an earlier stage and its folder.
 const initialSuffix = "-initial"
 
-// trainedInitial finds a finished run of the earlier stage with a config beside a run's folder: that of this run, or of another one, such as
-// one of the same grid; "" if there is none.
+// trainedInitial finds a finished run of the earlier stage with a config, in the parent folder of the run; "" if it
+// finds none. The stage may belong to this run or to another one, such as a run of the same grid.
 func trainedInitial(run string, c Config) (string, error) {
 	want, err := c.Hash()
 	if err != nil {
@@ -188,7 +190,7 @@ func trainedInitial(run string, c Config) (string, error) {
 	for _, e := range entries {
 		dir := filepath.Join(folder, e.Name())
 		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, want) {
-			return dir, nil // whose it is does not matter: the same config makes the same bits
+			return dir, nil // from any run: the same config makes the same bits
 		}
 	}
 	return "", nil
@@ -207,7 +209,7 @@ func isTrained(dir, hash string) bool {
 	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
 }
 
-// TrainingImages lists the images that are not held out, ascending.
+// TrainingImages lists the images for training in ascending order, without held-out images.
 func (e *Experiment) TrainingImages() []int {
 	held := make([]bool, e.Data.Len())
 	for _, i := range e.Held {
@@ -222,7 +224,7 @@ func (e *Experiment) TrainingImages() []int {
 	return list
 }
 
-// exploredBy are the components of images with what the images truly are; nil if the components are not known.
+// exploredBy returns the components of images with their true ones; nil for unknown components.
 func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
 	if l == nil || l.Components == nil {
 		return nil
@@ -237,7 +239,7 @@ func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Ex
 	return x
 }
 
-// fitsData reports arrays that do not have a row for each of so many images; l may be nil.
+// fitsData returns an error for arrays that do not have a row for each image. l may be nil.
 func fitsData(l *models.Learned, images int) error {
 	if l == nil {
 		return nil
@@ -254,7 +256,7 @@ func fitsData(l *models.Learned, images int) error {
 	return nil
 }
 
-// assigned are the assignments as what a supervision knows; nil if there is no categorical dimension.
+// assigned returns the assignments as labels for supervision; nil without a categorical dimension.
 func assigned(l *models.Learned) *datasets.Labels {
 	var factors []factor.Factor
 	for i, n := range l.Hierarchy.Categoricals() {
@@ -270,7 +272,7 @@ func assigned(l *models.Learned) *datasets.Labels {
 	return known
 }
 
-// joinAssigned adds the assignments, as the first factors, to what else is known; it may be nil.
+// joinAssigned adds the assignments to other known labels, as the first factors. known may be nil.
 func joinAssigned(l *models.Learned, known *datasets.Labels) (*datasets.Labels, error) {
 	labels := assigned(l)
 	if labels == nil || known == nil {
@@ -279,7 +281,8 @@ func joinAssigned(l *models.Learned, known *datasets.Labels) (*datasets.Labels, 
 	return datasets.JoinLabels(labels, known)
 }
 
-// readLearned reads what the stage before a config's training learned from a run's folder; nil if there is nothing, or no stage.
+// readLearned reads the results of the stage before a config's training from a run's folder; nil without results or
+// stage.
 func readLearned(dir string, c Config) (*models.Learned, error) {
 	s := c.stage()
 	if s == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// logs are the logs of a run: log.jsonl and TensorBoard's events.
+// logs are the log files of a run: log.jsonl and TensorBoard's events.
 type logs struct {
 	store    *rundir.Run
 	lines    *rundir.Log
@@ -20,8 +20,7 @@ type logs struct {
 	measured []rundir.Line // the evaluations in the log after the last step that has one
 }
 
-// open opens the logs and drops what they hold of the epoch under way and
-// later ones, which will be logged again.
+// open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
 func (g *logs) open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
 	if !g.store.Has(rundir.LogFile) {
@@ -71,8 +70,8 @@ func (g *logs) epoch(r *engine.EpochReport) error {
 	return g.lines.Append(line)
 }
 
-// metrics writes an evaluation to the logs, unless it is there already: that
-// of the last epoch, or that of a finished run which is resumed.
+// metrics writes an evaluation to the logs, unless they have it already: the last epoch's, or the evaluation of a
+// resumed finished run.
 func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	return g.lines.Append(line)
 }
 
-// remember notes an evaluation that is in the log.
+// remember records an evaluation that the log already has.
 func (g *logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
@@ -101,7 +100,7 @@ func (g *logs) remember(line rundir.Line) {
 	g.measured = append(g.measured, line)
 }
 
-// sync waits until the logs are on disk, if they are open.
+// sync waits until open logs are on disk.
 func (g *logs) sync() error {
 	if g.lines == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// losing is a data set whose file is gone after a number of images.
+// losing is a data set that loses its file after a number of images.
 type losing struct {
 	datasets.Dataset
 	left *atomic.Int64
@@ -25,7 +25,8 @@ func (d losing) Image(i int, dst []float32) {
 	d.Dataset.Image(i, dst)
 }
 
-// TestLostFile loses the file of images during training: an error names it, the checkpoint stays, and the run can be resumed.
+// TestLostFile loses the file of images during training. An error names the file, the checkpoint stays, and the run
+// can be resumed.
 func TestLostFile(t *testing.T) {
 	whole, err := (&datasets.Square{Size: 16, Side: 4, Step: 1}).Build(0)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// everyLoss lists, for each loss of the registry, the settings with which it is tried: for `square`, whose
-// factors are row and column, and for models whose codes have at least 4 columns.
+// everyLoss lists the tested settings of each registered loss. They suit `square`, with the factors row and column,
+// and models whose codes have at least 4 columns.
 var everyLoss = map[string][]struct{ settings, label string }{
 	"reconstruction":    {{"reconstruction", ""}},
 	"weight-decay":      {{"weight-decay", ""}},
@@ -55,7 +55,7 @@ var everyLoss = map[string][]struct{ settings, label string }{
 		{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z(i) =[kl] z(j)"}`, "posteriors"}},
 }
 
-// everyModel has, for each model of the registry, small settings and the loss that it learns from.
+// everyModel has small settings for each registered model, and the loss that trains it.
 var everyModel = map[string]struct{ settings, loss string }{
 	"encoder":      {"latent: 4", "dip-i"},
 	"ae":           {"latent: 4", "reconstruction"},
@@ -80,7 +80,7 @@ var everyModel = map[string]struct{ settings, loss string }{
 	"moco-v2":      {"width: 4, queue: 64", "info-nce"},
 }
 
-// Why a loss cannot be with a model.
+// Reasons why a loss does not go with a model.
 const (
 	noImages    = "it needs images, which this model does not have"
 	noDecoder   = "it needs a reconstruction"
@@ -111,7 +111,7 @@ func others(model string) []string {
 	return slices.DeleteFunc(models.Registry.Names(), func(n string) bool { return n == model })
 }
 
-// impossible lists the models that a loss, or one of its settings, cannot be with, and why.
+// impossible lists, with reasons, the models that do not go with a loss or one of its settings.
 var impossible = map[string]map[string][]string{
 	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder", "ice-beem"}},
 	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
@@ -132,8 +132,8 @@ var impossible = map[string]map[string][]string{
 	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
 }
 
-// TestEveryLossWithEveryModel takes some steps of every loss with every model, by default with every other one that it can be
-// with, and holds docs/objectives.md to the list of what cannot be.
+// TestEveryLossWithEveryModel takes some steps of every loss with every model; the default test takes every other
+// possible pair. It compares docs/objectives.md with the list of impossible pairs.
 func TestEveryLossWithEveryModel(t *testing.T) {
 	long.NotShort(t)
 	hierarchy := matrixHierarchy(t)
@@ -177,7 +177,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 	}
 }
 
-// matrixHierarchy writes the hierarchy that COFHAE has with every loss.
+// matrixHierarchy writes the hierarchy for COFHAE in the test of every loss.
 func matrixHierarchy(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "hierarchy.json")
 	if err := os.WriteFile(file, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
@@ -186,7 +186,7 @@ func matrixHierarchy(t *testing.T) string {
 	return file
 }
 
-// whyNot says why a loss cannot be with a model; empty: it can.
+// whyNot says why a loss does not go with a model; empty if it does.
 func whyNot(loss, model string) string {
 	for reason, list := range impossible[loss] {
 		if slices.Contains(list, model) {
@@ -196,7 +196,7 @@ func whyNot(loss, model string) string {
 	return ""
 }
 
-// tryLoss trains a model with a loss beside its own.
+// tryLoss trains a model with a loss in addition to its own.
 func tryLoss(t *testing.T, loss, settings, model, hierarchy, precision, want string) {
 	m, ok := everyModel[model]
 	if !ok {
@@ -254,7 +254,7 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, precision, want str
 	}
 }
 
-// someSteps trains for an epoch and says whether a loss had a finite value.
+// someSteps trains for an epoch and reports whether a loss had a finite value.
 func someSteps(c Config, loss string) (seen bool, err error) {
 	e, err := NewExperiment(c)
 	if err != nil {

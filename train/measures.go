@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Measures say what to measure, and when. `metrics: [mig, dci]` is short for
-// `metrics: {final: [mig, dci]}`.
+// Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
 type Measures struct {
 	Final    []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
 	Sample   int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
@@ -36,13 +35,14 @@ const fastWord = "fast"
 // trainedPerMeasured makes the fast metrics cost one to four percent of training (BenchmarkMeasure).
 const trainedPerMeasured = 20
 
-// fewestLooks is how often a sentence that ends training is measured at least, where the config does not say when.
+// fewestLooks is the smallest number of times to measure a sentence that can end training, if the config sets no
+// interval.
 const fewestLooks = 10
 
 // measureKeys are the keys of Measures.
 var measureKeys = []string{"final", "sample", "interval", "encode", "during", "every", "images"}
 
-// defaultMeasures measure 10,000 images, as disentanglement_lib does.
+// defaultMeasures measures 10,000 images, as disentanglement_lib does.
 func defaultMeasures() Measures { return Measures{Images: 10000} }
 
 // DecodeConfig reads a list of final metrics, or all keys.
@@ -68,7 +68,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 	return once(n, m.Final)
 }
 
-// once checks that no metric is in a list twice with the same options.
+// once checks that a list does not repeat a metric with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
 		if has(list[:i], c) {
@@ -94,7 +94,7 @@ func (m Measures) ConfigType() string {
 // measures is Measures as a plain struct of keys.
 type measures Measures
 
-// Validate checks what belongs to the metrics alone.
+// Validate checks the metrics' own settings.
 func (m *measures) Validate() error {
 	switch {
 	case m.Every < 0 || m.Every > maxEpochs:
@@ -162,7 +162,7 @@ func (d During) ConfigType() string { return "fast or a list of metrics" }
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 
-// validate checks the keys against each other and against what training watches.
+// validate checks the keys against each other and against the settings of early stopping.
 func (m *Measures) validate(s *Settings) error {
 	if err := m.validEncode(); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (m *Measures) validate(s *Settings) error {
 	return nil
 }
 
-// measures reports that a key of a part of the config names a metric that is not measured during training.
+// measures returns an error if a config key names a metric that is not measured during training.
 func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	watched := m.watched(stop)
 	switch _, err := metrics.Registry.Lookup(metric); {
@@ -195,7 +195,7 @@ func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	return nil
 }
 
-// listed lists the metrics that are measured during training, apart from those that fast stands for.
+// listed lists the metrics during training, without the ones behind the word fast.
 func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	list := m.During.List
 	if m.During.empty() && m.Every > 0 {
@@ -205,7 +205,7 @@ func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	return list
 }
 
-// watched names what may be measured during training.
+// watched names the metrics that training can watch.
 func (m *Measures) watched(stop *EarlyStop) []string {
 	var names []string
 	if m.During.Fast {
@@ -225,8 +225,8 @@ type monitor struct {
 	measuredAt int            // the epoch of results and codes
 }
 
-// newMonitor returns the evaluator used during training, or nil if the config measures nothing then. epoch is the number
-// of images per epoch. Metrics that do not suit the data are a *config.Error.
+// newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of
+// images per epoch. Metrics that do not suit the data give a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
 	w := &monitor{experiment: e, every: m.Every, choices: m.listed(stop)}
@@ -277,7 +277,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	return w, nil
 }
 
-// direction is the direction in which a result improves.
+// direction returns whether a higher or a lower result is better.
 func (w *monitor) direction(result string) metrics.Direction {
 	i := slices.Index(metrics.ResultNames(w.choices), result)
 	if i < 0 { // it does not suit the data

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// measuring describes what a config measures.
+// measuring describes the measures of a config.
 func measuring(m Measures) string {
 	var b strings.Builder
 	list := func(l []metrics.Choice) {
@@ -83,8 +83,7 @@ func TestMeasuresMistakes(t *testing.T) {
 
 const rest = "dataset: square\nmodel: vae\nlosses: [kl]\n"
 
-// What is measured during training is what the metrics say of the codes at that time,
-// and does not change the training.
+// Metrics during training measure the codes of that moment, and do not change the training.
 func TestMeasureDuringTraining(t *testing.T) {
 	plain, watched := t.TempDir(), t.TempDir()
 	trainIn(t, plain, load(t), false)
@@ -161,7 +160,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// Measuring is stopped and resumed like everything else.
+// Measuring can be stopped and resumed.
 func TestResumeWithMeasures(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "metrics.during=fast", "metrics.every=2", "train.stop={metric: med, patience: 9}")
@@ -180,7 +179,7 @@ func TestResumeWithMeasures(t *testing.T) {
 	}
 }
 
-// A metric comes twice with other options, during training and at the end, and has a name for each.
+// A metric with two sets of options has two named results, during training and at the end.
 func TestMeasureTwice(t *testing.T) {
 	dir := t.TempDir()
 	r := trainIn(t, dir, load(t, "metrics={final: [mig, {mig: {bins: 2}}], every: 1, during: [{mig: {bins: 2}}, {mig: {bins: 3}}]}",
@@ -197,7 +196,7 @@ func TestMeasureTwice(t *testing.T) {
 	}
 }
 
-// A run's final metrics have intervals, which its folder keeps.
+// A run's final metrics have intervals, and its folder keeps them.
 func TestMeasureIntervals(t *testing.T) {
 	dir := t.TempDir()
 	r := trainIn(t, dir, load(t, "metrics={final: [mse, radius], interval: 90}"), false)

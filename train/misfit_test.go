@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMisfits checks that a layer which does not fit the data's images is located in the config.
+// TestMisfits checks that the error for a layer that does not fit the data's images points into the config.
 func TestMisfits(t *testing.T) {
 	const start = "dataset: {square: {size: 16, side: 4}}\nlosses: [reconstruction, kl]\nmodel:\n  vae:\n"
 	for networks, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// mistake is an error about a key, located where the config gives it, or what it is part of.
+// mistake returns an error about a key, located at the key or at the part around it.
 func (c *Config) mistake(key string, err error) *config.Error {
 	if c.source != nil {
 		return c.source.Near(key, err)
@@ -20,7 +20,8 @@ func (c *Config) mistake(key string, err error) *config.Error {
 	return &config.Error{Key: key, Err: err}
 }
 
-// misfit is an error of making the model, located at the layer of a network from parts that it is about, or at the model.
+// misfit returns an error from making the model. It points to the failing layer of a network from parts, or to the
+// model.
 func (c *Config) misfit(err error) *config.Error {
 	key := "model." + c.Model.Name
 	var l *nn.LayerError
@@ -41,13 +42,13 @@ func (c *Config) misfit(err error) *config.Error {
 	return c.mistake(key+"."+network+"."+layer, err)
 }
 
-// dataError is an error of building a data set, located in the config. It is no mistake of the config's: files may be damaged.
+// dataError is an error of building a data set, located in the config. The config may be right: files may be damaged.
 type dataError struct{ located, err error }
 
 func (e *dataError) Error() string { return e.located.Error() }
 func (e *dataError) Unwrap() error { return e.err }
 
-// untrainable is an error of preparing to train: about a loss, a key, or else the model.
+// untrainable returns an error of preparing to train. It points to a loss, a key, or otherwise the model.
 func (c *Config) untrainable(err error) *config.Error {
 	var k *engine.Error
 	var of *losses.Error
@@ -60,7 +61,7 @@ func (c *Config) untrainable(err error) *config.Error {
 	return c.mistake("model."+c.Model.Name, err)
 }
 
-// lossKey is the key of a loss.
+// lossKey returns the key of a loss.
 func (c *Config) lossKey(l losses.Choice) string {
 	for i, o := range c.Losses {
 		if o.Name == l.Name && reflect.ValueOf(o.Value).Kind() == reflect.Pointer && o.Value == l.Value {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// pageContent is what the page about a run shows beside what its experiment knows.
+// pageContent is the content of a run's page that its experiment does not hold.
 type pageContent struct {
 	dir     string
 	config  string         // the resolved config
@@ -22,7 +22,7 @@ type pageContent struct {
 	failure string         // why it failed
 	epochs  int
 	steps   int
-	best    *Best   // nil: none is kept
+	best    *Best   // nil: not kept
 	fit     *Fit    // nil: not known
 	spread  float64 // of the codes in the last epoch, if spreads
 	spreads bool
@@ -49,7 +49,7 @@ func (s *session) writeReport(ctx context.Context, codes metrics.Matrix, r *Resu
 	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, page) })
 }
 
-// page describes a run with codes of the experiment's images; without rows it has none.
+// page describes a run with codes of the experiment's images; a matrix without rows means no codes.
 func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matrix) (report.Page, error) {
 	p := report.Page{Title: e.Config.Name, Config: c.config, Metrics: c.results, Figures: c.figures, Summary: e.facts(c), Command: again(c.dir),
 		Curves: report.RunCurves(e.lossOrder(), c.log)}
@@ -76,7 +76,7 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matr
 	return p, err
 }
 
-// pageCodes returns the codes that a page shows.
+// pageCodes returns the codes for a page.
 func (e *Experiment) pageCodes(codes metrics.Matrix) (*web.Codes, error) {
 	rows := report.PageRows(codes.Rows, codes.Cols)
 	some := metrics.Matrix{Rows: len(rows), Cols: codes.Cols}
@@ -90,7 +90,7 @@ func (e *Experiment) pageCodes(codes metrics.Matrix) (*web.Codes, error) {
 	return report.PageCodes(e.InputOf(some, rows), e.Data, rows, names, e.Model.Spaces())
 }
 
-// facts lists what a page says of a run in short.
+// facts lists the short facts on a run's page.
 func (e *Experiment) facts(c pageContent) []report.Fact {
 	list := []report.Fact{{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(c.epochs)},
@@ -140,10 +140,10 @@ func (e *Experiment) lossOrder() []string {
 	return list
 }
 
-// again is the command line for a POSIX shell that trains the run of a folder once more, in another one.
+// again returns the command, for a POSIX shell, that trains the run of a folder once more in another folder.
 func again(dir string) string {
 	dir = filepath.Clean(dir)
-	if strings.HasPrefix(dir, "-") { // else it reads as a flag
+	if strings.HasPrefix(dir, "-") { // otherwise it would read as a flag
 		dir = "./" + dir
 	}
 	source, fresh := dir+"/"+rundir.Config, dir+"-again"
@@ -153,7 +153,7 @@ func again(dir string) string {
 	return "unravel train " + quoted(source) + " --run " + quoted(fresh)
 }
 
-// quoted quotes a word for a POSIX shell where it must be.
+// quoted quotes a word for a POSIX shell if the word needs it.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./,:@%+", r)

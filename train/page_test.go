@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// sectionOf returns the data of a page as it is in the page.
+// sectionOf returns data as the page contains it.
 func sectionOf(t *testing.T, data any) string {
 	t.Helper()
 	text, err := json.Marshal(data)
@@ -40,7 +40,7 @@ func storedPage(t *testing.T, dir string) (report.Page, []string) {
 	return p, remarks
 }
 
-// The page that is made again is the page that training made, but for the time that its last steps took.
+// The page made again equals the page from training, except for the time of the last steps.
 func TestStoredPage(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "a run")
@@ -74,7 +74,7 @@ func TestStoredPage(t *testing.T) {
 		}
 	}
 
-	// Without codes they are computed; a run under way shows no results of an earlier end.
+	// Missing codes are computed. A run in progress shows no results of an earlier end.
 	if err := os.Remove(filepath.Join(dir, rundir.CodesFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestStoredPage(t *testing.T) {
 	}
 }
 
-// Whole pages, where the decoder stands among all else, are drawn for every kind of latent space, and fit on a phone.
+// Whole pages with a decoder are drawn for every kind of latent space, and fit on a phone.
 func TestWholePagesInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
@@ -156,7 +156,7 @@ func imagesOf(t *testing.T, p report.Page) (list []int) {
 	return list
 }
 
-// Runs that train nothing, keep nothing or decode nothing have pages without what they lack.
+// Runs without training, without kept codes or without a decoder have pages without these sections.
 func TestPartialPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "untrained")
 	trainIn(t, dir, load(t, "train.figures=true", "train.epochs=0", "metrics=[]", "metrics.encode=false"), false)
@@ -168,7 +168,7 @@ func TestPartialPage(t *testing.T) {
 	}
 }
 
-// A shell reads the command that repeats a run as the words that are meant.
+// A shell reads the command that repeats a run as the intended words.
 func TestAgain(t *testing.T) {
 	for dir, want := range map[string]string{
 		"runs/quickstart":   "unravel train runs/quickstart/config.yaml --run runs/quickstart-again",

@@ -15,9 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// StoredPage returns the page about the run in a folder, from what is stored there: results, figures, the log and codes, which are computed
-// again where they are missing. It trains, measures and draws nothing anew. Of a run that has not ended it shows the log, and codes and the
-// decoder of the newest checkpoint. remarks are warnings for people.
+// StoredPage returns the page about the run in a folder, from its stored results, figures, log and codes. It computes
+// missing codes, but trains, measures and draws nothing. For an unfinished run it shows the log, and the codes and
+// the decoder of the newest checkpoint. remarks are warnings for people.
 func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.Page, remarks []string, err error) {
 	run, err := rundir.View(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.P
 	return p, remarks, err
 }
 
-// stored reads what a run's folder holds for its page, beside the codes.
+// stored reads the page's content from a run's folder, without the codes.
 func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 	dir := run.Dir()
 	text, err := run.Read(rundir.Config)
@@ -73,7 +73,7 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 			c.spread, c.spreads = v, true
 		}
 	}
-	if c.record == nil { // what else is there is of an earlier end
+	if c.record == nil { // the other files belong to an earlier end
 		return c, nil
 	}
 	if err := readJSON(run, rundir.MetricsFile, &c.results); err != nil {
@@ -98,7 +98,7 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 	return c, nil
 }
 
-// readJSON reads a file of a run into v, and leaves v as it is where there is none.
+// readJSON reads a file of a run into v. A missing file leaves v unchanged.
 func readJSON(run *rundir.Run, name string, v any) error {
 	text, err := run.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,11 +113,11 @@ func readJSON(run *rundir.Run, name string, v any) error {
 	return nil
 }
 
-// maxPageCodes is the number of images that are encoded for a page where no codes are stored.
+// maxPageCodes is the number of images encoded for a page without stored codes.
 const maxPageCodes = 10000
 
-// storedCodes reads the codes of a run that has ended with the experiment on their images. Where none are stored, or the run has not ended,
-// and the config keeps or measures some, it computes as many as a page shows.
+// storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or
+// the run has not ended, and the config keeps or measures codes, it computes as many as a page shows.
 func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, metrics.Matrix, error) {
 	kept := e.kept()
 	if kept == nil {

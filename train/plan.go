@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Plan is what a config would do: what it trains on, what it takes in memory and in time, and what it measures and leaves.
-// Of a model that learns in stages it is that of the first one.
+// Plan predicts a run of a config: its training data, its memory and time, its metrics and its files. For a model
+// that learns in stages it predicts the first stage.
 type Plan struct {
 	Name     string       `json:"name"`
 	Stage    string       `json:"stage,omitempty"` // what explores the codes of the first of two stages; empty: there is one stage
@@ -35,7 +35,7 @@ type PlanData struct {
 	Height   int     `json:"height"`
 	Width    int     `json:"width"`
 	Channels int     `json:"channels"`
-	Labelled int     `json:"labelled"`  // images in groups, and images whose labels are known
+	Labelled int     `json:"labelled"`  // images in groups, and images with known labels
 	HeldOut  int     `json:"held_out"`  // not trained on
 	Bytes    float64 `json:"bytes"`     // in memory, as measured when it was built
 	AllBytes float64 `json:"all_bytes"` // of all images as float32, which need not be in memory at once
@@ -55,8 +55,8 @@ type PlanMemory struct {
 	Encoding float64 `json:"encoding"` // of the networks that encode and decode batches of images, to measure and to draw
 	Codes    float64 `json:"codes"`    // of all images that are encoded at the end, with what measuring them takes
 	Peak     float64 `json:"peak"`     // everything together
-	Machine  float64 `json:"machine"`  // what the machine has, or its control group or limit of address space
-	Usable   float64 `json:"usable"`   // what this program may take of that
+	Machine  float64 `json:"machine"`  // memory of the machine, its control group, or its limit of address space
+	Usable   float64 `json:"usable"`   // the part that this program may use
 }
 
 // PlanSchedule counts steps.
@@ -73,10 +73,10 @@ type PlanTime struct {
 	Estimate
 	Total   float64 `json:"seconds"` // the sum of all parts
 	Threads int     `json:"threads"`
-	FLOP    float64 `json:"step_flop"` // of a step: three times that of the forward pass
+	FLOP    float64 `json:"step_flop"` // of a step: three times the forward pass
 }
 
-// PlanMeasures says what is measured.
+// PlanMeasures describes the metrics of a run.
 type PlanMeasures struct {
 	Final       []string `json:"final"`
 	FinalImages int      `json:"final_images"` // that are encoded at the end
@@ -85,14 +85,14 @@ type PlanMeasures struct {
 	Images      int      `json:"images"`
 }
 
-// programBytes is what the process takes without a data set and a model: its code and the runtime of Go.
+// programBytes is the memory of the process without a data set and a model: its code and Go's runtime.
 const programBytes = 30 << 20
 
-// Planned returns the plan of a config, after a rehearsal ([Rehearse]). If the context ends, it returns ErrStopped. A config that [Check]
-// refuses is the same error.
+// Planned returns the plan of a config, after a rehearsal ([Rehearse]). If the context ends, it returns ErrStopped.
+// If [Check] refuses the config, Planned returns the same error.
 func Planned(ctx context.Context, c Config) (*Plan, error) { return planned(ctx, c, true) }
 
-// PeakMemory estimates the memory of a run in bytes: that of a process that makes it, at its peak. It takes no step and writes nothing.
+// PeakMemory estimates the peak memory in bytes of a process that makes the run. It takes no step and writes nothing.
 func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	p, err := planned(ctx, c, false)
 	if err != nil {
@@ -148,13 +148,13 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	return p, p.time(ctx, whole, e, l, m, begin)
 }
 
-// add completes the sums, with the bytes of the data set.
+// add computes the sums. data is the number of bytes of the data set.
 func (m *PlanMemory) add(data float64) {
 	m.Training = programBytes + data + m.Footprint.Total()
 	m.Peak = m.Training + m.Encoding + m.Codes
 }
 
-// heap returns the bytes that are in use on the heap.
+// heap returns the number of used bytes on the heap.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -167,7 +167,7 @@ func scheduleOf(c *Config, l *engine.Loop) PlanSchedule {
 	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: l.MaxBatch()}
 }
 
-// BatchNote says that train.batch asks for more images than an epoch has; "" if it does not.
+// BatchNote says that train.batch exceeds the images of an epoch; "" if it does not.
 func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
@@ -175,7 +175,7 @@ func BatchNote(asked int, s PlanSchedule) string {
 	return fmt.Sprintf("train.batch is %d, and the largest batch has %d images, as there are no more", asked, s.Batch)
 }
 
-// describe fills in all but the time.
+// describe fills in everything except the time.
 func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()

@@ -22,11 +22,12 @@ func needsMixed(t *testing.T) {
 	}
 }
 
-// mixedOptions make the tiny experiment one with convolutions and a discriminator, in mixed precision.
+// mixedOptions give the tiny experiment convolutions, a discriminator and mixed precision.
 var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64", "dataset.square={size: 32, side: 8, step: 4}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
 	"losses=[reconstruction, kl, lsbd, {tc: {estimator: adversarial, discriminator: {hidden: [8]}}}]", "metrics=[]"}
 
-// A run in mixed precision that is stopped and resumed, on other numbers of threads, ends with the bits of one that was not.
+// A run in mixed precision, stopped and resumed on other numbers of threads, ends with the bits of an uninterrupted
+// run.
 func TestMixedResumes(t *testing.T) {
 	long.NotShort(t)
 	needsMixed(t)
@@ -70,7 +71,7 @@ func TestEveryModelInMixed(t *testing.T) {
 	}
 }
 
-// TestPrecisionKey holds configs without the key to the hashes that they had before there was one.
+// TestPrecisionKey checks that configs without the key keep the hashes from before the key existed.
 func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
@@ -99,7 +100,7 @@ func TestPrecisionKey(t *testing.T) {
 
 const refusedVariable = "UNRAVEL_TEST_MIXED_REFUSED"
 
-// TestMixedRefused runs itself with kernels that leave mixed precision out: everything that would train refuses, at its start.
+// TestMixedRefused runs itself with kernels without mixed precision: everything that would train refuses at once.
 func TestMixedRefused(t *testing.T) {
 	if os.Getenv(refusedVariable) == "" {
 		for _, set := range []string{"go", "avx2"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// PrepareData converts the files of a data set that needs that, and shows the progress on a writer; nil: nowhere. Building it is
-// quick afterwards.
+// PrepareData converts the files of a data set that needs a conversion, and shows the progress on a writer; a nil
+// writer shows nothing. Building the data set is quick afterwards.
 func PrepareData(ctx context.Context, d datasets.Choice, w io.Writer) error {
 	a := NewActivity(w)
 	defer a.End()
@@ -50,7 +50,8 @@ func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// PrepareRun is [PrepareData] for the data set of a run. A folder without a config that can be read is left to who opens it.
+// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
+// folder reports the error.
 func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -59,7 +60,7 @@ func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
 	return c.prepareData(ctx, w)
 }
 
-// Inputs lists the user's files that the config names, with their hashes.
+// Inputs lists the config's user files, with their hashes.
 func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Input, error) {
 	var list []datasets.Input
 	for _, part := range c.readers() {
@@ -74,7 +75,7 @@ func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Inp
 	return list, nil
 }
 
-// ChangedInputs says which of the files that a run of the config has read are other ones now, or cannot be read.
+// ChangedInputs names the files of a config's run that have changed since the run read them, or that cannot be read.
 func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *datasets.Hasher) []string {
 	now, err := c.Inputs(ctx, h)
 	if err != nil {
@@ -83,13 +84,13 @@ func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *d
 	return datasets.ChangedInputs(began, now)
 }
 
-// reader is a part of a config that reads files.
+// reader is a file-reading part of a config.
 type reader struct {
 	datasets.FileReader
 	key string
 }
 
-// readers lists the parts that read files.
+// readers lists the file-reading parts.
 func (c *Config) readers() (list []reader) {
 	add := func(key string, part any) {
 		if r, ok := part.(datasets.FileReader); ok {
@@ -108,7 +109,8 @@ func (c *Config) readers() (list []reader) {
 	return list
 }
 
-// filesOf returns the files that a run on a data set reads: those of a cached set, and the user's; nil: none.
+// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's; nil for no
+// files.
 func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
 	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
 	if err != nil {
@@ -126,7 +128,7 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 	return &with, nil
 }
 
-// noteData notes the files that a new run reads in its folder, and says of a run that is resumed if they have changed.
+// noteData records the files read by a new run in its folder. For a resumed run, it says if they have changed.
 func (s *session) noteData(ctx context.Context) error {
 	var err error
 	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
@@ -145,7 +147,7 @@ func (s *session) noteData(ctx context.Context) error {
 	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
 }
 
-// dataWarning says of the run of a folder if files that it reads have changed since it began; empty: they have not.
+// dataWarning says if files of the run in a folder have changed since it began; empty if not.
 func dataWarning(dir string, e *Experiment) (string, error) {
 	began, err := rundir.ReadData(dir)
 	if began == nil || err != nil {

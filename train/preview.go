@@ -14,17 +14,17 @@ import (
 	"github.com/unravel-ml/unravel/train/report/web"
 )
 
-// previewImages is how many images a preview encodes: enough for the percentiles between which traversals go.
+// previewImages is the number of images in a preview: enough for the percentiles that bound traversals.
 const previewImages = 512
 
-// Preview is a look at a model while it trains: pictures, and what a page needs to play with its decoder.
+// Preview is a look at a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
 	Figures []report.Figure
 	Explore *web.Explore // nil: the model has no decoder
 }
 
-// Preview draws reconstructions and traversals from the codes of a few images, as the run's parameters are now. The figures of a finished
-// run are those of all codes. A model without a decoder has none.
+// Preview draws reconstructions and traversals from the codes of a few images, with the run's current parameters.
+// Figures of a finished run use all codes instead. A model without a decoder has no pictures.
 func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 	p := &Preview{}
 	if !e.Coder.Decodes() {

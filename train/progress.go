@@ -16,7 +16,7 @@ import (
 
 func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 
-// quietInterval is the time between two lines of progress where there is no terminal.
+// quietInterval is the time between two lines of progress without a terminal.
 const quietInterval = 10 * time.Second
 
 // console writes the messages of a run.
@@ -54,7 +54,7 @@ func (c *console) hook() engine.Hook {
 		}}
 }
 
-// progressHook calls a function with the steps taken and those of all epochs.
+// progressHook calls a function with the number of finished steps and of all steps.
 func progressHook(f func(done, all int)) engine.Hook {
 	return engine.Hook{Name: "steps", Priority: progressPriority,
 		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
@@ -72,7 +72,7 @@ type display struct {
 // barInterval is the shortest time between two drawings of a bar.
 const barInterval = 100 * time.Millisecond
 
-// newDisplay shows a bar on a terminal, and elsewhere a plain line now and then.
+// newDisplay shows a bar on a terminal, otherwise a plain line now and then.
 func newDisplay(l *engine.Loop, w io.Writer) *display {
 	if f := plain.Terminal(w); f != nil {
 		columns, _, err := term.GetSize(int(f.Fd()))
@@ -84,14 +84,14 @@ func newDisplay(l *engine.Loop, w io.Writer) *display {
 	return lineDisplay(l, w)
 }
 
-// What bars, their counts and their times take of a line: the wide one has the steps in a second, too.
+// Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
 const (
 	wideBar, wideColumns     = 24, 76
 	narrowBar, narrowColumns = 10, 52
 	wideTerminal             = 120
 )
 
-// barDisplay counts the steps of this session: only they say how long the rest will take.
+// barDisplay counts the steps of this session, because only they predict the remaining time.
 func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *display {
 	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
@@ -117,7 +117,7 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 			}
 		}
 		bar.Describe(describe(r.Epoch, epochs, current, meter.rate, room))
-		// A bar that cannot be drawn is no reason to end training.
+		// An undrawable bar is no reason to end training.
 		_ = bar.Set(r.Step - before)
 	}, epoch: func(r *engine.EpochReport) {
 		last = epochText(r)
@@ -129,7 +129,8 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 	}}
 }
 
-// describe is a line about the epoch and the losses of every objective's last step, with as much detail as fits the columns.
+// describe writes a line about the epoch and the losses of every objective's last step, with as much detail as the
+// columns allow.
 func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
@@ -159,7 +160,7 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 	return short
 }
 
-// maxLeft is the longest time left that is shown, in seconds: a century.
+// maxLeft is the longest remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
 func lineDisplay(l *engine.Loop, w io.Writer) *display {
@@ -175,7 +176,7 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
 		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*l.EpochSteps()), maxLeft) * float64(time.Second))
-		// A line that cannot be written is no reason to end training.
+		// An unwritable line is no reason to end training.
 		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
 		held = ""
 	}, clear: func() {}, end: func() {
@@ -186,7 +187,7 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 	}}
 }
 
-// epochText is a line about the mean losses of an epoch.
+// epochText writes a line about the mean losses of an epoch.
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {

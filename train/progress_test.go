@@ -48,7 +48,8 @@ func hookOf(d *display) engine.Hook {
 		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil }}
 }
 
-// The bar counts the steps of this session, shows both objectives, gives way to other text and leaves the last losses.
+// The bar counts the steps of this session, shows both objectives, makes room for other text and leaves the last
+// losses.
 func TestBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
@@ -115,7 +116,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What is done after training shows where it is, also while one part takes long.
+// Work after training shows its progress, even while one part takes long.
 func TestActivity(t *testing.T) {
 	lines := make(chan string)
 	a := &Activity{w: writerFunc(func(p []byte) { lines <- string(p) }), every: time.Millisecond}

@@ -30,7 +30,7 @@ func loadRecorded(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// A run that is finished says so; one that is under way, was changed, or goes on does not.
+// Only a finished run has a record. A run in progress, changed, or going on has none.
 func TestRecord(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadRecorded(t)
 	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
@@ -77,7 +77,7 @@ func TestRecord(t *testing.T) {
 	if r, err := rundir.ReadRecord(dir); err != nil || r == nil || r.Error != "why" {
 		t.Errorf("failed: %+v, %v", r, err)
 	}
-	// Resumed, it has not ended until it has ended again.
+	// A resumed run has not ended until it ends again.
 	ctx, stop = context.WithCancel(t.Context())
 	stop()
 	longer := loadRecorded(t, "train.epochs=4")
@@ -107,7 +107,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A run in one session has the time of cores that it took, which does not depend on what else they did: not more than the clock's on all of them.
+// The record of a run in one session has its core time, which does not count other work on the cores. It is at most
+// the wall time times the number of cores.
 func TestRecordCPU(t *testing.T) {
 	if cputime.Process() == 0 {
 		t.Skip("the system does not tell")

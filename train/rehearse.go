@@ -16,11 +16,11 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Estimate is the time that a run would take, by its parts in seconds, found by a rehearsal: some first steps, and what follows training on as
-// many of the images as little time allows, with the rest in proportion to how it grew.
+// Estimate is the estimated time of a run by its parts, in seconds, from a rehearsal. The rehearsal takes a few first
+// steps, and tries the work after training on as many images as fit into a short time. The rest is extrapolated.
 type Estimate struct {
 	Steps    int     `json:"timed_steps"`
-	Step     float64 `json:"step_seconds"`     // with what epochs need beside their steps
+	Step     float64 `json:"step_seconds"`     // including the work of epochs between steps
 	Begin    float64 `json:"begin_seconds"`    // until the first step: data set, programs, folder
 	Training float64 `json:"training_seconds"` // all steps, of both stages where there are two, and the checkpoint at the end
 	During   float64 `json:"during_seconds"`   // evaluations during training, with their pictures
@@ -30,12 +30,12 @@ type Estimate struct {
 	Draw     float64 `json:"draw_seconds"`     // figures and the page
 }
 
-// Seconds is the time of the whole run.
+// Seconds returns the time of the whole run.
 func (e *Estimate) Seconds() float64 {
 	return e.Begin + e.Training + e.During + e.Learn + e.Encode + e.Measure + e.Draw
 }
 
-// With returns the estimate with what follows training of another one.
+// With returns the estimate with the work after training from another estimate.
 func (e Estimate) With(o *Estimate) *Estimate {
 	e.During, e.Learn, e.Encode, e.Measure, e.Draw = o.During, o.Learn, o.Encode, o.Measure, o.Draw
 	return &e
@@ -47,8 +47,9 @@ func (e *Estimate) add(o *Estimate) {
 	e.Encode, e.Measure, e.Draw = e.Encode+o.Encode, e.Measure+o.Measure, e.Draw+o.Draw
 }
 
-// Bounds of a rehearsal. Steps are timed for stepsTime and fewestSteps, but not longer than mostStepsTime if one was timed; what follows them is tried
-// on rehearsed images, then on twice as many, until it takes growTime.
+// Bounds of a rehearsal. Steps are timed for at least stepsTime and fewestSteps, but at most for mostStepsTime if one
+// step was timed. The work after training is tried on rehearsed images, then on twice as many, until it takes
+// growTime.
 const (
 	stepsTime     = 300 * time.Millisecond
 	mostStepsTime = 4 * time.Second
@@ -57,8 +58,9 @@ const (
 	growTime      = 250 * time.Millisecond
 )
 
-// Rehearse estimates how long the run of a config takes, in a folder that is removed afterwards. Training that ends early (train.stop) is
-// estimated as if it did not. With alone, it estimates the parts Begin and Training only. If the context ends, it returns ErrStopped.
+// Rehearse estimates how long the run of a config takes, and removes its temporary folder afterwards. It assumes that
+// early stopping (train.stop) never ends training. With alone, it estimates the parts Begin and Training only. If the
+// context ends, it returns ErrStopped.
 func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	begin := time.Now()
 	if err := c.Validate(); err != nil {
@@ -88,8 +90,8 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	return e.rehearse(ctx, l, m, begin, alone)
 }
 
-// rehearseStages is Rehearse of a model that learns something from codes of an earlier stage. The truth stands for that in the second stage; where there is
-// none, it counts as long as the first.
+// rehearseStages is Rehearse for a model that learns from the codes of an earlier stage. The second stage uses the
+// true hierarchy instead. If the data set has none, the second stage counts as long as the first.
 func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	initial, err := c.InitialConfig()
 	if err != nil {
@@ -117,7 +119,8 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 	return all, nil
 }
 
-// rehearseLearning returns the seconds of what the stage before the training of a config learns, from codes of its model as it is initialised.
+// rehearseLearning returns the seconds that the stage before a config's training takes to learn from codes. The codes
+// come from the initialised model.
 func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	if c.Train.Threads > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
@@ -149,7 +152,7 @@ func (e *Experiment) chosen() []int {
 	return all(e.Data)
 }
 
-// rehearse takes first steps of the experiment, measures and draws. begin is when it began.
+// rehearse takes the first steps of the experiment, measures and draws. begin is its starting time.
 func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor, begin time.Time, alone bool) (*Estimate, error) {
 	dir, err := os.MkdirTemp("", "unravel-rehearsal-")
 	if err != nil {
@@ -188,12 +191,12 @@ func (r *Estimate) train(ctx context.Context, s *session) error {
 	return nil
 }
 
-// warmSteps are the steps of an objective that are not timed: memory is touched for the first time.
+// warmSteps is the number of untimed first steps of an objective: they touch memory for the first time.
 const warmSteps = 2
 
-// stepTimes times steps of training, of each objective those after the first ones.
+// stepTimes times training steps, without the first steps of each objective.
 type stepTimes struct {
-	warm, sum time.Duration // of the first steps, and of those that count
+	warm, sum time.Duration // of the first steps, and of the timed steps
 	steps     int           // that count
 	last      time.Time     // the end of a step
 }
@@ -247,7 +250,7 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor) error {
 	return nil
 }
 
-// finish times what follows training. What fails on codes of so few steps takes the time until then.
+// finish times the work after training. Work that fails on codes of so few steps counts its time until the failure.
 func (r *Estimate) finish(ctx context.Context, s *session) error {
 	e := s.experiment
 	kept := e.kept()
@@ -316,8 +319,9 @@ func (r *Estimate) draw(ctx context.Context, s *session, codes metrics.Matrix, r
 	return nil
 }
 
-// grow times work on more and more of n rows, from when it says that it began, and returns its seconds on all. What was not tried grows as it did from the
-// last size but one to the last one, at most by the second power. Work may fail on a few rows; if the context ends, the error is ErrStopped.
+// grow times work on more and more of n rows, and returns its seconds for all rows. work returns when it began. grow
+// extrapolates untried sizes from the last two sizes, at most by the second power. Work may fail on a few rows. If
+// the context ends, the error is ErrStopped.
 func grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (float64, error) {
 	var last, before time.Duration
 	all := time.Now()
@@ -336,8 +340,9 @@ func grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (floa
 	}
 }
 
-// grown extrapolates from the times of k/2 and k rows to n: by a power where twice the rows took twice the time or more, else by a line, as work that draws a number
-// of rows of its own takes about the same of any n.
+// grown extrapolates from the times of k/2 and k rows to n rows. If twice the rows took at least twice the time, it
+// uses a power law, otherwise a line. Work on a fixed number of drawn rows, for example, takes about the same time
+// for any n.
 func grown(before, last time.Duration, k, n int) float64 {
 	a, b, times := before.Seconds(), last.Seconds(), float64(n)/float64(k)
 	switch {
@@ -349,7 +354,8 @@ func grown(before, last time.Duration, k, n int) float64 {
 	return b * math.Pow(times, min(math.Log2(b/a), 2))
 }
 
-// withTruth is a config whose model learns nothing in an earlier stage but has it from the data set, with all labels.
+// withTruth returns a config with the data set's true hierarchy and all labels, instead of an earlier stage that
+// learns them.
 func (c Config) withTruth() Config {
 	c.Model.Value = c.Model.Value.(models.Staged).Known()
 	c.Supervision = datasets.Supervised("labels", &datasets.FactorLabels{Fraction: 1, Share: 0.5})

@@ -47,7 +47,7 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// Growth is a power of the rows, between the first and the second.
+// Time grows by a power of the rows between the first and the second power.
 func TestGrown(t *testing.T) {
 	for _, c := range []struct {
 		before, last time.Duration
@@ -70,7 +70,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// Work is tried on more and more rows until all are, what fails on few of them again on more.
+// Work is tried on more and more rows, up to all. Work that fails on few rows is tried on more.
 func TestGrow(t *testing.T) {
 	var tried []int
 	_, err := grow(t.Context(), 5000, func(k int) (time.Time, error) {

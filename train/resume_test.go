@@ -21,12 +21,11 @@ import (
 
 var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
 
-// endingOptions exercise what the end of an epoch does: evaluation, early stop, checkpoints.
+// endingOptions exercise the work at the end of an epoch: evaluation, early stopping, checkpoints.
 var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, patience: 50}", "train.clip=20", "train.warmup=1.5",
 	"train.schedule=cosine", "train.optimizer.adam.decay=0.01", "train.average={decay: 0.9}", "train.accumulate=2", "train.keep={best: dlsbd, last: 3}"}
 
-// A run that is stopped at any of the places where it looks whether it is to
-// stop, and is then continued, ends as one that was not stopped.
+// A run can stop at many places. Stopped at any of them and continued, it ends like an uninterrupted run.
 func TestStopAnywhere(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, endingOptions...)
@@ -61,7 +60,7 @@ func TestStopAnywhere(t *testing.T) {
 	}
 }
 
-// A run that is stopped again and again, each time after a few steps, too.
+// The same holds for a run stopped again and again after a few steps.
 func TestStopOften(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, append(slices.Clone(endingOptions), "train.epochs=12")...)
@@ -94,9 +93,8 @@ func TestStopOften(t *testing.T) {
 	}
 }
 
-// A run that is killed, wherever that may be, and then continued ends as one that
-// was not killed. The looks of the run are the moments: after every step, before
-// every epoch, and within evaluations.
+// A run killed at any moment and continued ends like an uninterrupted run. The moments are the run's looks at its
+// context: after every step, before every epoch, and within evaluations.
 func TestKilledAnywhere(t *testing.T) {
 	long.NotShort(t)
 	for _, checkpoint := range []string{"train.checkpoint=1e-9", "train.checkpoint=0.01", "train.checkpoint=0"} {
@@ -192,7 +190,7 @@ func TestLongerTraining(t *testing.T) {
 	sameBits(t, "continued", bits(t, parts), bits(t, whole))
 }
 
-// A finished run that is continued is left as it is, and measured again.
+// Continuing a finished run leaves it unchanged and measures it again.
 func TestResumeFinished(t *testing.T) {
 	dir := t.TempDir()
 	first := trainIn(t, dir, load(t), false)
@@ -208,7 +206,7 @@ func TestResumeFinished(t *testing.T) {
 	}
 }
 
-// An early stop ends training also for those who continue the run.
+// After early stopping, continuing the run trains no further.
 func TestResumeStoppedEarly(t *testing.T) {
 	dir := t.TempDir()
 	early := []string{"metrics.every=1", "train.stop={metric: dlsbd, reach: 2}"}
@@ -226,7 +224,7 @@ func TestResumeStoppedEarly(t *testing.T) {
 	whole := t.TempDir()
 	trainIn(t, whole, load(t), false)
 	got, all := bits(t, dir), bits(t, whole)
-	delete(got, "counters") // they hold what the early stop saw
+	delete(got, "counters") // they hold the observations of early stopping
 	delete(all, "counters")
 	sameBits(t, "without the early stop", got, all)
 }
@@ -282,7 +280,7 @@ func TestFolderIsTaken(t *testing.T) {
 	}
 }
 
-// Threads change nothing, seeds everything.
+// Threads change nothing, seeds change everything.
 func TestDeterminism(t *testing.T) {
 	long.NotShort(t)
 	for _, kind := range []struct {

@@ -27,30 +27,29 @@ type Options struct {
 	Wait   bool      // with Resume: where only a claim says that another machine holds the run, wait to see whether it is alive
 	Log    io.Writer // human-readable messages and progress; nil: none
 
-	// Progress, if any, is called with the steps taken and those of all epochs: at the beginning and
-	// after each step.
+	// Progress, if any, is called with the number of finished steps and of all steps: at the beginning and after each
+	// step.
 	Progress func(done, all int)
 
-	// Hooks are called during training beside those of the run. A hook of priority 0 is called after an epoch was logged
-	// and measured, and before the checkpoint of the step or epoch.
+	// Hooks are called during training in addition to the run's own hooks. A hook of priority 0 is called after an
+	// epoch was logged and measured, and before the checkpoint of the step or epoch.
 	Hooks []engine.Hook
 
-	// Codes asks for the codes in the result: of the images that the run encodes at its end, see metrics.sample and
-	// metrics.encode.
+	// Codes puts the codes of the images encoded at the end into the result, see metrics.sample and metrics.encode.
 	Codes bool
 }
 
-// Codes are codes of images with what is true of these: a row for each image, in the data set's order.
+// Codes are codes of images with their factors: a row for each image, in the data set's order.
 type Codes struct {
 	Codes   [][]float32 // [n, d], the numbers that codes.npy holds
 	Factors []factor.Factor
 	Levels  [][]int // [n, k], by the factors
 }
 
-// ErrStopped is returned when work was asked to stop; what was trained is in a checkpoint.
+// ErrStopped is the error of stopped work. A checkpoint holds the trained parameters.
 var ErrStopped = engine.ErrStopped
 
-// Result is what a run found.
+// Result is the result of a run.
 type Result struct {
 	Name    string           `json:"name"`
 	Dir     string           `json:"dir"`
@@ -61,13 +60,12 @@ type Result struct {
 	Losses  rundir.Losses    `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
-	Best    *Best            `json:"best,omitempty"` // the evaluation whose checkpoint was kept, see Keep
+	Best    *Best            `json:"best,omitempty"` // the evaluation with the kept checkpoint, see Keep
 	Codes   *Codes           `json:"-"`              // nil: Options.Codes did not ask for them, or the run encodes no image
 }
 
-// Run trains, measures and stores an experiment. When the context ends it saves
-// a checkpoint and returns ErrStopped. A run that fails has the error in its [rundir.Record]. A config whose parts do not go together is
-// a *config.Error.
+// Run trains, measures and stores an experiment. When the context ends, it saves a checkpoint and returns ErrStopped.
+// The [rundir.Record] of a failed run has the error. Parts of a config that do not fit together give a *config.Error.
 func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	defer pages.Recover(&err)
 	return runFolder(ctx, c, o)
@@ -137,8 +135,8 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	return r, nil
 }
 
-// prepare builds the experiment, after the stage before its training where the model has one. A run that is resumed does not start
-// again from elsewhere.
+// prepare builds the experiment, after the stage before its training if the model has one. A resumed run does not
+// load its start again.
 func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	resumed := o.resumes()
 	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
@@ -158,13 +156,13 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	return e, e.begin()
 }
 
-// resumes reports whether a run continues one that is in its folder.
+// resumes reports whether the options continue a run in its folder.
 func (o *Options) resumes() bool {
 	_, missing := os.Stat(filepath.Join(o.Dir, rundir.Config))
 	return o.Resume && missing == nil
 }
 
-// afterStage builds the experiment with what the stage before its training learned, where the model has one.
+// afterStage builds the experiment with the results of the stage before its training, if the model has one.
 func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	if c.stage() == nil {
 		return newExperiment(c, nil)

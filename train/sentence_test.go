@@ -2,7 +2,7 @@ package train
 
 import "testing"
 
-// sentences is a small experiment whose sentence trains a function and a discriminator along.
+// sentences is a small experiment with a sentence that also trains a function and a discriminator.
 const sentences = `
 name: sentences
 seed: 3
@@ -21,8 +21,8 @@ train: {epochs: 3, batch: 8, accumulate: 2, figures: false}
 metrics: []
 `
 
-// TestSentenceNetworks checks that a run whose sentence trains networks along, stopped at any step and resumed, ends with the bits
-// of one that was not.
+// TestSentenceNetworks stops a run whose sentence trains networks at any step and resumes it. It ends with the bits
+// of an uninterrupted run.
 func TestSentenceNetworks(t *testing.T) {
 	config := func(overrides ...string) Config {
 		c, err := Load("sentences.yaml", []byte(sentences), overrides...)

@@ -24,12 +24,12 @@ type Encoder struct {
 	decoders []*pool // nil: the model has no decoder
 }
 
-// serveBatches are the batch sizes that an Encoder has programs for, largest first, and the fewest rows that are quicker
-// in one of them than in smaller ones (BenchmarkEncoder: an image alone takes a third of the time of eight).
+// serveBatches are the batch sizes of an Encoder's programs, largest first. least is the number of rows from which a
+// size beats smaller sizes. In BenchmarkEncoder a single image takes a third of the time of eight.
 var serveBatches = []struct{ images, least int }{{128, 128}, {8, 4}, {1, 1}}
 
-// pool holds the compiled programs of one batch size. A program serves one batch at a time; there are at most as many
-// as threads, compiled when first needed.
+// pool holds the compiled programs of one batch size. A program serves one batch at a time. A pool compiles programs
+// when they are needed, at most one for each thread.
 type pool struct {
 	images  int
 	least   int // rows
@@ -38,8 +38,8 @@ type pool struct {
 	left    int // programs that may still be compiled
 }
 
-// OpenEncoder opens the encoder of the run in a folder. A damaged checkpoint is replaced by the one before. The
-// run's data set must be at hand: the model takes its image shape from there.
+// OpenEncoder opens the encoder of the run in a folder. If the newest checkpoint is damaged, it reads the previous
+// one. The run's data set must be available, because the model takes its image shape from it.
 func OpenEncoder(dir string) (*Encoder, error) {
 	x, _, err := OpenExperiment(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Encoder) ImageShape() (height, width, channels int) {
 // Decodes reports whether the model has a decoder.
 func (e *Encoder) Decodes() bool { return e.decoders != nil }
 
-// Close makes later calls errors. Those under way end as usual.
+// Close makes later calls return errors. Running calls end as usual.
 func (e *Encoder) Close() error {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -90,8 +90,9 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// Encode returns the codes, [n, Width], of n images, [n, height, width, channels], whose pixels are in [0, 1] unless the data
-// set is real-valued. A normalisation of the config's views is applied. The codes are those of unravel encode, bit for bit.
+// Encode returns the codes, [n, Width], of n images, [n, height, width, channels]. Pixels must be in [0, 1] unless
+// the data set is real-valued. Encode applies the normalisation of the config's views. The codes equal those of
+// unravel encode, bit for bit.
 func (e *Encoder) Encode(pixels []float32, n int) ([]float32, error) {
 	h, w, c := e.ImageShape()
 	if err := checkBatch("pixels", pixels, n, h*w*c, fmt.Sprintf("%d x %d x %d", h, w, c)); err != nil {
@@ -128,7 +129,7 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 	return images, nil
 }
 
-// checkBatch reports an array that is not n rows of a size, or a number that is not finite.
+// checkBatch returns an error for an array without n rows of a size, or with a number that is not finite.
 func checkBatch(what string, values []float32, n, size int, shape string) error {
 	switch {
 	case n < 0 || n > math.MaxInt/size:
@@ -167,7 +168,7 @@ func (e *Encoder) run(pools []*pool, values []float32, n, from, to int, prepare 
 	return out, nil
 }
 
-// poolFor chooses the batch size for the next of some rows.
+// poolFor chooses the batch size for the next rows.
 func poolFor(pools []*pool, rows int) *pool {
 	for _, p := range pools {
 		if rows >= p.least {

@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// served is a run of each kind of encoder: convolutions of one and three channels, norms with running moments and views
-// that are normalised, dense layers, a hierarchy.
+// served has a run for each kind of encoder: convolutions of one and three channels, norms with running moments and
+// normalised views, dense layers, and a hierarchy.
 var served = map[string]func(t testing.TB) Config{
 	"dense": func(t testing.TB) Config { return load(t) },
 	"conv64": func(t testing.TB) Config {
@@ -59,7 +59,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	return e, pixels, f.Data, n
 }
 
-// Codes are those that the run stored, to the bit, however images are split over batches.
+// Codes equal the run's stored codes, to the bit, for any split of the images over batches.
 func TestEncoder(t *testing.T) {
 	long.NotShort(t)
 	for name, config := range served {
@@ -94,7 +94,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// What cannot be encoded is said: with the row and the element.
+// Errors name the row and the element that cannot be encoded.
 func TestEncoderMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, load(t, "train.epochs=1"), false)
@@ -144,7 +144,7 @@ func TestEncoderMistakes(t *testing.T) {
 	}
 }
 
-// Goroutines that share an encoder get the codes of their own images.
+// Goroutines that share an encoder each get the codes of their images.
 func TestEncoderIsShared(t *testing.T) {
 	e, pixels, codes, n := openServed(t, load(t, "train.epochs=1"))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
@@ -165,8 +165,8 @@ func TestEncoderIsShared(t *testing.T) {
 	group.Wait()
 }
 
-// BenchmarkEncoder times requests of 64x64 images to the encoder of four convolutions that the quickstart has, by images of a request;
-// shared: single images, a goroutine for each thread.
+// BenchmarkEncoder times requests of 64x64 images to the quickstart's encoder with four convolutions, by images of a
+// request. shared sends single images from a goroutine for each thread.
 //
 //	go test ./train -run '^$' -bench Encoder -cpu 1
 func BenchmarkEncoder(b *testing.B) {

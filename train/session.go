@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Priorities of the hooks of a run. That of a hook of Options.Hooks is 0 by default.
+// Priorities of a run's hooks. Hooks of Options.Hooks have priority 0 by default.
 const (
 	progressPriority = -400
 	logPriority      = -300
@@ -31,7 +31,7 @@ const (
 	savePriority     = 100
 )
 
-// session is the work of one process on a run: the folder, the loop, and what its hooks keep.
+// session is the work of one process on a run: its folder, its loop and its hooks' state.
 type session struct {
 	experiment *Experiment
 	loop       *engine.Loop
@@ -53,7 +53,7 @@ type session struct {
 	from       int            // the step after which this session began
 }
 
-// openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
+// openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
 func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
 	s = &session{experiment: e, loop: l, console: &console{w: o.Log}}
 	if s.kernels, err = kernel.InstructionSet(); err != nil {
@@ -105,7 +105,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	return s, nil
 }
 
-// openFolder opens the folder of a run that is resumed, or creates it.
+// openFolder opens the folder of a resumed run, or creates it.
 func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err error) {
 	if err := s.encodeConfig(); err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err 
 	return resumed, err
 }
 
-// encodeConfig notes the resolved config.
+// encodeConfig stores the resolved config in the session.
 func (s *session) encodeConfig() error {
 	text, err := s.experiment.Config.Encode()
 	s.config = string(text)
@@ -140,7 +140,7 @@ func existing(dir string) error {
 	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, rundir.ErrExists)
 }
 
-// addHooks adds what a run does beside training.
+// addHooks adds the hooks for the run's work besides training.
 func (s *session) addHooks(m *monitor, o Options) {
 	if o.Progress != nil {
 		s.loop.AddHook(progressHook(o.Progress))
@@ -165,8 +165,8 @@ func (s *session) addHooks(m *monitor, o Options) {
 	s.loop.AddHook(o.Hooks...)
 }
 
-// checkEdited says of a finished run that is resumed which files it did not write so. Training writes results again, but goes on from what an
-// earlier stage learned. Checkpoints have checksums and are restored before.
+// checkEdited warns of edited files of a finished run that is resumed. Training writes results again, but goes on
+// from the results of an earlier stage. Checkpoints have checksums and are restored before.
 func (s *session) checkEdited() error {
 	list, err := rundir.Check(s.store.Dir())
 	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
@@ -184,8 +184,8 @@ func (s *session) checkEdited() error {
 	return nil
 }
 
-// writeConfig writes what the folder holds before training: the config, and what an earlier stage learned. The run has no record
-// from here on until it ends.
+// writeConfig writes the files from before training: the config, and the results of an earlier stage. From here on
+// the run has no record until it ends.
 func (s *session) writeConfig() error {
 	if err := s.store.Write(rundir.Config, rundir.Bytes([]byte(s.config))); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *session) writeConfig() error {
 	return s.keepComponents()
 }
 
-// introduce prints what is trained, and notes about what may surprise.
+// introduce prints a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, say := &s.experiment.Config, s.loop, s.console.say
 	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir)
@@ -247,7 +247,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 }
 
-// restore continues from the folder's checkpoint; without one, from the beginning.
+// restore continues from the folder's checkpoint, or from the beginning without one.
 func (s *session) restore() error {
 	c, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
@@ -322,7 +322,8 @@ func (s *session) restart() error {
 	return s.encodeConfig()
 }
 
-// noteKernels adds this session's kernels to those of earlier ones, and says it if the last of these had others. Old checkpoints say nothing.
+// noteKernels adds this session's kernels to the list of earlier ones. It says so if the previous session used other
+// kernels. Old checkpoints do not record kernels.
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
@@ -332,7 +333,7 @@ func (s *session) noteKernels(before string) {
 	s.kernels = cmp.Or(before, s.kernels)
 }
 
-// train trains to the end, unless that was done before.
+// train trains to the end, unless an earlier session has done so.
 func (s *session) train(ctx context.Context) error {
 	defer func() { s.trainedAt = time.Now() }()
 	if s.trained {
@@ -341,7 +342,7 @@ func (s *session) train(ctx context.Context) error {
 	return s.loop.Run(ctx)
 }
 
-// close closes the logs and unlocks the folder. What matters was synced when it was written.
+// close closes the logs and unlocks the folder. Important files were synced when they were written.
 func (s *session) close() {
 	if s.logs != nil {
 		s.logs.close()
@@ -351,7 +352,7 @@ func (s *session) close() {
 	}
 }
 
-// record notes that the run is finished.
+// record records that the run is finished.
 func (s *session) record(begun time.Time) error {
 	r, err := s.newRecord(begun)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// waves writes a folder of images of a shape: waves with two phases as factors, 6 levels each.
+// waves writes a folder of images with a shape. The factors are two phases of waves, with 6 levels each.
 func waves(t *testing.T, h, w, c int) string {
 	t.Helper()
 	const levels = 6
@@ -46,7 +46,7 @@ func waves(t *testing.T, h, w, c int) string {
 	return dir
 }
 
-// Images of any shape are trained on, with and without views, encoded, decoded, served and drawn.
+// Images of any shape can be used for training, with and without views, and can be encoded, decoded, served and drawn.
 func TestSizes(t *testing.T) {
 	long.NotShort(t)
 	const layers = "{layers: [{conv: {channels: 4, kernel: 3, stride: 2}}, {norm: batch}, {activation: gelu}, {residual: {channels: 6, stride: 2}}, {pool: {kind: average, to: 1}}, {dense: 10}, {dropout: 0.1}]}"
@@ -57,7 +57,7 @@ func TestSizes(t *testing.T) {
 		for j, model := range []string{"model={vae: {encoder: " + layers + ", latent: 3}}", "model={lsbd-vae: {encoder: small-conv, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}",
 			"model={byol: {encoder: " + layers + "}}"} {
 			if !long.Enabled() && i%3 != j {
-				continue // by default, each shape is of one model
+				continue // the default test takes one model for each shape
 			}
 			overrides := []string{fmt.Sprintf("dataset={grid: {path: %q, kinds: [circular, ordinal]}}", path), model, "train={epochs: 1, epoch_steps: 2, batch: 12}", "supervision=none", "losses=[reconstruction, kl]", "metrics=[mig]"}
 			views := model[7:11] == "byol"

@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// resultLetters are the characters of the names of results.
+// resultLetters are the characters in names of results.
 const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// sentence returns the sentence that is watched in place of the name of a metric; nil: there is none.
+// sentence returns the sentence to watch; nil if a metric's name is watched instead.
 func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	if s == nil || strings.Trim(s.Metric, resultLetters) == "" {
 		return nil, nil
@@ -22,8 +22,8 @@ func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	return &parsed, err
 }
 
-// withSentence adds the metric of the watched sentence to a list that does not have it, with whatever settings. It returns the
-// list and the place of the metric, -1 if no sentence is watched.
+// withSentence adds the metric of the watched sentence, unless the list has that metric with any settings. It returns
+// the list and the metric's index; -1 if no sentence is watched.
 func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) {
 	sentence, err := s.sentence()
 	if sentence == nil || err != nil { // Validate has found it
@@ -41,7 +41,7 @@ func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) 
 	return append(slices.Clone(list), metrics.Choice{Name: "logic", Value: l}), len(list)
 }
 
-// bySentence reports whether a sentence is watched, by itself or by the name of its metric in a list.
+// bySentence reports whether a sentence is watched: as text, or by the name of its metric in a list.
 func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
 	if s == nil || s.Loss != "" {
 		return false
@@ -54,7 +54,7 @@ func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
 	return ok
 }
 
-// stopByText reports a metric with settings in place of a name or a sentence.
+// stopByText returns an error for a metric with settings. A name or a sentence is wanted.
 func stopByText(n *config.Node) error {
 	for _, key := range []string{"train", "stop", "metric"} {
 		if n = n.Get(key); n == nil {
@@ -67,7 +67,8 @@ func stopByText(n *config.Node) error {
 	return n.Errorf("want the name of a metric, or a sentence in quotes, got a mapping; a sentence with settings stands in metrics.during, such as {logic: {name: modular, sentence: ...}}, and train.stop names it: metric: modular")
 }
 
-// chosenColumns returns which code columns a watched sentence has for each factor, if its metric chose them; else it is empty.
+// chosenColumns returns the code columns of a watched sentence for each factor if its metric chose them; otherwise
+// empty.
 func chosenColumns(r metrics.Result) string {
 	if r.Sentence == "" {
 		return ""
@@ -83,7 +84,7 @@ func chosenColumns(r metrics.Result) string {
 	return strings.Join(list, ", ")
 }
 
-// result returns the name of the watched result among those of the metrics that are measured during training.
+// result returns the name of the watched result among the results of the metrics during training.
 func (s *EarlyStop) result(choices []metrics.Choice) string {
 	if list, at := s.withSentence(choices); at >= 0 {
 		return metrics.ResultNames(list)[at]

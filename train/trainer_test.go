@@ -34,8 +34,8 @@ func loopOf(t testing.TB, c Config) *engine.Loop {
 	return loop
 }
 
-// Every embedded experiment loads, and survives being written and read. It suits its metrics, and takes a step: by default only
-// the first of each folder.
+// Every embedded experiment loads, and survives being written and read. It suits its metrics, and takes a step. The
+// default test takes the first experiment of each folder.
 func TestEmbedded(t *testing.T) {
 	long.NotShort(t)
 	folder := ""
@@ -104,7 +104,7 @@ func reduce(c *Config) {
 	c.Train.Batch = min(c.Train.Batch, 24)
 }
 
-// writePhotos writes the pictures that configs/vae/folder.yaml reads, in the current folder and with a cache of the test's own.
+// writePhotos writes the pictures for configs/vae/folder.yaml, in the current folder and with a cache for the test.
 func writePhotos(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -131,7 +131,7 @@ func writePhotos(t *testing.T) {
 	}
 }
 
-// checkRoundTrip compares the texts of a config and of what is read from its text.
+// checkRoundTrip compares the text of a config with the text after reading it.
 func checkRoundTrip(t *testing.T, c Config) {
 	t.Helper()
 	text, err := c.Encode()
@@ -151,7 +151,7 @@ func checkRoundTrip(t *testing.T, c Config) {
 	}
 }
 
-// A cut epoch takes so many steps, and a run of cut epochs resumes to the same bits.
+// A shortened epoch takes the given number of steps, and a run of such epochs resumes to the same bits.
 func TestEpochSteps(t *testing.T) {
 	c := load(t, "train.epoch_steps=3")
 	whole, dir := t.TempDir(), t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// seen is a small experiment on two views; models and losses are put in.
+// seen is a small experiment on two views, with places for models and losses.
 const seen = `
 name: seen
 seed: 4
@@ -29,7 +29,7 @@ losses: [LOSS]
 train: {epochs: 3, batch: 25, figures: false, optimizer: {adam: {lr: 0.0003}}}
 `
 
-// viewModels are the models of two views, small, with their losses.
+// viewModels are small models of two views, with their losses.
 var viewModels = map[string][2]string{
 	"byol":         {"byol: {encoder: {conv64-norm: {features: 12}}, hidden: 20, projected: 8, predictor: 16, momentum: {base: 0.9, schedule: cosine}}", "cosine-regression"},
 	"byol, batch":  {"byol: {encoder: {conv64-norm: {features: 12, norm: batch, final_norm: true}}, hidden: 20, projected: 8, predictor: 16}", "cosine-regression"},
@@ -53,8 +53,8 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 	return c
 }
 
-// A run on two views that is stopped at any step and resumed ends with the bits of one that was not, whatever
-// the threads: networks, targets, queues and running moments. What was trained can be opened.
+// A run on two views, stopped at any step and resumed on any number of threads, ends with the bits of an
+// uninterrupted run. This covers networks, targets, queues and running moments. The trained model can be opened.
 func TestViews(t *testing.T) {
 	long.NotShort(t)
 	for name := range viewModels {
@@ -88,7 +88,7 @@ func values(p *nn.Params) map[string][]float32 {
 	return all
 }
 
-// Targets begin as what they follow, and move by the momentum of the step towards the parameters of after the step.
+// Targets begin as copies. They move by the step's momentum towards the parameters after the step.
 func TestTarget(t *testing.T) {
 	for _, name := range []string{"byol", "moco-v2"} {
 		c := seenConfig(t, name)
@@ -146,8 +146,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// A config may ask for a sample of the images at the end: codes, factors and metrics are those of the sample, held-out
-// images among them alone where there are some.
+// A config may ask for a sample of the images at the end. Codes, factors and metrics then use the sample, or the
+// held-out images in it if the config holds out images.
 func TestSampledEnd(t *testing.T) {
 	dir := t.TempDir()
 	c := seenConfig(t, "byol", "metrics={final: [mig], sample: 60}", "train.hold_out=0.5", "train.epochs=1")
@@ -192,7 +192,7 @@ func TestSampledEnd(t *testing.T) {
 	}
 }
 
-// Codes are measured with running moments, which steps move: the same images give the same codes whatever is encoded with them.
+// Codes are measured with running moments, which training moves. The same images give the same codes in any batch.
 func TestRunningMoments(t *testing.T) {
 	loop := loopOf(t, seenConfig(t, "byol, batch"))
 	p := loop.Model().Params()
@@ -223,7 +223,7 @@ func TestRunningMoments(t *testing.T) {
 	}
 }
 
-// The end of a run says that codes have collapsed, and the report has their spread.
+// The end of a run warns of collapsed codes, and the report has their spread.
 func TestCollapse(t *testing.T) {
 	long.NotShort(t)
 	for name, want := range map[string]bool{"train.batch=100": false, "train.batch=1": true} { // two equal views of one image

@@ -14,10 +14,10 @@ type watchState struct {
 	Best  float64 `json:"best"`
 	Since int     `json:"since"` // evaluations since the best
 
-	Columns string `json:"columns,omitempty"` // of the best, those that a sentence's metric chose for the factors
+	Columns string `json:"columns,omitempty"` // of the best result: columns that a sentence's metric chose for the factors
 }
 
-// observe notes a metric's result. One that is better than the best by less than delta is no improvement.
+// observe records a metric's result. A gain of less than delta is no improvement.
 func (w *watchState) observe(r metrics.Result, delta float64) {
 	than := w.Best + delta
 	if r.Better == metrics.LowerIsBetter {
@@ -39,7 +39,7 @@ func improves(r metrics.Result, than float64) bool {
 	return r.Value > than
 }
 
-// enough returns the reason to end training; empty: there is none.
+// enough returns the reason to end training; empty if there is no reason.
 func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 	if w.Seen == 0 {
 		return ""
@@ -61,7 +61,7 @@ func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 	return ""
 }
 
-// name returns what is watched.
+// name returns the name of the watched loss or metric.
 func (s *EarlyStop) name() string {
 	if s.Loss != "" {
 		return s.Loss
@@ -69,7 +69,7 @@ func (s *EarlyStop) name() string {
 	return s.Metric
 }
 
-// earlyStop ends training when a metric that is measured during training, or a loss, is good enough or no longer improves.
+// earlyStop ends training when a metric or a loss is good enough or no longer improves.
 type earlyStop struct {
 	settings *EarlyStop
 	result   string // name of the watched result
@@ -78,7 +78,7 @@ type earlyStop struct {
 	seen     *watchState
 }
 
-// newEarlyStop watches the results of a monitor, or losses, and keeps in seen what it saw; nil without settings.
+// newEarlyStop watches the results of a monitor, or losses, and keeps its observations in seen; nil without settings.
 func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
 	switch {
 	case s == nil:
@@ -90,7 +90,7 @@ func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
 	return &earlyStop{settings: s, result: result, monitor: m, seen: seen, better: m.direction(result)}
 }
 
-// enough returns the reason to end training; empty: there is none.
+// enough returns the reason to end training; empty if there is no reason.
 func (e *earlyStop) enough() string {
 	if e == nil {
 		return ""
@@ -98,7 +98,7 @@ func (e *earlyStop) enough() string {
 	return e.seen.enough(e.settings, e.better)
 }
 
-// hook looks at the losses of an epoch, or at its evaluation, if there is one.
+// hook observes the losses of an epoch, or its evaluation, if any.
 func (e *earlyStop) hook(c *console) engine.Hook {
 	return engine.Hook{Name: "early stop", Priority: stopPriority,
 		OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
@@ -113,7 +113,7 @@ func (e *earlyStop) hook(c *console) engine.Hook {
 		}}
 }
 
-// look notes what an epoch has of the watched quantity, and reports whether it has anything.
+// look records the watched quantity of an epoch, and reports whether the epoch has it.
 func (e *earlyStop) look(r *engine.EpochReport) bool {
 	if e.settings.Loss != "" {
 		v, err := findLoss(r.Losses, e.settings.Loss)
@@ -134,7 +134,7 @@ func (e *earlyStop) look(r *engine.EpochReport) bool {
 	return true
 }
 
-// findLoss returns a loss by its name, or by that of its objective and its own.
+// findLoss returns a loss by its name, or by the names of its objective and the loss.
 func findLoss(all []engine.ObjectiveLoss, name string) (value float64, err error) {
 	var found, known []string
 	for _, o := range all {

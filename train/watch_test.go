@@ -52,7 +52,7 @@ func TestEarlyStop(t *testing.T) {
 	}
 }
 
-// A run stops early: here nothing improves, since the learning rate is next to nothing.
+// A run stops early. Here nothing improves, because the learning rate is almost 0.
 func TestEarlyStopOfARun(t *testing.T) {
 	dir := t.TempDir()
 	r := trainIn(t, dir, load(t, "train.epochs=50", "metrics.every=2", "train.stop={metric: dlsbd, patience: 3}", "train.optimizer.adam.lr=1e-30"), false)
@@ -67,7 +67,7 @@ func TestEarlyStopOfARun(t *testing.T) {
 	}
 }
 
-// Training ends by a loss as by a metric, from an epoch on; a run that is interrupted ends after the same epoch.
+// A loss can end training like a metric, from an epoch on. An interrupted run ends after the same epoch.
 func TestEarlyStopByLoss(t *testing.T) {
 	still := []string{"train.epochs=50", "metrics.every=0", "train.optimizer.adam.lr=1e-30", "train.stop={loss: unsupervised/reconstruction, patience: 2, min_delta: 100, from: 3}"}
 	dir := t.TempDir()
@@ -97,8 +97,8 @@ func TestEarlyStopByLoss(t *testing.T) {
 	}
 }
 
-// A sentence is watched by itself: it is measured for that, also where nothing else is. One that is measured already, with a name and
-// settings, is not measured twice.
+// A sentence can be watched by itself. Training then measures it, even if it measures nothing otherwise. A sentence
+// measured already, with a name and settings, is not measured twice.
 func TestEarlyStopBySentence(t *testing.T) {
 	const sentence = "forall[mean] i: z(i) =[squared] 0"
 	dir := t.TempDir()
@@ -126,8 +126,8 @@ func TestEarlyStopBySentence(t *testing.T) {
 	}
 }
 
-// A sentence is looked at ten times at least, or after every epoch, unless the config says when. Nothing else need be measured,
-// and where the metric chooses columns for the factors the line that ends training has them.
+// A sentence is measured ten times at least, or after every epoch, unless the config sets an interval. No other
+// metric is needed. If the metric chooses columns for the factors, the line that ends training names them.
 func TestEarlyStopBySentenceInTime(t *testing.T) {
 	long.NotShort(t)
 	const during = "metrics={during: [{logic: {name: small, sentence: 'forall[mean] i: z(i) =[squared] 0'}}]}"

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// A link in place of a run's file is refused and stays.
+// A link or pipe in place of a run's file is refused and stays.
 func TestForeign(t *testing.T) {
 	for _, name := range []string{lockName, "log.jsonl", "state.json", "figures/loss.png"} {
 		for kind, plant := range map[string]func(path, victim string) error{
