@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// flagsLast moves flags behind the arguments, so that a user may write them anywhere:
-// kong wants the arguments of a list side by side. Words after "--" stay where they are.
+// flagsLast moves flags behind the arguments, because kong wants the arguments of a list next to each other. Users
+// may then write flags anywhere. Words after "--" stay in place.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
 	// The visitor returns no errors.
@@ -47,7 +47,7 @@ type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"The command; if absent, all commands."`
 }
 
-// Run does nothing: there is always a --help.
+// Run does nothing: every such command has --help.
 func (*helpCommand) Run() error { return nil }
 
 // asCommand turns `help train` into `train --help`, and `--version` into `version`.

@@ -21,7 +21,7 @@ type checkCommand struct {
 	JSON bool     `name:"json" help:"Print one JSON object for each run."`
 }
 
-// comparedFiles is what the command finds about a run.
+// comparedFiles lists the differences between a run's files and its record.
 type comparedFiles struct {
 	Run         string              `json:"run"`
 	Differences []rundir.Difference `json:"differences"`

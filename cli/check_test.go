@@ -31,7 +31,7 @@ func checkWhole(t *testing.T, after string) {
 	}
 }
 
-// A wrong bit in any file of a run is found, and so are files that are missing or extra; results that were edited count nowhere.
+// A wrong bit in any file of a run is found, and so are missing and extra files. Edited results count nowhere.
 func TestCheckFinds(t *testing.T) {
 	trainSmall(t)
 	checkWhole(t, "training")
@@ -77,7 +77,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Edited results are no results of a finished run, and commands that read them say so.
+// Edited results are not results of a finished run, and commands that read them say so.
 func TestCheckEdited(t *testing.T) {
 	trainSmall(t)
 	if err := os.CopyFS("two", os.DirFS("run")); err != nil {
@@ -130,7 +130,7 @@ func TestCheckLearned(t *testing.T) {
 	checkWhole(t, "more epochs")
 }
 
-// Commands that write a run's files take their hashes into the record; runs without hashes are no error.
+// Commands that write a run's files put their hashes into the record. Runs without hashes are no error.
 func TestCheckHealthy(t *testing.T) {
 	trainSmall(t)
 	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run", "encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {

@@ -11,9 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// chooseMetrics returns metrics with their defaults, or with the options of a dialect if like names one, changed by options
-// METRIC.KEY=VALUE; nil without any. Each text is a list of names, or of metrics with their settings as a config has them:
-// `mig, logic: "forall i: ..."`. Metrics of a preset that the dialect does not have are left out.
+// chooseMetrics returns metrics with their defaults, or with the options of the dialect like. Options
+// METRIC.KEY=VALUE change them. Without texts it returns nil. A text is a list of names, or of metrics with their
+// settings as in a config: `mig, logic: "forall i: ..."`. It leaves out metrics of a preset that the dialect lacks.
 func chooseMetrics(texts, options []string, like string) (list []metrics.Choice, leftOut []string, err error) {
 	items, err := metricItems(texts)
 	if err != nil {
@@ -41,7 +41,7 @@ func chooseMetrics(texts, options []string, like string) (list []metrics.Choice,
 	return list, leftOut, err
 }
 
-// optedMetrics returns metrics with options.
+// optedMetrics returns the metrics with their options.
 func optedMetrics(items []metricItem, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
@@ -75,13 +75,13 @@ type metricItem struct {
 	with *config.Node // the metric with its settings; nil: the name alone
 }
 
-// unquoted is a metric and a text without quotes, such as a sentence.
+// unquoted matches a metric and a text without quotes, such as a sentence.
 var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 
-// innerQuotes is a name in double quotes inside a text in double quotes, which ends the text.
+// innerQuotes matches a name in double quotes inside a text in double quotes. Such a name ends the text.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
-// metricItems lists the metrics of --metrics, or those of a preset.
+// metricItems lists the metrics of --metrics, or of a preset.
 func metricItems(texts []string) ([]metricItem, error) {
 	var list []metricItem
 	if presetNamed(texts) {
@@ -95,7 +95,7 @@ func metricItems(texts []string) ([]metricItem, error) {
 			text = m[1] + ": " + strconv.Quote(m[2])
 		}
 		sequence := text
-		if !strings.HasPrefix(strings.TrimSpace(text), "[") { // else it is a list already, as in a config
+		if !strings.HasPrefix(strings.TrimSpace(text), "[") { // otherwise it is a list already, as in a config
 			sequence = "[" + text + "]"
 		}
 		root, err := config.Parse("--metrics", []byte(sequence))
@@ -120,7 +120,7 @@ func metricItems(texts []string) ([]metricItem, error) {
 	return list, nil
 }
 
-// choose returns the metric with its settings, and others as a config has them.
+// choose returns the metric with its settings, and other settings as in a config.
 func (m metricItem) choose(settings []string, like string) (metrics.Choice, error) {
 	if m.with == nil {
 		if like != "" {
@@ -146,12 +146,12 @@ func (m metricItem) choose(settings []string, like string) (metrics.Choice, erro
 
 func presetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
-// presets maps names to lists of metrics; those of a list that do not apply are left out.
+// presets maps names to lists of metrics. Metrics of a preset that do not apply are left out.
 func presets() map[string][]string {
 	return map[string][]string{"all": measuring(), "fast": metrics.FastNames()}
 }
 
-// measuring names the metrics whose defaults measure something: logic wants a sentence.
+// measuring names the metrics that can measure with defaults; logic, for example, needs a sentence.
 func measuring() []string {
 	var names []string
 	for _, e := range metrics.Registry.Entries {

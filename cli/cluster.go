@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/cluster"
 )
 
-// clusterFlags are those of commands whose runs a cluster can make.
+// clusterFlags are the flags of commands that can make runs on a cluster.
 type clusterFlags struct {
 	On         string     `placeholder:"SCHEDULER" help:"Make the runs on a cluster, as tasks of slurm or kubernetes: submit a job, or follow the one that is there, until all runs have ended. ctrl-C leaves the job."`
 	Print      bool       `help:"With --on: print what would be submitted, and submit nothing."`
@@ -41,7 +41,7 @@ type clusterFlags struct {
 	NoWait bool      `help:"End when other processes hold all runs that are left, rather than wait for them."`
 }
 
-// check reports flags that do not go together.
+// check returns an error for flags that exclude or need each other.
 func (f *clusterFlags) check(jobs int) error {
 	if f.On != "" && !slices.Contains(schedulers, f.On) {
 		return usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(schedulers, " or "))
@@ -68,7 +68,7 @@ func (f *clusterFlags) check(jobs int) error {
 	return nil
 }
 
-// The values of --on.
+// Values of --on.
 const (
 	onSlurm      = "slurm"
 	onKubernetes = "kubernetes"
@@ -76,7 +76,7 @@ const (
 
 var schedulers = []string{onSlurm, onKubernetes}
 
-// scheduler returns what --on names.
+// scheduler returns the scheduler of --on.
 func (f *clusterFlags) scheduler() cluster.Scheduler {
 	if f.On == onKubernetes {
 		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
@@ -84,14 +84,15 @@ func (f *clusterFlags) scheduler() cluster.Scheduler {
 	return cluster.Slurm{}
 }
 
-// The memory of a task that nobody has named.
+// Memory of a task if no flag sets it.
 const (
 	memoryKinds = 8       // runs that are estimated
 	memoryMore  = 1.25    // times the estimate
 	memoryLeast = 1 << 28 // bytes
 )
 
-// allotMemory sets the memory of tasks where a scheduler must be told, to what the largest of some runs needs.
+// allotMemory sets the memory of tasks if the scheduler needs it and no flag sets it. It takes the largest need of
+// the runs.
 func (f *clusterFlags) allotMemory(ctx context.Context, s *streams, j *cluster.Job, runs []sweep.Run) error {
 	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
 		return nil
@@ -113,7 +114,7 @@ func (f *clusterFlags) allotMemory(ctx context.Context, s *streams, j *cluster.J
 	return nil
 }
 
-// task sets what a task needs: its number, and as many threads as it has processors.
+// task sets the options of one task: its number, and one thread for each of its processors.
 func (f *clusterFlags) task(o *sweep.Options, runs int) error {
 	o.NoWait = f.NoWait
 	if !f.Index.set {
@@ -137,7 +138,7 @@ func (f *clusterFlags) task(o *sweep.Options, runs int) error {
 	return nil
 }
 
-// allot limits threads to the processors that Slurm gives a task. Control groups and affinity are known to Go.
+// allot limits threads to the processors that Slurm gives a task. Go itself knows control groups and affinity.
 func allot() {
 	n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_PER_TASK"))
 	if err == nil && n > 0 && os.Getenv("GOMAXPROCS") == "" && n < runtime.GOMAXPROCS(0) {
@@ -145,10 +146,11 @@ func allot() {
 	}
 }
 
-// taskEnv lists variables that tasks get from whoever submits them: they are written into the job, since sites may keep the environment back.
+// taskEnv lists the submitter's variables that tasks need. The job contains them, because a site may not pass on the
+// environment.
 var taskEnv = []string{"UNRAVEL_DATA", kernel.Variable, lock.ClaimsVariable, lock.AfterVariable}
 
-// job describes the job of a command, whose tasks run the program with args.
+// job describes a command's job. Its tasks run the program with args.
 func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -172,7 +174,7 @@ func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error
 	return j, nil
 }
 
-// asArgument returns a path that no command takes for a flag.
+// asArgument returns a path that commands do not take for a flag.
 func asArgument(path string) string {
 	if strings.HasPrefix(path, "-") {
 		return "." + string(filepath.Separator) + path
@@ -182,7 +184,7 @@ func asArgument(path string) string {
 
 var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
 
-// jobName names the job of a folder and a command.
+// jobName returns the job's name for a folder and a command.
 func jobName(name, dir string, args []string) string {
 	const letters = 40 // of 63
 	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -190,7 +192,7 @@ func jobName(name, dir string, args []string) string {
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// checkPrint reports flags that a printed job does not heed.
+// checkPrint refuses flags that a printed job would ignore.
 func (f *clusterFlags) checkPrint(others map[string]bool) error {
 	for name, is := range others {
 		if is && f.Print {
@@ -222,7 +224,7 @@ func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed i
 	return missing, finished, failed, nil
 }
 
-// print writes what would be submitted for runs.
+// print writes the job that would be submitted for runs.
 func (f *clusterFlags) print(ctx context.Context, s *streams, j cluster.Job, runs []sweep.Run) error {
 	missing, finished, failed, err := left(j.Dir, runs, false)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Times are those of Go and of Slurm.
+// Times can be written as in Go or as in Slurm.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
@@ -24,7 +24,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// Flags that do not go together are mistakes.
+// Flags that exclude or need each other are mistakes.
 func TestClusterMistakes(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	for _, c := range []struct {
@@ -66,7 +66,8 @@ func TestClusterMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
 }
 
-// Without Slurm, a script says what is assumed and wanted, and a submission leaves nothing; a plan without a run to make has no script.
+// Without Slurm, a script states its assumptions and needs, and a submission leaves no files. A plan without missing
+// runs has no script.
 func TestWithoutSlurm(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0]\n")
 	succeed(t, "sweep", file, "--out", dir)

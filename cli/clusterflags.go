@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// countFlag is a number of at least 1; 0: the flag is absent.
+// countFlag is a number of at least 1; 0 means that the flag is absent.
 type countFlag int
 
 // UnmarshalText reads a number.
@@ -25,7 +25,7 @@ func (c *countFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nameFlag is a name; empty: the flag is absent.
+// nameFlag is a name; an empty name means that the flag is absent.
 type nameFlag string
 
 // UnmarshalText reads a name.
@@ -49,10 +49,10 @@ func (v *volumeFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// timeFlag is a time as Go or Slurm writes it.
+// timeFlag is a time in the notation of Go or Slurm.
 type timeFlag time.Duration
 
-// leastTime is the shortest time of a task that leaves it some to work in.
+// leastTime is the shortest time of a task that still allows some work.
 const leastTime = 2 * time.Minute
 
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
@@ -115,7 +115,7 @@ func (m *memoryFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// indexFlag is the number of a task, or the wish to read it from the scheduler's variable.
+// indexFlag is the number of a task, or a request to read the number from the scheduler's variable.
 type indexFlag struct {
 	set  bool
 	text string // empty: the scheduler's variable

@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// A run: what it prints where, and every file of its folder.
+// Training prints the right text to each output and writes every file of its folder.
 func TestTrain(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "deep", "run")
@@ -116,7 +116,7 @@ func checkFolder(t *testing.T, dir string) {
 	}
 }
 
-// checkConfig wants the stored config to be valid, complete, and itself again when it is run.
+// checkConfig wants a valid and complete config that stays the same when it is run.
 func checkConfig(t *testing.T, dir string) {
 	t.Helper()
 	stored := filepath.Join(dir, "config.yaml")
@@ -193,7 +193,7 @@ func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	}
 }
 
-// Without --json the metrics are a table; without a folder and overrides the run is runs/NAME.
+// Without --json the metrics are a table. Without --run and overrides the folder is runs/NAME.
 func TestTrainHere(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
@@ -275,7 +275,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// The levels of factors are the order of their values, whatever these are.
+// The levels of factors follow the order of their values, for any values.
 func TestEvalFactorValues(t *testing.T) {
 	chosen := "fast"
 	if long.Enabled() {
@@ -291,7 +291,7 @@ func TestEvalFactorValues(t *testing.T) {
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
 		if i%2 == 1 {
-			a.Data[i] = -a.Data[i] // turns the other way, which is as good
+			a.Data[i] = -a.Data[i] // turns the other way, an equally good code
 		}
 	}
 	writeNPY(t, factors, a.Shape, a.Data)

@@ -12,10 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// widest is the ratio of the scales of codes from which a note warns.
+// widest is the smallest ratio between scales of codes that gives a warning.
 const widest = 2
 
-// comparability lists what makes values of the runs hard to compare: metrics with other options, and codes of other scales.
+// comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
+// of codes.
 func comparability(runs []*compared) (notes []string) {
 	all := map[string][]runResult{}
 	var names []string
@@ -40,7 +41,7 @@ type runResult struct {
 	result metrics.Result
 }
 
-// otherOptions says which options of a metric differ between runs, each with its value of each run.
+// otherOptions names options of a metric that differ between runs, with the value in each run.
 func otherOptions(name string, list []runResult) (notes []string) {
 	keys := map[string]bool{}
 	for _, m := range list {
@@ -69,7 +70,7 @@ func otherOptions(name string, list []runResult) (notes []string) {
 	return notes
 }
 
-// optionText writes an option in a few words. The columns of factors are in the order of their names.
+// optionText writes an option in a few words. Columns of factors are sorted by the factors' names.
 func optionText(key string, value any) string {
 	codes, ok := value.(map[string]any)
 	switch {
@@ -85,7 +86,8 @@ func optionText(key string, value any) string {
 	return strings.Join(parts, " ")
 }
 
-// otherScales warns of codes of other scales, where these change the value, and gives the fractions of variance, which they do not change.
+// otherScales warns of other scales of codes if they change the value. It adds the fractions of variance, because
+// scales do not change these.
 func otherScales(name string, list []runResult) []string {
 	var scaled []runResult
 	for _, m := range list {

@@ -73,7 +73,7 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 	return errors.Join(x.print(s.out), errors.Join(failed...))
 }
 
-// openAll reads all runs. It returns the runs that it can read, and an error for each of the others.
+// openAll reads all runs. It returns the readable runs, and an error for each other run.
 func (c *compareCommand) openAll(ctx context.Context, s *streams) (runs []*compared, failed []error) {
 	for _, source := range c.Sources {
 		r, err := c.open(ctx, source, s)
@@ -89,7 +89,8 @@ func (c *compareCommand) openAll(ctx context.Context, s *streams) (runs []*compa
 	return runs, failed
 }
 
-// expandRuns replaces folders of runs by the runs in them, and leaves out the database of such a folder, which a pattern such as runs/* names too.
+// expandRuns replaces a folder of runs by its runs. It leaves out the database in such a folder, which a pattern such
+// as runs/* also matches.
 func expandRuns(sources []string) (list []string) {
 	for _, source := range sources {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
@@ -197,7 +198,7 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 	return r, err
 }
 
-// openFolder reads a run's folder. Codes are those that training or encode wrote.
+// openFolder reads a run's folder. The codes come from training or encode.
 func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams) (*compared, error) {
 	r := &compared{name: dir}
 	var err error
@@ -223,7 +224,8 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 	return r, err
 }
 
-// readLevels reads the levels of the factors of a run's codes: its factors, unless levels have a file of their own. nil: it has neither.
+// readLevels reads the levels of the factors of a run's codes: from the file of levels if the folder has one,
+// otherwise from the factors. Without both files it returns nil.
 func readLevels(dir string) (*table.Table, error) {
 	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
 		t, err := readFactors(filepath.Join(dir, name))
@@ -234,12 +236,13 @@ func readLevels(dir string) (*table.Table, error) {
 	return nil, nil
 }
 
-// sameNumbers compares numbers, of which NaN equals NaN.
+// sameNumbers compares numbers and takes NaN as equal to NaN.
 func sameNumbers(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }
 
-// folderResults returns the metrics of a run's folder: the stored results if all wanted metrics are among them.
+// folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
+// metrics, and computes them otherwise.
 func (c *compareCommand) folderResults(ctx context.Context, dir string, s *streams) ([]metrics.Result, error) {
 	stored, err := readResults(filepath.Join(dir, "metrics.json"))
 	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
@@ -271,8 +274,8 @@ func readResults(path string) ([]metrics.Result, error) {
 	return parseResults(src)
 }
 
-// named returns the results of the metrics that --metrics lists, or all without any. A result of a metric with settings is that
-// of a sentence; others are not known to have the same settings.
+// named returns the results of the metrics in --metrics, or all results without that flag. A metric with settings
+// selects results of its sentence. Other stored results may have other settings.
 func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
 		return results, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// compareJSON is what compare --json prints.
+// compareJSON is the output of compare --json.
 type compareJSON struct {
 	Runs    []string
 	Metrics []struct {
@@ -31,7 +31,7 @@ type compareJSON struct {
 	}
 }
 
-// values writes numbers, and - for null.
+// values writes numbers, with - for null.
 func values(list []*float64) string {
 	var text []string
 	for _, v := range list {
@@ -52,7 +52,7 @@ func compare(t *testing.T, args ...string) (compareJSON, string) {
 	return x, o.log
 }
 
-// threeCodes writes codes of 48 images that are two factors, less of them, and something else.
+// threeCodes writes three codes of 48 images: both factors, one factor less clearly, and something unrelated.
 func threeCodes(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -118,7 +118,7 @@ func TestCompareCodes(t *testing.T) {
 	}
 }
 
-// Codes need no factors to be ranked by each other.
+// Ranking codes by each other needs no factors.
 func TestCompareUDR(t *testing.T) {
 	threeCodes(t)
 	x, log := compare(t, "good.csv", "fair.csv", "bad.csv", "--udr", "spearman")
@@ -165,7 +165,8 @@ func TestCompareStored(t *testing.T) {
 	}
 }
 
-// Runs of other images of the same number are not ranked by each other; a run needs no more than results and codes.
+// Runs on different images, equal in number, are not ranked by each other. A run needs no files besides results and
+// codes.
 func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, level := range map[string]int64{"a": 0, "b": 0, "c": 1} {
@@ -204,7 +205,7 @@ func runFolders(t *testing.T, runs map[string][]string) {
 	}
 }
 
-// Runs say in which settings they differ, and how much of a difference the seed makes.
+// The comparison shows the settings that differ between runs, and the spread over seeds.
 func TestCompareSettings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runFolders(t, map[string][]string{
@@ -267,7 +268,7 @@ func TestInFolder(t *testing.T) {
 	}
 }
 
-// A folder of runs stands for them, and a pattern may name its database.
+// A folder of runs stands for its runs, and a pattern may also match its database.
 func TestCompareFolder(t *testing.T) {
 	from, dir := finished(t), t.TempDir()
 	var want []string

@@ -22,7 +22,7 @@ type comparison struct {
 
 	Notes []string `json:"notes,omitempty"` // what makes values hard to compare
 
-	Settings []difference `json:"settings,omitempty"` // in which the runs differ, unless it is the seed alone
+	Settings []difference `json:"settings,omitempty"` // settings that differ; none if only the seed does
 	Seeds    []seedGroup  `json:"seeds,omitempty"`
 }
 
@@ -98,7 +98,8 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	return x
 }
 
-// fewestForTau is the number of runs that Kendall's tau of two metrics needs: two runs always agree or disagree.
+// fewestForTau is the smallest number of runs for Kendall's tau between two metrics: two runs always agree or
+// disagree.
 const fewestForTau = 3
 
 // common counts the runs that have both values.
@@ -123,7 +124,7 @@ func (x *comparison) hasTau() bool {
 	return false
 }
 
-// metric returns the metric of a name, added if it is new.
+// metric returns the metric with a name, and adds it if it is new.
 func (x *comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
 	i, ok := at[name]
 	if !ok {
@@ -153,7 +154,7 @@ func (x *comparison) names() (names []string) {
 	return names
 }
 
-// grids returns the tables to write: metrics, ranks, Kendall's tau between metrics, UDR by pairs of runs.
+// grids returns the tables to write: metrics, ranks, Kendall's tau between metrics, and UDR by pairs of runs.
 func (x *comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Grid) {
 	names := x.names()
 	values = metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs}
@@ -169,7 +170,7 @@ func (x *comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Gr
 	return values, ranks, tau, pairs
 }
 
-// inFolder strips the folders that all names share: figures cut long names at their ends.
+// inFolder strips the common folders of all names, because figures cut the ends of long names.
 func inFolder(names []string) []string {
 	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
 	for _, name := range names {
@@ -184,7 +185,7 @@ func inFolder(names []string) []string {
 	return short
 }
 
-// print writes the tables as text, with numbers for runs, as names may be long.
+// print writes the tables as text. Numbers stand for runs, because names may be long.
 func (x *comparison) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, name := range x.Runs {

@@ -15,19 +15,20 @@ import (
 
 const seedColumn = "seed"
 
-// difference is a setting in which compared runs differ.
+// difference is a setting that differs between compared runs.
 type difference struct {
 	Key    string    `json:"key"`
 	Values []*string `json:"values"` // null of a run without it
 }
 
-// seedGroup holds the places of runs whose settings are equal apart from the seed, and the spread of each metric over them.
+// seedGroup holds the indices of runs with equal settings except the seed, and the spread of each metric over them.
 type seedGroup struct {
 	Runs    []int    `json:"runs"`
 	Spreads []spread `json:"spreads"` // in the order of the metrics
 }
 
-// spread describes the values of a metric: their mean, standard deviation (n-1) and extremes. Without two values it has no deviation.
+// spread describes the values of a metric: mean, standard deviation (n-1) and extremes. With fewer than two values
+// the deviation is missing.
 type spread struct {
 	Count int  `json:"count"`
 	Mean  cell `json:"mean"`
@@ -54,7 +55,7 @@ func spreadOf(values []float64) spread {
 	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(least), cell(most)}
 }
 
-// settingsOf reads the settings of a source; of one that is no folder of a run there are none.
+// settingsOf reads the settings of a source; nil if the source is not the folder of a run.
 func settingsOf(source string) *index.Run {
 	if !exists(filepath.Join(source, rundir.Config)) {
 		return &index.Run{Dir: source}
@@ -62,7 +63,7 @@ func settingsOf(source string) *index.Run {
 	return index.Read(source, source)
 }
 
-// compareSettings finds the settings in which runs differ, and groups the runs that differ by the seed alone.
+// compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.
 func (x *comparison) compareSettings(runs []*index.Run) {
 	columns := index.Differing(runs)
 	others := 0
@@ -86,7 +87,7 @@ func (x *comparison) compareSettings(runs []*index.Run) {
 	x.Seeds = x.seedGroups(runs, columns)
 }
 
-// seedGroups puts together the runs that only the seed tells apart, where there are at least two.
+// seedGroups lists groups of at least two runs that differ only in the seed.
 func (x *comparison) seedGroups(runs []*index.Run, columns []index.Column) (groups []seedGroup) {
 	at := map[string]int{}
 	var all []seedGroup
@@ -125,7 +126,7 @@ func (x *comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 	return groups
 }
 
-// severalSeeds reports whether the runs of a group have seeds of their own.
+// severalSeeds reports whether the runs of a group have different seeds.
 func severalSeeds(runs []*index.Run, group []int) bool {
 	first, _ := runs[group[0]].Settings.Get(seedColumn)
 	for _, i := range group[1:] {
@@ -136,7 +137,7 @@ func severalSeeds(runs []*index.Run, group []int) bool {
 	return false
 }
 
-// printSettings writes the settings in which runs differ, a line each.
+// printSettings writes a line for each setting that differs between runs.
 func (x *comparison) printSettings(w io.Writer) {
 	if len(x.Settings) == 0 {
 		return

@@ -22,7 +22,7 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash: source <(unravel completion bash); zsh: source <(unravel completion zsh), after compinit; fish: unravel completion fish | source."`
 }
 
-// completionScripts ask the program for candidates at the cursor, and offer files if it has none.
+// completionScripts ask the program for candidates at the cursor, and offer files if the program has none.
 var completionScripts = map[string]string{
 	"bash": `_unravel() {
 	local IFS=$'\n' cur="${COMP_WORDS[COMP_CWORD]}" line="${COMP_LINE:0:COMP_POINT}"
@@ -78,7 +78,7 @@ type completeCommand struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"Words of the command line up to the cursor."`
 }
 
-// Run prints the candidates for the last word, one a line.
+// Run prints the candidates for the last word, one per line.
 func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -98,7 +98,7 @@ func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 	return nil
 }
 
-// candidates lists the words that can follow; none where the shell should offer files.
+// candidates lists the words that can follow; an empty list means that the shell should offer files.
 func candidates(app *kong.Application, words []string, last string) []string {
 	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
@@ -168,7 +168,7 @@ func childNames(node *kong.Node) (names []string) {
 	return names
 }
 
-// flagValues lists the values of a flag; none of flags that take files or any text.
+// flagValues lists the values of a flag; none for flags with files or free text.
 func flagValues(flag *kong.Flag) []string {
 	if flag.Enum != "" {
 		return slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
@@ -220,7 +220,7 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	return nil
 }
 
-// first returns a list for the first argument, and nothing for later ones.
+// first returns the list for the first argument; later arguments get nothing.
 func first(values, list []string) []string {
 	if len(values) > 0 {
 		return nil
@@ -228,7 +228,7 @@ func first(values, list []string) []string {
 	return list
 }
 
-// listed lists the kinds of parts for the first argument, and the names of the kind for the second.
+// listed lists the kinds of parts for the first argument, and the names of that kind for the second.
 func listed(values []string) (names []string) {
 	for _, k := range kinds() {
 		switch {

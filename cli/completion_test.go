@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What completes a command line: commands, flags, configs, keys and names, and files where there is nothing of them.
+// Completion offers commands, flags, configs, keys and names; otherwise files.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
 		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show ask", "data fetch dsp": "dsprites", "list losses variance ": "",
@@ -31,7 +31,7 @@ func TestComplete(t *testing.T) {
 	checkMistake(t, call(t, "completion", "csh"), 2, "csh", "bash", "zsh", "fish")
 }
 
-// The scripts complete in their shells, as far as these are here.
+// The scripts complete in their shells, if this machine has them.
 func TestCompletionScripts(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -52,8 +52,8 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 	writeFile(t, path, after)
 }
 
-// A damaged checkpoint is never used: the one before it is, with a warning, and
-// training ends as if nothing had happened. If that is damaged too, it is an error.
+// A damaged checkpoint is never used. The previous one is used with a warning, and training ends with the same
+// result. If the previous one is damaged too, it is an error.
 func TestDamagedCheckpoint(t *testing.T) {
 	long.NotShort(t)
 	good := finished(t)
@@ -107,7 +107,7 @@ func TestMissingCheckpoint(t *testing.T) {
 	sameRun(t, "from the beginning", dir, good)
 }
 
-// Checkpoints that are whole, but not this run's.
+// Undamaged checkpoints of another run are refused.
 func TestOtherCheckpoint(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)

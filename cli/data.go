@@ -50,7 +50,7 @@ type dataShowCommand struct {
 	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images that a supervision gives instead of factors, such as changes or {changes: {k: 1}}."`
 }
 
-// augmentFlag is the flag --augment, whose value is optional.
+// augmentFlag is the flag --augment with an optional value.
 type augmentFlag struct{ pipeline augment.Pipeline }
 
 // Decode takes the next word if it is a pipeline.
@@ -160,7 +160,7 @@ func chooseData(name string, options []string) (datasets.Choice, error) {
 	return settings.Dataset, err
 }
 
-// ofSet adds the name of a data set to an error that does not begin with it.
+// ofSet adds the name of a data set to an error unless the error begins with it.
 func ofSet(name string, err error) error {
 	if strings.HasPrefix(err.Error(), "dataset "+name) {
 		return err

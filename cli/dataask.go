@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// mostShown bounds the pairs of a sheet.
+// mostShown is the largest number of pairs on a sheet.
 const mostShown = 200
 
 // dataAskCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
@@ -87,7 +87,7 @@ func (c *dataAskCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// open builds the data set and reads the codes; the data set is nil if there are only codes.
+// open builds the data set and reads the codes. The data set is nil if the flags name only codes.
 func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *streams) (datasets.Dataset, error) {
 	var d datasets.Dataset
 	switch {
@@ -134,7 +134,7 @@ func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *strea
 	return d, nil
 }
 
-// read reads the answers so far, and finds the factors to ask about.
+// read reads the existing answers, and finds the factors to ask about.
 func (c *dataAskCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
 	rows := similarity.Rows{}
 	if q.Width > 0 {
@@ -163,7 +163,7 @@ func (c *dataAskCommand) read(d datasets.Dataset, q *similarity.Query) (*similar
 	return answers, nil
 }
 
-// fillFrom answers open questions by the levels of a data set.
+// fillFrom answers open questions from the levels of a data set.
 func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
 	if d == nil {
 		return errors.New("codes have no levels; want a data set or a run")
@@ -179,7 +179,7 @@ func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
 	})
 }
 
-// nameOf names the rows of a data set by their files; nil if they are numbers.
+// nameOf names the rows of a data set by their files; nil if rows have numbers only.
 func nameOf(d datasets.Dataset) func(row int) string {
 	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {
 		return named.FileName
@@ -187,7 +187,7 @@ func nameOf(d datasets.Dataset) func(row int) string {
 	return nil
 }
 
-// draw draws the pairs that are asked about.
+// draw draws the pairs of the questions.
 func (c *dataAskCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
 	if d == nil {
 		return usagef("--sheet: codes have no images; want a data set or a run")

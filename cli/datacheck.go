@@ -83,7 +83,7 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// remedy says what makes a broken set of a name whole again.
+// remedy says how to repair a broken set.
 func remedy(name string) string {
 	if slices.Contains(publicNames(), name) {
 		return fmt.Sprintf("want `unravel data fetch %s`", name)

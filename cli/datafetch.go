@@ -73,7 +73,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 	return describeSet(s, choice, origin)
 }
 
-// files are those that are to be brought.
+// files lists the files to bring.
 func (c *dataFetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	if len(c.File) > 0 {
 		var list []fetch.File
@@ -92,8 +92,8 @@ func (c *dataFetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	return o.Needed(), nil
 }
 
-// replacement returns the file that a source is meant for which can take the place of others: the one of its name, or the only one of its
-// extension.
+// replacement returns the replaceable file that a source stands for: the file with its name, or the only file with
+// its extension.
 func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 	base := path.Base(filepath.ToSlash(from))
 	for _, same := range []func(name string) bool{
@@ -113,7 +113,7 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 	return f, false
 }
 
-// fetch brings files, and says what their hashes are where none is known.
+// fetch brings files, and reports the hashes of files without a known hash.
 func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.File, o datasets.Origin, t *transfer) error {
 	dir := cache.Downloads(c.Name)
 	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes

@@ -26,10 +26,10 @@ func smallSprites(t *testing.T) []byte {
 	return readFile(t, filepath.Join("..", "datasets", "testdata", "dsprites", spritesFile))
 }
 
-// words puts single blanks between the words of a text.
+// words puts a single blank between the words of a text.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// ownData gives a test a folder for data sets.
+// ownData gives a test its own folder for data sets.
 func ownData(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
@@ -52,7 +52,7 @@ func serveSprites(t *testing.T) *httptest.Server {
 	return s
 }
 
-// A public set is fetched, converted, listed, checked, shown and trained on.
+// A public set is fetched, converted, listed, checked and shown, and used for training.
 func TestDataFetch(t *testing.T) {
 	long.NotShort(t)
 	root, s := ownData(t), serveSprites(t)
@@ -96,7 +96,7 @@ func TestDataFetch(t *testing.T) {
 	}
 }
 
-// --data names the folder, for one command.
+// --data sets the folder for one command.
 func TestDataFolder(t *testing.T) {
 	root, other, s := ownData(t), t.TempDir(), serveSprites(t)
 	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/", "--data", other)
@@ -129,7 +129,7 @@ func TestDataMistakes(t *testing.T) {
 	}
 }
 
-// A broken set is named with what makes it again; it is made again at once where its file is there.
+// The error about a broken set says how to repair it. The set is repaired at once if its file exists.
 func TestDataBroken(t *testing.T) {
 	root, s := ownData(t), serveSprites(t)
 	t.Chdir(t.TempDir())
@@ -359,7 +359,7 @@ func TestTransferLine(t *testing.T) {
 	var log bytes.Buffer
 	tr := newTransfer(&log)
 	tr.every = 0
-	tr.report("downloading a.npz", 1<<20, 4<<20) // of which 1 MiB was there before
+	tr.report("downloading a.npz", 1<<20, 4<<20) // 1 MiB came earlier
 	tr.begun = tr.begun.Add(-2 * time.Second)
 	if got, want := tr.line(tr.begun.Add(2*time.Second), 3<<20), "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %), 1.00 MiB/s, 1s left"; got != want {
 		t.Errorf("%q; want %q", got, want)

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A fetch that is killed at any moment of the download or of the conversion continues, and ends with the same bytes as one that was
-// left alone; nothing half-made is ever seen.
+// A fetch killed at any moment of the download or conversion continues. It ends with the bytes of an uninterrupted
+// fetch, and nothing incomplete is ever visible.
 func TestDataKilled(t *testing.T) {
 	long.NotShort(t)
 	calm := ownData(t)
@@ -35,7 +35,7 @@ func TestDataKilled(t *testing.T) {
 		if int64(n) == at.Load() {
 			if p := victim.Load(); p != nil {
 				late := time.Now().Add(10 * time.Second)
-				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // what was sent before is stored, on a busy machine too
+				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // earlier pieces are stored, even on a busy machine
 				_ = p.Process.Kill()
 			}
 		}
@@ -100,7 +100,7 @@ func TestDataKilled(t *testing.T) {
 	}
 }
 
-// partSize is the size of what has been stored of a download that has not ended.
+// partSize returns the size of the stored part of an unfinished download.
 func partSize(root string) int {
 	parts, _ := filepath.Glob(filepath.Join(root, "downloads", "dsprites", "*.part*"))
 	size := 0
@@ -146,7 +146,7 @@ func TestDataAtOnce(t *testing.T) {
 	}
 }
 
-// A signal stops a download; what came stays and is continued.
+// A signal stops a download. The stored part stays, and the next download continues it.
 func TestDataStopped(t *testing.T) {
 	root := ownData(t)
 	var victim atomic.Pointer[process]

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// listPublic prints which public data sets are on this machine.
+// listPublic prints the public data sets, and whether this machine has them.
 func listPublic(out io.Writer) error {
 	sets, err := cache.List()
 	if err != nil {
@@ -35,7 +35,7 @@ func listPublic(out io.Writer) error {
 	return listOwn(out, sets)
 }
 
-// listOwn prints the cached sets that are not public ones, such as converted folders of pictures.
+// listOwn prints the cached sets without public ones, such as converted folders of pictures.
 func listOwn(out io.Writer, sets []cache.Listed) error {
 	public := publicNames()
 	sets = slices.DeleteFunc(sets, func(s cache.Listed) bool { return slices.Contains(public, s.Name) })
@@ -54,7 +54,7 @@ func listOwn(out io.Writer, sets []cache.Listed) error {
 	return w.Flush()
 }
 
-// stateOf says whether a public set is there, and how large it is on disk and to download.
+// stateOf says whether a public set exists here, and gives its sizes on disk and for download.
 func stateOf(name string, o datasets.Origin, sets []cache.Listed) string {
 	cached := int64(0)
 	for _, s := range sets {

@@ -14,10 +14,10 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// decodeKinds are the kinds of sheets, in the order in which they are made.
+// decodeKinds are the kinds of sheets, in the order of their making.
 var decodeKinds = []string{"samples", "traversals", "grid", "interpolation"}
 
-// Bounds of what is asked for.
+// Bounds of the flags' values.
 const (
 	maxSamples = 1 << 20
 	maxSteps   = 100
@@ -44,7 +44,7 @@ type decodeCommand struct {
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output: what was written, with the labels of rows and columns."`
 }
 
-// decoded is what --json prints.
+// decoded is the output of --json.
 type decoded struct {
 	Run     string         `json:"run"`
 	Files   []decodedSheet `json:"sheets"`
@@ -69,7 +69,7 @@ type decodedRow struct {
 	Count int    `json:"count"`
 }
 
-// leftOut is a kind of sheets that the model does not have.
+// leftOut is a kind of sheet that does not suit the model.
 type leftOut struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
@@ -101,7 +101,7 @@ func (c *decodeCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// check reports flags that are wrong whatever the run is.
+// check returns an error for flags that no run can accept.
 func (c *decodeCommand) check() error {
 	for _, what := range c.What {
 		if !slices.Contains(decodeKinds, what) {
@@ -127,7 +127,8 @@ func (c *decodeCommand) check() error {
 	return nil
 }
 
-// all makes what is asked for; what does not suit the model is an error if it is named, and otherwise left out.
+// all makes the requested sheets. A sheet that does not suit the model is an error if a flag names it, and is
+// otherwise left out.
 func (d *decoding) all(ctx context.Context) error {
 	if err := d.checkImages(); err != nil {
 		return err

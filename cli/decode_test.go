@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// linear is a VAE of real numbers whose decoder is a matrix and an offset.
+// linear is a VAE of real numbers. Its decoder is a matrix and an offset.
 const linear = `name: linear
 dataset: {chopsticks: {samples: 300}}
 model: {vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}}
@@ -54,7 +54,7 @@ func array(t *testing.T, path string) *npy.Array[float32] {
 	return a
 }
 
-// Images are what the decoder, a matrix that is known, makes of the codes; every sheet has its files, and the same ones each time.
+// Images are the known matrix applied to the codes. Every sheet has its files, and repeats them exactly.
 func TestDecodeLinear(t *testing.T) {
 	long.NotShort(t)
 	dir := trained(t, linear)
@@ -125,7 +125,8 @@ func TestDecodeLinear(t *testing.T) {
 	}
 }
 
-// Anyone's codes: those of the run itself give the same images as its sheets; points off the circle are projected, and said to be.
+// Codes from a file work: the run's own codes give the images of its sheets. Points off the circle are projected,
+// with a remark.
 func TestDecodeCodes(t *testing.T) {
 	long.NotShort(t)
 	dir, out := trained(t, cylinder), t.TempDir()
@@ -175,7 +176,7 @@ func TestDecodeCodes(t *testing.T) {
 	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2, "it would be replaced; want another --out")
 }
 
-// What is wrong with flags, runs and models is said, and nothing is written.
+// Wrong flags, runs and models are reported, and nothing is written.
 func TestDecodeMistakes(t *testing.T) {
 	long.NotShort(t)
 	dir := finished(t)
@@ -211,7 +212,7 @@ func TestDecodeMistakes(t *testing.T) {
 	if o := succeed(t, "decode", "--run", plain); !strings.Contains(o.log, "no samples: the model ae has no prior") {
 		t.Errorf("an autoencoder: %v", o)
 	}
-	// The files of a run stay as they are, and so do others in the folder.
+	// The files of a run stay unchanged, and so do other files in the folder.
 	kept := filepath.Join(dir, "decoded", "notes.txt")
 	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
 		t.Fatal(err)

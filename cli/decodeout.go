@@ -12,10 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// decodedAtOnce is the number of codes that are decoded between two looks at the context.
+// decodedAtOnce is the number of codes decoded between two looks at the context.
 const decodedAtOnce = 512
 
-// write decodes codes, those of the sheet if there are no others, and writes the files of the sheet, which shows the first of them.
+// write decodes the codes all, or the sheet's codes if all is nil. It writes the files of the sheet. The sheet shows
+// the first codes.
 func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, projected int) error {
 	h, w, channels := d.e.Data.ImageShape()
 	flat, n := s.Codes(), s.Count()

@@ -15,24 +15,25 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// maxTraversed bounds the rows of a sheet of traversals, and maxShown the images of a sheet of samples.
+// maxTraversed is the largest number of rows on a sheet of traversals, and maxShown the largest number of images on a
+// sheet of samples.
 const (
 	maxTraversed = 32
 	maxShown     = 100
 )
 
-// decoding is a decode command at work.
+// decoding is a running decode command.
 type decoding struct {
 	*decodeCommand
 	e      *train.Experiment
 	log    io.Writer
 	result decoded
 
-	sample *train.Experiment // whose codes are known; nil: they are not computed yet
+	sample *train.Experiment // images with known codes; nil: not computed yet
 	codes  *decode.Codes
 }
 
-// known returns what is known of the codes, of the images that metrics are measured on.
+// known returns the codes and factors of the images that metrics measure.
 func (d *decoding) known(ctx context.Context) (*decode.Codes, error) {
 	if d.codes != nil {
 		return d.codes, nil
@@ -46,7 +47,7 @@ func (d *decoding) known(ctx context.Context) (*decode.Codes, error) {
 	return d.codes, nil
 }
 
-// drawn draws numbers of images.
+// drawn draws indices of images.
 func (d *decoding) drawn(count int) []int {
 	n := d.e.Data.Len()
 	return rng.New(d.Seed, "decode/images").Perm(n)[:min(count, n)]
@@ -108,7 +109,7 @@ func (d *decoding) foreign(ctx context.Context, m metrics.Matrix) error {
 	return d.table(ctx, "decoded", fmt.Sprintf("%d codes", m.Rows), codes, projected)
 }
 
-// table decodes codes and shows the first of them.
+// table decodes codes and shows the first ones.
 func (d *decoding) table(ctx context.Context, name, title string, codes [][]float64, projected int) error {
 	s := decode.Table(name, title, codes[:min(len(codes), maxShown)], 10)
 	if len(codes) > maxShown {
@@ -175,7 +176,7 @@ func (d *decoding) column(codes *decode.Codes) (decode.Part, error) {
 	return p, nil
 }
 
-// gridRows returns the codes that are the rows of a grid, and what they are.
+// gridRows returns the codes for the rows of a grid, with a description.
 func (d *decoding) gridRows(ctx context.Context, codes *decode.Codes, column decode.Part) (rows []decode.Point, what string, err error) {
 	switch d.Rows {
 	case "objects":
@@ -210,14 +211,15 @@ func (d *decoding) gridRows(ctx context.Context, codes *decode.Codes, column dec
 	return codes.Steps(points[0].Code, part, d.Steps), part.Name, nil
 }
 
-// objectFactor returns the factor that tells objects apart; -1: there is none.
+// objectFactor returns the factor that distinguishes objects; -1 without one.
 func (d *decoding) objectFactor() int {
 	return slices.IndexFunc(d.e.Data.Factors(), func(f factor.Factor) bool {
 		return f.Name == d.Factor || d.Factor == "" && f.Kind == factor.Categorical && f.Rotations == nil && f.Size > 1
 	})
 }
 
-// objects returns the mean codes of objects, those that are asked for or at most a number of them, evenly.
+// objects returns the mean codes of the requested objects. Without a request it takes at most a number of them,
+// evenly spaced.
 func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
@@ -250,7 +252,8 @@ func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, 
 	return list, nil
 }
 
-// interpolation goes from each image to the next, and, where a circle moves, from object to object (figures 11 and 12).
+// interpolation goes from each image to the next. If a circle moves, it goes from object to object (figures 11 and
+// 12).
 func (d *decoding) interpolation(ctx context.Context) error {
 	codes, err := d.known(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report/site"
 )
 
-// Repository is where links of the documents to files lead that the site does not hold.
+// repository is the link target for files that the site does not contain.
 const repository = "https://github.com/unravel-ml/unravel/blob/main/"
 
 // docsCommand is `unravel docs`.
@@ -59,10 +59,10 @@ func (c *docsCommand) Run(ctx context.Context, k *kong.Kong, s *streams) error {
 	return err
 }
 
-// frontPage is the page that a site opens with.
+// frontPage is the first page of a site.
 const frontPage = "README.md"
 
-// documents returns the source of the site: the pages that come with unravel, and the reference of this program.
+// documents returns the source of the site: the embedded pages, and this program's reference.
 func documents(reference []referencePage) (site.Source, error) {
 	all := unravel.Documents()
 	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}

@@ -28,7 +28,7 @@ func writeResults(ctx context.Context, s *streams, file string) error {
 	return err
 }
 
-// resultsPage makes the page of results: all tables, those that train as the ledger has them.
+// resultsPage makes the page of results for all tables. Trained tables use the ledger.
 func resultsPage(ctx context.Context) ([]byte, error) {
 	var all []*tables.Result
 	for _, name := range tables.Names() {
@@ -51,7 +51,8 @@ func resultsPage(ctx context.Context) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// recorded computes a table, without times, which are those of a machine; a table that trains at the largest scale that the ledger holds.
+// recorded computes a table. It skips times, because they depend on the machine. A trained table uses the largest
+// scale in the ledger.
 func recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Compare == tables.Ratio}
 	if t.Trains() || t.Quotes() {
@@ -66,7 +67,7 @@ func recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	return t.Compute(ctx, o)
 }
 
-// emptyScale is the scale at which a table without any runs is shown: medium, if it has that.
+// emptyScale returns the scale for a table without runs: medium, if the table has it.
 func emptyScale(t *tables.Table) string {
 	if _, err := t.Scales.Find(tables.MediumScale); err != nil {
 		return tables.QuickScale

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
-// docs/results.md is what the ledger and the tables give today. By default its lines about tables and findings are compared that
-// take no training, measuring or computing, besides one small table.
+// docs/results.md agrees with today's ledger and tables. The default test compares only lines that need no training,
+// measuring or computing, and one small table.
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
 	got, err := os.ReadFile("../docs/results.md")
@@ -43,7 +43,8 @@ func TestResultsPage(t *testing.T) {
 // findingNumber matches the number of a finding; each paper counts its own.
 var findingNumber = regexp.MustCompile(`(?m)^\d+\. `)
 
-// checkResultsOfLedger wants the lines of the page about the tables of the ledger, and about findings from these alone.
+// checkResultsOfLedger compares the page's lines on the tables of the ledger, and on findings that need no other
+// table.
 func checkResultsOfLedger(t *testing.T, page string) {
 	t.Helper()
 	var all []*tables.Result

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// dryRunFlags are of commands that make many runs.
+// dryRunFlags are flags of commands that make many runs.
 type dryRunFlags struct {
 	DryRun   bool `help:"List the runs that would be made, with the times that finished runs tell; make none."`
 	Rehearse bool `help:"With --dry-run: estimate the other times too, by training first steps for about a minute."`
@@ -30,10 +30,10 @@ func (f *dryRunFlags) checkRehearse() error {
 	return nil
 }
 
-// rehearsing is when a dry run stops to rehearse kinds of runs that it has not rehearsed yet.
+// rehearsing is the time after which a dry run rehearses no further kinds of runs.
 const rehearsing = time.Minute
 
-// forecasting is how forecasts estimates times.
+// forecasting says how forecasts estimates times.
 type forecasting struct {
 	jobs      int  // runs at a time
 	elsewhere bool // the runs are made on other machines
@@ -130,7 +130,7 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 	return err
 }
 
-// toMake says how many runs are to be made, and how long they take.
+// toMake says how many runs are missing, and how long they take.
 func toMake(list []sweep.Forecast, jobs int) string {
 	missing := 0
 	for _, f := range list {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// What a sweep is told by its environment is written into the job, and what this machine's processor lacks keeps no job back: a task records it for its run.
+// A job contains the settings from a sweep's environment. A task records missing features of its processor for its
+// run; this machine's processor does not stop the job.
 func TestTasksOfAnotherMachine(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
@@ -59,7 +60,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// Tasks make their own runs first, then the others, and end.
+// Tasks make their own runs first and then the others, and end.
 func TestTasks(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")

@@ -47,7 +47,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// writeInRun is writeOut, but a file in the folder of a run is the run's: its record has the hash.
+// writeInRun is writeOut. If the file lies in the folder of a run, the run's record gets its hash.
 func writeInRun(path string, write func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	if dir = filepath.Clean(dir); !isRun(dir) {
@@ -63,8 +63,8 @@ func writeInRun(path string, write func(io.Writer) error) error {
 	return errors.Join(run.Write(name, write), run.Close())
 }
 
-// besideCodes returns the path of a file that belongs to a file of codes: factors.npy beside
-// codes.npy, other-factors.npy beside other.npy.
+// besideCodes returns the path of a file that belongs to a file of codes: factors.npy next to codes.npy, and
+// other-factors.npy next to other.npy.
 func besideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
 	if base == rundir.CodesFile {

@@ -90,7 +90,7 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 	return report.Metrics(s.out, results)
 }
 
-// check reports options that exclude or need each other.
+// check returns an error for flags that exclude or need each other.
 func (c *evalCommand) check() error {
 	if c.Interval == 0 && c.Repeats != 0 {
 		return usagef("--repeats needs --interval, such as --interval 95")
@@ -132,22 +132,22 @@ func (c *evalCommand) check() error {
 	return nil
 }
 
-// ofHierarchies reports whether the metrics compare two hierarchies alone, and need no codes.
+// ofHierarchies reports whether the metrics only compare two hierarchies and need no codes.
 func (c *evalCommand) ofHierarchies() bool {
 	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
 }
 
-// evaluation is the input of metrics with the metrics to compute.
+// evaluation is the input of metrics, with the metrics to compute.
 type evaluation struct {
 	in             *metrics.Input
 	seed           uint64
 	chosen         []metrics.Choice
-	files          bool     // codes and factors are of files
-	withoutFactors bool     // codes are of files, and factors of none
+	files          bool     // codes and factors come from files
+	withoutFactors bool     // codes come from files, without factors
 	optional       bool     // metrics that do not apply are left out
 	remarks        []string // lines for the log
 
-	codes  factor.SubCodes // of the metrics that have none of their own
+	codes  factor.SubCodes // for metrics without their own
 	assign metrics.Assign
 
 	chances   metrics.Chances   // of 0 shuffles: none
@@ -195,8 +195,8 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	return e, nil
 }
 
-// openRun reads a run's model and codes. Metrics of --metrics have the settings of the run's losses, unless set says that the user has set
-// them.
+// openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
+// settings that the user has set according to set.
 func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, set func(i int, key string) bool) error {
 	x, err := c.weightsFlags.open(ctx, c.Dir, s)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, se
 	return nil
 }
 
-// setBlocks sets the code columns of each factor in the metrics of sub-codes.
+// setBlocks sets the code columns of each factor in metrics that take sub-codes.
 func (e *evaluation) setBlocks(text string) error {
 	codes, err := parseBlocks(text, e.in)
 	if err != nil {
@@ -240,7 +240,7 @@ func (e *evaluation) setBlocks(text string) error {
 	return nil
 }
 
-// setCodes sets sub-codes in the metrics that have them, and reports whether there is one.
+// setCodes sets sub-codes in the metrics that take them, and reports whether there is such a metric.
 func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
 	e.codes, e.assign = codes, assign
 	for _, c := range e.chosen {
@@ -252,8 +252,8 @@ func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 	return used
 }
 
-// results computes the metrics. A metric that does not apply, or fails, is an error if it was named, and else left out with a line in the
-// log. An error comes with the results of all other metrics.
+// results computes the metrics. A metric that does not apply or fails is an error if the user named it. Otherwise it
+// is left out, with a line in the log. An error comes with the results of all other metrics.
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
@@ -305,7 +305,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 	return results, errors.Join(failed...)
 }
 
-// remark writes the remarks to the log, once.
+// remark logs the remarks, once.
 func (e *evaluation) remark(s *streams) {
 	for _, line := range e.remarks {
 		fmt.Fprintln(s.log, line)

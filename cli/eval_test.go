@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// measured is what --json prints of a metric.
+// measured is the output of --json for a metric.
 type measured struct {
 	Name, Better string
 	Notes        []string
@@ -49,7 +49,7 @@ func measure(t *testing.T, args ...string) (map[string]measured, string) {
 	return result.Metrics, o.log
 }
 
-// mixedFiles writes codes that are an ordinal factor, a continuous one, and two columns of a circular one.
+// mixedFiles writes codes with an ordinal factor, a continuous factor, and two columns for a circular factor.
 func mixedFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -94,7 +94,7 @@ func TestEvalTypes(t *testing.T) {
 	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1, "factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
 }
 
-// Metrics that do not apply are left out of all, and the rest is measured.
+// The metrics `all` leave out metrics that do not apply, and measure the rest.
 func TestEvalLeftOut(t *testing.T) {
 	long.NotShort(t)
 	mixedFiles(t)
@@ -117,7 +117,7 @@ func TestEvalLeftOut(t *testing.T) {
 			t.Errorf("mig: %+v", m)
 		}
 	}
-	// factors that do not vary are no reason to measure nothing
+	// constant factors must not stop the other metrics
 	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
 	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has one level only") {
 		t.Errorf("a constant factor: %v, log %s", all, log)
@@ -143,7 +143,7 @@ func TestEvalBlocks(t *testing.T) {
 	}
 }
 
-// Without --blocks, columns are not taken to belong together because their number fits.
+// Without --blocks, eval does not group columns just because their number fits.
 func TestEvalAssigns(t *testing.T) {
 	mixedFiles(t)
 	writeFile(t, "two.csv", []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3)))
@@ -162,7 +162,7 @@ func TestEvalAssigns(t *testing.T) {
 	}
 }
 
-// Options of metrics are those of a config.
+// --option takes the keys of a config.
 func TestEvalOption(t *testing.T) {
 	long.NotShort(t)
 	mixedFiles(t)
@@ -235,7 +235,7 @@ func TestEvalOut(t *testing.T) {
 	if !strings.HasPrefix(string(readFile(t, "run/med-selected.png")), "\x89PNG") {
 		t.Error("the columns that med chooses are not drawn")
 	}
-	// matrices of columns and factors alone, with the best column first, and places for those left out
+	// only matrices of columns and factors, with the best column first, and places for columns left out
 	succeed(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
 	ranks := strings.Split(strings.TrimSpace(string(readFile(t, "ranks/ranks.csv"))), "\n")
 	if len(ranks) != 7 || !strings.HasPrefix(ranks[1], "irs,irs,size,z0,") || !strings.HasPrefix(ranks[5], "sap,score,depth,z1,") {
@@ -274,7 +274,7 @@ func writeNPZ(t *testing.T, file string, arrays map[string][][]float64) {
 	writeFile(t, file, archive.Bytes())
 }
 
-// One archive has codes and factors: eval finds both, and values are those of docs/faq.md.
+// eval finds codes and factors in one archive. The values equal docs/faq.md.
 func TestEvalOneArchive(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var levels, circles [][]float64
@@ -305,7 +305,7 @@ func TestEvalOneArchive(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", c.args, c.metric, got, c.want)
 		}
 	}
-	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
+	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // no factors lie next to these
 		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' .npz")
 	}
 	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")

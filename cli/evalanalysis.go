@@ -16,8 +16,8 @@ import (
 // maxBars is the largest number of code columns in the figure of manipulations.
 const maxBars = 24
 
-// writeAnalysis writes the columns that med selects, if it is among the metrics, and the variance of
-// code columns while one factor varies.
+// writeAnalysis writes the columns that med selects, if it is among the metrics. It also writes the variance of code
+// columns while one factor varies.
 func (e *evaluation) writeAnalysis(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
 	shown, err := e.writeSelected(ctx, write)
 	if err != nil {
@@ -39,7 +39,8 @@ func (e *evaluation) writeAnalysis(ctx context.Context, write func(name string, 
 	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
-// writeSelected draws the importance matrix R of med with the selected columns, and returns these; nil without med.
+// writeSelected draws the importance matrix R of med with the selected columns, and returns the columns; nil without
+// med.
 func (e *evaluation) writeSelected(ctx context.Context, write func(name string, content func(io.Writer) error) error) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
@@ -54,7 +55,7 @@ func (e *evaluation) writeSelected(ctx context.Context, write func(name string, 
 	})
 }
 
-// moving lists, ascending, all columns or those that vary most with a factor.
+// moving lists the columns in ascending order: all, or the ones that vary most with a factor.
 func moving(g metrics.Grid) []int {
 	list := make([]int, len(g.Rows))
 	most := make([]float64, len(g.Rows))

@@ -14,11 +14,11 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// maxSpaceRows bounds the rows of the figure of approximations, of three factors each.
+// maxSpaceRows is the largest number of rows, of three factors each, in the figure of approximations.
 const maxSpaceRows = 4
 
-// writeApproximation writes the best product approximation of the codes and the best affine left inverse, as arrays and as
-// figure 9 of Zhang and Sugiyama 2024. Codes and factors that have none write nothing.
+// writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
+// arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.
 func (e *evaluation) writeApproximation(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
 	if slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Rotations != nil }) || e.in.Classes || !varies(e.in) {
 		return nil
@@ -44,7 +44,8 @@ func varies(in *metrics.Input) bool {
 	return slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 }
 
-// drawApproximation draws factors, codes, product approximation and left inverse side by side, three factors to a row.
+// drawApproximation draws factors, codes, product approximation and left inverse next to each other, three factors to
+// a row.
 func (e *evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) error {
 	n := e.in.Codes.Rows
 	rows := rng.New(e.seed, "figure/approximation").Perm(n)[:min(n, maxDots)]
@@ -73,8 +74,9 @@ func (e *evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 	return report.Spaces(w, title, list)
 }
 
-// codeSpaces returns the codes and the product approximation of some factors: all columns of the sub-codes if they are at most
-// three, else the first principal component of each sub-code, of the codes.
+// codeSpaces returns the codes and the product approximation of some factors. It returns all columns of the sub-codes
+// if they have at most three. Otherwise it returns the coordinate along the first principal component of each
+// sub-code, computed from the codes.
 func (e *evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, of func(string, metrics.Matrix, int) report.Column) (codes, product report.Space, err error) {
 	codes, product = report.Space{Name: "codes", Like: "z"}, report.Space{Name: "product approximation", Like: "z"}
 	width := 0

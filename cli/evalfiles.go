@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// readFiles reads --codes and --factors into e. Without factors nothing is known of the images. Without codes, which h-error does not use,
-// there is one row of zeros.
+// readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, for
+// h-error alone, it makes one row of zeros.
 func (c *evalCommand) readFiles(e *evaluation) error {
 	if c.Codes == "" {
 		e.in = &metrics.Input{Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
@@ -79,8 +79,8 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	return nil
 }
 
-// sameRows checks, from the headers of the files, that factors have as many rows as codes: an archive of a
-// megabyte can hold gigabytes.
+// sameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
+// of a megabyte can hold gigabytes.
 func sameRows(codes, factors string) error {
 	n, _, err := table.Size(codes, "codes")
 	if err != nil {
@@ -107,7 +107,7 @@ func readTable(path, role string) (*table.Table, error) {
 	return t, nil
 }
 
-// readCodes reads a table of codes, without an index in front, and logs remarks on the file, unless log is nil.
+// readCodes reads a table of codes without its index column. It logs remarks on the file, unless log is nil.
 func readCodes(path string, log io.Writer) (*table.Table, error) {
 	t, err := readTable(path, "codes")
 	if err != nil {
@@ -122,7 +122,7 @@ func readCodes(path string, log io.Writer) (*table.Table, error) {
 	return t, nil
 }
 
-// headed says that the first line of a file is none of its rows, where their number is wrong.
+// headed says that the first line of a file is a header and not a row. It explains wrong numbers of rows.
 func headed(t *table.Table, file string) string {
 	if t.Names == nil {
 		return ""
@@ -130,7 +130,7 @@ func headed(t *table.Table, file string) string {
 	return fmt.Sprintf("; the first line of %s, %s, is read as names", file, strings.Join(t.Names, ","))
 }
 
-// readFactors reads a table of factors, NaN where one is not known; words are numbers of levels.
+// readFactors reads a table of factors. Unknown values are NaN, and words become the numbers of levels.
 func readFactors(path string) (*table.Table, error) {
 	t, err := table.ReadFactors(path, "factors")
 	if err != nil {
@@ -142,7 +142,8 @@ func readFactors(path string) (*table.Table, error) {
 	return t, nil
 }
 
-// columnsOfTable lists the columns of a table of factors with their types: none are told by the values, one is that of all columns.
+// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide; a single
+// type holds for all columns.
 func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
 	if len(types) > 1 && len(types) != t.Cols {
 		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
@@ -180,7 +181,7 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	return columns, nil
 }
 
-// remarksOnColumns lists the number of each word, and columns of numbers whose kind is doubtful.
+// remarksOnColumns lists the numbers of words, and columns of numbers with a doubtful kind.
 func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
 	const manyLevels = 100
 	var remarks []string
@@ -195,7 +196,7 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 	return remarks
 }
 
-// numberedWords lists the words of levels.
+// numberedWords lists words with the numbers of their levels.
 func numberedWords(words []string) string {
 	const most = 12
 	var parts []string
@@ -209,7 +210,7 @@ func numberedWords(words []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// addRotations adds the factor of rotations of a file to an input, and returns remarks on the file.
+// addRotations adds a file's factor of rotations to an input, and returns remarks on the file.
 func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	t, err := table.ReadBlocks(path, "rotations")
 	if err != nil {
@@ -244,7 +245,7 @@ func describeFactors(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// describeGaps says how many rows do not know each factor; "" if all do.
+// describeGaps says how many rows lack each factor; "" if none does.
 func describeGaps(in *metrics.Input) string {
 	var parts []string
 	k := len(in.Factors)
@@ -262,7 +263,7 @@ func describeGaps(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// parseBlocks reads --blocks: for every factor, columns and ranges of columns.
+// parseBlocks reads --blocks: columns and ranges of columns for every factor.
 func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {

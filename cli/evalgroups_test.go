@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Samples of rows have a group element each: levels or angles of a period, rotations as matrices or quaternions.
+// Sample rows have a group element each: levels or angles of a period, or rotations as matrices or quaternions.
 func TestEvalGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := rng.New(1, "groups")

@@ -40,7 +40,7 @@ func (c *evalCommand) readHierarchies(in *metrics.Input) error {
 	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
 		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
 	}
-	in.Components, in.Explored = make([]int, labels.Rows), nil // those of the run are of other rows
+	in.Components, in.Explored = make([]int, labels.Rows), nil // the run's components belong to other rows
 	for i, v := range labels.Data {
 		if v != math.Trunc(v) || v < -1 || v >= 1<<53 {
 			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)
@@ -83,7 +83,7 @@ func (e *evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 	return all
 }
 
-// chosen counts, for each option of the categorical columns, the rows that have it.
+// chosen counts the rows with each option of the categorical columns.
 func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) [][]int {
 	var counts [][]int
 	for column, options := range h.Categoricals() {
@@ -98,7 +98,7 @@ func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) 
 	return counts
 }
 
-// withOptions adds to an error the option of eval that supplies what a metric lacks.
+// withOptions adds to an error the option of eval that supplies a metric's missing input.
 func (e *evaluation) withOptions(err error) error {
 	if e.files && errors.Is(err, metrics.MissingCircular) {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)

@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// writeTurned writes codes of two factors of 5 and 4 levels that are their sums and differences, codes.npy and factors.npy.
+// writeTurned writes the codes of two factors with 5 and 4 levels, codes.npy, and factors.npy. The codes are sums and
+// differences of the factors.
 func writeTurned(t *testing.T) {
 	t.Helper()
 	var codes, factors []float64
@@ -22,7 +23,7 @@ func writeTurned(t *testing.T) {
 	writeNPY(t, "factors.npy", []int{60, 2}, factors)
 }
 
-// --metrics takes metrics with their settings, beside names.
+// --metrics takes names, and metrics with their settings.
 func TestEvalSentences(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTurned(t)

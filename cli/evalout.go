@@ -27,7 +27,7 @@ const (
 // evaluated is a result with its main parts as fields.
 type evaluated struct {
 	metrics.Result
-	Score     *float64  `json:"score,omitempty"` // e^-value, of metrics whose papers use it
+	Score     *float64  `json:"score,omitempty"` // e^-value, for metrics of papers that print it
 	PerFactor []float64 `json:"per_factor,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func writeSummary(w io.Writer, results []metrics.Result) error {
 	return json.NewEncoder(w).Encode(map[string]any{"metrics": all})
 }
 
-// score returns the part of a name; nil if the metric has none.
+// score returns the value of the part score; nil if the metric lacks it.
 func score(r metrics.Result) *float64 {
 	if part := r.Part("score"); len(part) == 1 {
 		return &part[0]
@@ -60,7 +60,7 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	return files.Finish()
 }
 
-// writeAll writes each file with a function.
+// writeAll writes each file by the given function.
 func (e *evaluation) writeAll(ctx context.Context, write func(name string, content func(io.Writer) error) error, results []metrics.Result) error {
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (e *evaluation) writeAll(ctx context.Context, write func(name string, conte
 	return write("codes.png", e.drawCodes)
 }
 
-// rankRecords ranks the code columns for every factor by every matrix of columns and factors, best first; ties keep
-// the order of columns.
+// rankRecords ranks the code columns for every factor by every matrix of columns and factors, the best first. Ties
+// keep the order of columns.
 func (e *evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -193,8 +193,8 @@ func gridRecords(g metrics.Grid) [][]string {
 
 func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// drawCodes plots code columns against factors: at most so many images, at random (a regular stride would alias
-// with the factor grid), and the first factors.
+// drawCodes plots code columns against factors, for the first factors. It takes at most a number of random images,
+// because a regular stride would alias with the grid of factors.
 func (e *evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]

@@ -11,14 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// pairFlags choose a file of answers in place of factors.
+// pairFlags choose a file of answers instead of factors.
 type pairFlags struct {
 	Pairs     string  `placeholder:"FILE" help:"File that says which rows agree, in place of --factors: in each line row, row, factor, and same or different (see unravel data ask). Metrics of modularity need no more. Rows count from 0; of a run they are images, or files of pictures."`
 	Conflicts string  `placeholder:"RULE" help:"Answers of --pairs that contradict each other: error, drop (leaves their classes out) or majority (classes that most answers agree with). If absent: error, with --noise majority."`
 	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5: rows stay in a class only if their answers make it likely."`
 }
 
-// unite makes classes of answers.
+// unite turns answers into classes.
 func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
 	o := similarity.Options{Noise: p.Noise}
 	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
@@ -30,7 +30,7 @@ func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
 	return similarity.Unite(a, o)
 }
 
-// readPairs sets the classes of a file as factors.
+// readPairs sets the classes from a file as factors.
 func (p *pairFlags) readPairs(e *evaluation, rows similarity.Rows) error {
 	answers, err := similarity.ReadFile(p.Pairs, rows)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *pairFlags) readPairs(e *evaluation, rows similarity.Rows) error {
 	return nil
 }
 
-// openPairs encodes all images of a run, and sets the classes of a file.
+// openPairs encodes all images of a run, and sets the classes from a file.
 func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Experiment, s *streams) error {
 	x.Progress = train.NewActivity(s.log)
 	codes, err := x.Codes(ctx)
@@ -62,8 +62,8 @@ func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Exp
 	return c.readPairs(e, datasets.RowsOf(x.Data))
 }
 
-// matchCodes gives each factor its best column where neither a config nor --blocks says which it has: the order of factors in a file of
-// answers means nothing.
+// matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors
+// in a file of answers has no meaning.
 func (e *evaluation) matchCodes() {
 	for _, c := range e.chosen {
 		switch m := c.Value.(type) {
@@ -79,7 +79,7 @@ func (e *evaluation) matchCodes() {
 	}
 }
 
-// describeClasses says what answers have become.
+// describeClasses says which classes the answers gave.
 func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 	var parts []string
 	for k, name := range c.Factors {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEvalPairs measures codes from a file of answers alone, with the result that the same classes give as factors.
+// TestEvalPairs measures codes with a file of answers alone. The result equals the result with the same classes as
+// factors.
 func TestEvalPairs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var codes []float64
@@ -71,7 +72,7 @@ func TestEvalPairs(t *testing.T) {
 	}
 }
 
-// TestEvalRunPairs measures a run from pairs of its images.
+// TestEvalRunPairs measures a run with pairs of its images.
 func TestEvalRunPairs(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// patienceOf returns the time after which a computation counts as slow, which is shorter on a terminal.
+// patienceOf returns the time after which a computation counts as slow. The time is shorter on a terminal.
 func patienceOf(log io.Writer) time.Duration {
 	if plain.Terminal(log) != nil {
 		return time.Second
@@ -21,7 +21,7 @@ func patienceOf(log io.Writer) time.Duration {
 	return 10 * time.Second
 }
 
-// measure computes metric i of the chosen ones; see patiently.
+// measure computes the chosen metric i; see patiently.
 func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
 	results, err := patiently(ctx, patience, func() ([]metrics.Result, error) {
 		return metrics.Evaluate(ctx, e.in, e.seed, e.chosen[i:i+1])
@@ -32,7 +32,7 @@ func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	return results, err
 }
 
-// chance adds the chance level of metric i to its result, and tells how far it is if it is slow.
+// chance adds the chance level of metric i to its result, and logs the progress of slow work.
 func (e *evaluation) chance(ctx context.Context, i int, results []metrics.Result, s *streams) error {
 	x := e.chances
 	x.Watch = watch(s, "chance level of %s: %d of %d shuffles\n")
@@ -43,7 +43,7 @@ func (e *evaluation) chance(ctx context.Context, i int, results []metrics.Result
 	return err
 }
 
-// watch returns a function that writes how far slow repeats are, at most once in the time of patience.
+// watch returns a function that logs the progress of slow repeats, at most once per patience.
 func watch(s *streams, format string) func(name string, done, of int) {
 	patience, last := patienceOf(s.log), time.Now()
 	return func(name string, done, of int) {
@@ -54,8 +54,8 @@ func watch(s *streams, format string) func(name string, done, of int) {
 	}
 }
 
-// interval adds the interval of metric i to its result, and tells how far it is if it is slow. It ends at once when the context
-// does, with the repeats that are done.
+// interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
+// ends at once and uses the finished repeats.
 func (e *evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *streams) error {
 	allow(ctx, savePatience)
 	x := e.intervals
@@ -67,13 +67,13 @@ func (e *evaluation) interval(ctx context.Context, i int, results []metrics.Resu
 	return err
 }
 
-// patiently runs a computation and calls slow once it has taken longer than the patience. When the context ends it returns
+// patiently runs a computation, and calls slow once the patience is over. When the context ends it returns
 // train.ErrStopped at once; the computation ends a little later.
 func patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
 	type outcome struct {
 		value   T
 		err     error
-		failure *parallel.Panic // what it panicked with
+		failure *parallel.Panic // the panic of the computation
 	}
 	done := make(chan outcome, 1)
 	go func() {

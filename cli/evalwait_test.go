@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// waiting is a metric that does what a test says.
+// waiting is a metric that runs a test's function.
 type waiting func() (metrics.Result, error)
 
 func (waiting) Better() metrics.Direction { return metrics.HigherIsBetter }
@@ -33,7 +33,7 @@ func TestMeasure(t *testing.T) {
 	if _, err = e(func() (metrics.Result, error) { return metrics.Result{}, errors.New("too few") }).measure(t.Context(), 0, time.Hour, never); err == nil || err.Error() != "metric waiting: too few" {
 		t.Error(err)
 	}
-	// it ends when it is called slow, so it must be called that
+	// slow must be called, because only slow lets the computation end
 	release := make(chan struct{})
 	slow := e(func() (metrics.Result, error) { <-release; return metrics.Result{}, nil })
 	if _, err = slow.measure(t.Context(), 0, time.Nanosecond, func() { close(release) }); err != nil {

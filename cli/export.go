@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// The formats of weights.
+// Formats of weights.
 const (
 	safetensorsFormat = "safetensors"
 	onnxFormat        = "onnx"
@@ -32,7 +32,7 @@ type exportCommand struct {
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// exported is what --json prints of an export.
+// exported is the output of --json for an export.
 type exported struct {
 	File     string           `json:"file"`
 	Format   string           `json:"format"`
@@ -104,7 +104,7 @@ func (c *exportCommand) chooseFormat() error {
 	return nil
 }
 
-// weightsOf is the model of an experiment with what an export says of it.
+// weightsOf returns the model of an experiment with an export's metadata.
 func weightsOf(e *train.Experiment) (*weights.Source, error) {
 	text, err := e.Config.Encode()
 	if err != nil {
@@ -113,7 +113,7 @@ func weightsOf(e *train.Experiment) (*weights.Source, error) {
 	return &weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Config: string(text), Version: version.Code()}, nil
 }
 
-// sizes writes the shape of an input or output as people write it: [N, 64, 64, 3].
+// sizes writes the shape of an input or output for people: [N, 64, 64, 3].
 func sizes(shape []int, l weights.Layout) string {
 	if l == weights.PyTorch && len(shape) == 4 {
 		shape = []int{shape[0], shape[3], shape[1], shape[2]}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Links in a run's folder are not written through.
+// Nothing is written through links in a run's folder.
 func TestPlantedLinks(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)
@@ -61,7 +61,7 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// A folder that is moved or deleted while it is trained ends the run with an error.
+// Moving or deleting a folder during training ends the run with an error.
 func TestFolderLeaves(t *testing.T) {
 	long.NotShort(t)
 	for name, leave := range map[string]func(dir string) error{
@@ -100,7 +100,7 @@ func TestFolderLeaves(t *testing.T) {
 	}
 }
 
-// A table is named like a run: its name is part of those of files.
+// The name of a table obeys the rules for names of runs, because file names contain it.
 func TestTableName(t *testing.T) {
 	dir := t.TempDir()
 	table := ownTable(t)

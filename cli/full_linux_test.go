@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// A full disk, at every file that a run writes as a whole: the device /dev/full
-// stands where the new version of the file is written.
+// A full disk is met at every file that a run writes as a whole: the device /dev/full takes the place of the file's
+// new version.
 func TestFullDisk(t *testing.T) {
 	long.NotShort(t)
 	config, good, whole := tinyFile(t), finished(t), finished(t)

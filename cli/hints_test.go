@@ -25,7 +25,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// parsed reports what is wrong with the words of a command line: its command and its flags.
+// parsed returns the error in the words of a command line, from its command and flags.
 func parsed(t *testing.T, args []string) error {
 	t.Helper()
 	var line commands
@@ -37,7 +37,8 @@ func parsed(t *testing.T, args []string) error {
 	return err
 }
 
-// Mistakes of people who know other programs: keys, values, names and flags. What a message says to write is written, and must do.
+// Mistakes of people who know other programs: keys, values, names and flags. The test writes what a message suggests,
+// and the suggestion must work.
 func TestNewcomers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
@@ -243,7 +244,8 @@ var (
 	commanded  = regexp.MustCompile(`did you mean "unravel ([^"]+)"\?`)
 )
 
-// pasted returns the arguments with what the message says to write in place of the mistake; nil: the message has nothing to paste.
+// pasted returns the arguments with the message's suggestion instead of the mistake; nil if the message suggests
+// nothing.
 func pasted(log string, args []string) []string {
 	if m := commanded.FindStringSubmatch(log); m != nil {
 		return strings.Fields(m[1] + " --help")
@@ -278,7 +280,7 @@ func pasted(log string, args []string) []string {
 	return nil
 }
 
-// replaced replaces an argument by the last candidate; a list of names by the first.
+// replaced replaces an argument by the last candidate, and a list of names by the first.
 func replaced(args []string, old string, candidates ...string) []string {
 	list := slices.Clone(args)
 	by := candidates[len(candidates)-1]
@@ -289,7 +291,7 @@ func replaced(args []string, old string, candidates ...string) []string {
 	return list
 }
 
-// accepted reads the config of train, and the flags of other commands.
+// accepted reads the config of train, or the flags of other commands.
 func accepted(t *testing.T, args []string) error {
 	t.Helper()
 	if args[0] == "train" && !strings.HasPrefix(args[len(args)-1], "-") && len(args) > 2 && !slices.Contains(args, "--run") {
@@ -302,7 +304,7 @@ func accepted(t *testing.T, args []string) error {
 	return nil
 }
 
-// Every list and option in the hints of the registries can be written, and every name is one.
+// Every list and option in the registries' hints can be written, and every name exists.
 func TestRegistryHints(t *testing.T) {
 	lists := map[string]struct {
 		hints map[string]string
@@ -345,7 +347,7 @@ func TestRegistryHints(t *testing.T) {
 	}
 }
 
-// literals visits the texts of the program: the string literals of all its packages, and where they stand.
+// literals visits the string literals of all packages of the program, with their places.
 func literals(t *testing.T, visit func(where, text string)) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -44,7 +44,7 @@ func TestResumeShorter(t *testing.T) {
 	sameAsDirect(t, "out", "train.epochs=2")
 }
 
-// A run that goes on under another cosine has not the hash of a direct run, and says why.
+// A run that goes on under another cosine does not get the hash of a direct run, and says why.
 func TestResumeLongerCosine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asProgram, "1") // runs of a sweep are processes
@@ -71,7 +71,7 @@ func TestResumeLongerCosine(t *testing.T) {
 	}
 }
 
-// sameAsDirect checks that a sweep into a folder with another run makes its own one, with the bits of a direct run.
+// sameAsDirect checks that a sweep into a folder with another run makes its own run, with the bits of a direct run.
 func sameAsDirect(t *testing.T, dir string, overrides ...string) {
 	t.Helper()
 	succeed(t, append([]string{"train", "run.yaml", "--run", "direct"}, overrides...)...)

@@ -20,7 +20,7 @@ type importCommand struct {
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run makes a run of the weights of a file.
+// Run makes a run from the weights in a file.
 func (c *importCommand) Run(s *streams) error {
 	f, err := weights.Open(c.From)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *importCommand) Run(s *streams) error {
 	return nil
 }
 
-// config reads the experiment that the arguments name, or that the file names.
+// config reads the experiment named by the arguments or by the file.
 func (c *importCommand) config(f *weights.File) (train.Config, error) {
 	if len(c.Args) > 0 && !strings.Contains(c.Args[0], "=") {
 		settings, _, err := (&trainCommand{Args: c.Args}).config()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// setKeys reports which keys of metric i of --metrics are set: by its own settings or by --option. A dialect sets all keys but the code
-// columns, which belong to the codes.
+// setKeys reports which keys of metric i of --metrics are set: by its own settings or by --option. A dialect sets all
+// keys except the code columns, which belong to the codes.
 func setKeys(texts, leftOut, options []string, like string) func(i int, key string) bool {
 	items, err := metricItems(texts)
 	if err != nil { // chooseMetrics has reported it

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// someCompared is a part of what compare prints.
+// someCompared is a part of compare's output.
 type someCompared struct {
 	Metrics []struct {
 		Name    string
@@ -26,7 +26,8 @@ func comparedAs(t *testing.T, text string) (x someCompared) {
 	return x
 }
 
-// TestMetricOfLoss checks that a run's metric measures the columns that the loss of its name has trained, in eval and compare.
+// TestMetricOfLoss checks that a run's metric measures the columns trained by the loss of its name, in eval and
+// compare.
 func TestMetricOfLoss(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, losses := range map[string]string{"plain": "[contraction]", "variance": "[{variance: {weight: 10, codes: {row: [3], column: [0, 1]}}}]"} {

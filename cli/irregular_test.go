@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// replaceFile puts something of a kind in place of a file.
+// replaceFile replaces a file by something of another kind.
 func replaceFile(t *testing.T, path, kind string) {
 	t.Helper()
 	err := os.RemoveAll(path)
@@ -38,7 +38,7 @@ func replaceFile(t *testing.T, path, kind string) {
 	}
 }
 
-// socketAt makes a socket in a folder whose path may be too long for one.
+// socketAt makes a socket in a folder. The folder's path may be too long for a socket.
 func socketAt(path string) error {
 	short, err := os.MkdirTemp("", "s")
 	if err != nil {
@@ -56,7 +56,8 @@ func socketAt(path string) error {
 	return l.Close()
 }
 
-// A pipe, a socket, a folder or 8 TB of nothing in place of a file of a run neither stops nor ends a command. Errors name the file and its kind.
+// A pipe, a socket, a folder or an empty file of 8 TB replaces a file of a run. No command hangs or crashes. Errors
+// name the file and its kind.
 func TestIrregularFiles(t *testing.T) {
 	long.NotShort(t)
 	type place struct{ file, kind string }
@@ -108,7 +109,7 @@ func within(t *testing.T, args ...string) outcome {
 	}
 }
 
-// Of several runs the commands name the damaged one, and go on with the others.
+// Commands name the damaged one of several runs, and go on with the others.
 func TestDamagedAmongOthers(t *testing.T) {
 	bad := finished(t)
 	dir := filepath.Dir(bad)
@@ -138,7 +139,7 @@ func TestDamagedAmongOthers(t *testing.T) {
 	}
 }
 
-// Files without an end are errors, not all memory.
+// Endless files are errors and do not fill the memory.
 func TestEndlessFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -167,7 +168,7 @@ func TestEndlessFiles(t *testing.T) {
 	}
 }
 
-// A folder whose name begins like a flag is a folder for child processes, too.
+// Child processes also take a folder as a folder if its name begins like a flag.
 func TestFolderLikeFlag(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)

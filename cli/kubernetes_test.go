@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// kubectlScript plays a cluster: the first job fails without a step, the second one makes its tasks one after the other.
+// kubectlScript simulates a cluster: the first job fails without a step, and the second makes its tasks one after the
+// other.
 const kubectlScript = `#!/bin/sh
 cd "$CLUSTER" || exit 9
 case "$1 $2" in
@@ -32,7 +33,7 @@ case "$1 $2" in
 esac
 `
 
-// A sweep on Kubernetes submits a job, submits again what was lost, and shows the results.
+// A sweep on Kubernetes submits a job, submits lost runs again, and shows the results.
 func TestKubernetes(t *testing.T) {
 	long.NotShort(t)
 	program, err := os.Executable()

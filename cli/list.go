@@ -37,7 +37,7 @@ type item struct {
 	settings                 any
 }
 
-// kind is a registry with its name in the plural.
+// kind is a registry with the plural of its name.
 type kind struct {
 	plural string
 	items  []item
@@ -51,7 +51,7 @@ func itemsOf[T any](t *registry.Registry[T]) []item {
 	return list
 }
 
-// kinds lists the registries of parts that a config can name.
+// kinds lists the registries of parts for configs.
 func kinds() []kind {
 	return []kind{
 		{"models", itemsOf(models.Registry)},
@@ -83,7 +83,7 @@ func pipelineItems() []item {
 	return list
 }
 
-// algorithmItems lists the algorithms that have commands of their own.
+// algorithmItems lists the algorithms with commands.
 func algorithmItems() []item {
 	options := mimosa.Defaults()
 	return []item{{
@@ -192,7 +192,7 @@ func printOne(w io.Writer, k kind, name string) error {
 	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
 }
 
-// printDialect prints the metrics of a dialect with their options, as a config has them.
+// printDialect prints the metrics of a dialect with their options, as in a config.
 func printDialect(w io.Writer, d metrics.Dialect) error {
 	text, err := config.Encode(struct {
 		Metrics []metrics.Choice `yaml:"metrics"`
@@ -204,10 +204,10 @@ func printDialect(w io.Writer, d metrics.Dialect) error {
 	return err
 }
 
-// longDefault bounds a default in a table, in bytes.
+// longDefault is the longest default shown in a table, in bytes.
 const longDefault = 120
 
-// printOptions prints the options of a part, and how to see the layers of a network.
+// printOptions prints the options of a part. For a network it says how to see the layers.
 func printOptions(w io.Writer, k kind, i item) error {
 	options := config.Options(i.settings)
 	if len(options) == 0 {

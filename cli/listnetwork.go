@@ -28,10 +28,10 @@ type networkFlags struct {
 	JSON   bool   `name:"json" help:"With --image: print one JSON object on standard output."`
 }
 
-// given tells whether a flag was set.
+// given reports whether a flag was set.
 func (f *networkFlags) given() bool { return f.Image != "" || f.Layers || f.JSON }
 
-// summary is what `unravel list encoder NAME --image` prints.
+// summary is the output of `unravel list encoder NAME --image`.
 type summary struct {
 	Network    string            `json:"network"`
 	Input      []int             `json:"input"`
@@ -40,7 +40,7 @@ type summary struct {
 	FLOP       float64           `json:"flop"`
 }
 
-// network prints an encoder or decoder by name, or that of a config.
+// network prints an encoder or decoder by name, or the encoder or decoder of a config.
 func (f *networkFlags) network(w io.Writer, kind, name string, overrides []string) error {
 	s := summary{Network: kind + " " + name}
 	var err error
@@ -58,7 +58,7 @@ func (f *networkFlags) network(w io.Writer, kind, name string, overrides []strin
 	return f.print(w, &s)
 }
 
-// namesConfig tells a config, by file or by name, from an encoder or decoder.
+// namesConfig reports whether a name means a config, by file or by name, and not an encoder or decoder.
 func namesConfig(name string) bool {
 	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" || slices.Contains(configs.Names(), name)
 }

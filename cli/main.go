@@ -1,5 +1,6 @@
-// Package cli is the command line of Unravel as a library. A program that registers parts of its own and calls [Main] has
-// every command: its parts can be named in configs, listed, trained, measured, swept and exported.
+// Package cli is the command line of Unravel as a library. A program registers its own parts and calls [Main]. It
+// then has every command for these parts: configs can name them, and they can be listed, trained, measured, swept and
+// exported.
 //
 //	func main() {
 //		err := errors.Join(losses.Register(...), models.Register(...))
@@ -9,8 +10,8 @@
 //		cli.Main()
 //	}
 //
-// Text for people goes to standard error, results go to standard output. Exit codes are 0 (done), 1 (failed), 2 (wrong usage
-// or config) and 130 (stopped by a signal, after saving).
+// Text for people goes to standard error, results go to standard output. Exit codes are 0 (done), 1 (failed), 2
+// (wrong usage or config) and 130 (stopped by a signal, after saving).
 package cli
 
 import (
@@ -43,9 +44,9 @@ const (
 	exitStopped = 130
 )
 
-// Main runs the command line of the process and exits with the command's code. It bounds the memory that the garbage
-// collector lets grow, and turns signals into an orderly end. Parts must be registered before it is called. A sweep runs
-// this program, as os.Executable names it, once for each run.
+// Main runs the command line of the process and exits with the command's code. It limits how far the garbage
+// collector lets memory grow, and turns signals into an orderly end. Register parts before the call. A sweep runs
+// this program, found by os.Executable, once for each run.
 func Main() {
 	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector works harder rather than ask for more
 		debug.SetMemoryLimit(int64(have * memory.Share))
@@ -53,7 +54,7 @@ func Main() {
 	os.Exit(Run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands are the command line's; one file each.
+// commands are the commands of the program; one file each.
 type commands struct {
 	Train    trainCommand    `cmd:"" help:"Train a model; without a config, the quickstart."`
 	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
@@ -85,10 +86,10 @@ type commands struct {
 	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and the runs it starts; if absent, that of the variable UNRAVEL_DATA, or unravel in the user's folder for caches. Of table, real instead of a folder: train on public data sets in place of their twins."`
 }
 
-// streams are where a command writes.
+// streams are the outputs of a command.
 type streams struct {
 	out io.Writer // results
-	log io.Writer // text for people; an error there is none of the command
+	log io.Writer // text for people; write errors here do not fail the command
 }
 
 // usageError is a mistake in the command line.
@@ -98,9 +99,9 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for people
-// to stderr. A command that trains saves and stops when the context ends. It is for tests and for programs that embed commands;
-// sweeps start the program itself again, which must then call [Main].
+// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for
+// people to stderr. A command that trains saves and stops when the context ends. Run is for tests and for programs
+// that embed commands. Sweeps start the program itself again, and it must then call [Main].
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
@@ -167,7 +168,7 @@ func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 
-// exitCode reports an error and returns the code it stands for.
+// exitCode reports an error and returns its exit code.
 func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
 		return exitDone

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// asProgram makes the test binary the program itself, for the tests that need a process.
+// asProgram makes the test binary act as the program, for tests that need a process.
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	code := browser.Main(m)
 	if finishedDir != "" {
-		_ = os.RemoveAll(filepath.Dir(finishedDir)) // what is left there harms nobody
+		_ = os.RemoveAll(filepath.Dir(finishedDir)) // remaining files are harmless
 	}
 	os.Exit(code)
 }
@@ -74,7 +74,7 @@ func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	clitest.WriteNPY(t, path, shape, data)
 }
 
-// outcome is what a command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	code     int
 	out, log string
@@ -92,7 +92,7 @@ func call(t testing.TB, args ...string) outcome {
 	return outcome{code, out.String(), log.String()}
 }
 
-// succeed runs a command line that must do so.
+// succeed runs a command line that must succeed.
 func succeed(t testing.TB, args ...string) outcome {
 	t.Helper()
 	o := call(t, args...)
@@ -135,8 +135,8 @@ func checkNoTrace(t testing.TB, o outcome) {
 	}
 }
 
-// finished is a run of the tiny experiment: two sessions, of 2 and 1 epochs, so
-// that there are two checkpoints. It is trained once; every test gets a copy.
+// finished returns a run of the tiny experiment, from two sessions of 2 and 1 epochs with a checkpoint each. It is
+// trained once; every test gets a copy.
 func finished(t testing.TB) string {
 	t.Helper()
 	finishedOnce.Do(func() {
@@ -162,7 +162,7 @@ var (
 	finishedDir  string
 )
 
-// tensors are the parameters and the optimisers of a run, bit for bit.
+// tensors returns the parameters and optimiser states of a run, bit for bit.
 func tensors(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	f, err := safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors"))
@@ -183,7 +183,7 @@ func tensors(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// sameRun wants two runs to have ended alike: parameters, optimisers, logs, codes, metrics.
+// sameRun wants two runs with the same end: parameters, optimisers, logs, codes and metrics.
 func sameRun(t testing.TB, what, got, want string) {
 	t.Helper()
 	had, wanted := tensors(t, got), tensors(t, want)
@@ -213,7 +213,7 @@ func sameRun(t testing.TB, what, got, want string) {
 
 var secondsInLog = regexp.MustCompile(`"seconds":[^,]*,`)
 
-// logOf is a run's log without times.
+// logOf returns a run's log without times.
 func logOf(t testing.TB, dir string) string {
 	t.Helper()
 	return secondsInLog.ReplaceAllString(string(readFile(t, filepath.Join(dir, "log.jsonl"))), "")

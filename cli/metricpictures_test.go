@@ -32,7 +32,7 @@ import (
 
 var drawMetrics = flag.Bool("metric-pictures", false, "draw the pictures of docs/metrics.md and print its table")
 
-// side is the number of levels of each of the two factors of the pictures.
+// side is the number of levels of each of the pictures' two factors.
 const side = 16
 
 // example is a code of images with two factors, a and b, of 16 levels each.
@@ -41,7 +41,7 @@ type example struct {
 	code func(a, b float64, r *rng.Stream) []float64 // a and b from -1 to 1
 }
 
-// lines are codes of ordinal factors, rings those of circular ones.
+// lines are codes of ordinal factors, rings are codes of circular factors.
 var lines = []example{
 	{"aligned", func(a, b float64, _ *rng.Stream) []float64 { return []float64{a, b} }},
 	{"warped", func(a, b float64, _ *rng.Stream) []float64 { return []float64{a * a * a, math.Tanh(3 * b)} }},
@@ -92,7 +92,7 @@ func (e example) rows() (codes [][]float64, levels [][]int) {
 	return codes, levels
 }
 
-// input is what a metric gets of an example.
+// input returns a metric's input for an example.
 func (e example) input(t *testing.T, kind factor.Kind) *metrics.Input {
 	t.Helper()
 	rows, levels := e.rows()
@@ -107,14 +107,14 @@ func (e example) input(t *testing.T, kind factor.Kind) *metrics.Input {
 	return in
 }
 
-// pictured lists the metrics that have a picture, in the order of docs/metrics.md.
+// pictured lists the metrics with a picture, in the order of docs/metrics.md.
 var pictured = []string{"mig", "dci", "med", "modularity", "co-occurrence", "variance", "mad", "radius", "diameter", "mpd", "factor-vae", "beta-vae", "irs", "sap",
 	"mse", "mae", "me", "contraction-mean", "contraction-max", "explicitness", "probe", "knn", "downstream", "r4",
 	"mutual-information", "total-correlation", "wasserstein-correlation", "code-spread"}
 
 var turned = []string{"dlsbd", "dlsbd-workshop"}
 
-// valuesOf returns the values of metrics of an example, NaN where a metric has none.
+// valuesOf returns the values of metrics for an example; NaN for a metric without a value.
 func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float64 {
 	t.Helper()
 	values := make([]float64, len(names))
@@ -137,8 +137,8 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 	return values
 }
 
-// The values in the tables of docs/metrics.md are those of its examples, and each metric has a picture and an entry.
-// By default it measures some of them. With -metric-pictures it draws all and prints the tables.
+// The tables of docs/metrics.md show the values of its examples, and each metric has a picture and an entry. The
+// default test measures some of them. With -metric-pictures it draws all and prints the tables.
 func TestMetricPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures every metric on fifteen codes")
@@ -199,7 +199,7 @@ func short2(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// strip draws codes side by side, each a lattice of the lines along which one factor is fixed, with a value below.
+// strip draws codes next to each other, each as a lattice of lines with one fixed factor, with a value below.
 func strip(t *testing.T, examples []example, values []string) []byte {
 	t.Helper()
 	const width, height, dpi = 82, 112, 120
@@ -231,7 +231,8 @@ func strip(t *testing.T, examples []example, values []string) []byte {
 	return b.Bytes()
 }
 
-// lattice draws two columns of codes, from -1 to 1, moved by some points: blue lines along which b is fixed, orange ones along which a is.
+// lattice draws two columns of codes, from -1 to 1, moved by some points. b is fixed along blue lines, a along orange
+// ones.
 func lattice(box draw.Canvas, rows [][]float64, first int, by vg.Length) {
 	at := func(i, j int) vg.Point {
 		z := rows[i*side+j]

@@ -97,7 +97,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check reports flags that exclude or need each other.
+// check returns an error for flags that exclude or need each other.
 func (c *mimosaCommand) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":

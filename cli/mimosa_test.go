@@ -18,7 +18,7 @@ import (
 
 const planeAndLine = `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`
 
-// planeFiles writes codes of a plane and a line in it, which of them they are, and the hierarchy.
+// planeFiles writes codes of a plane with a line in it, the component of each code, and the hierarchy.
 func planeFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -99,7 +99,7 @@ func TestMimosa(t *testing.T) {
 	}
 }
 
-// Without components there is a result too, and a remark.
+// Without components the command still has a result, and a remark.
 func TestMimosaFindsNothing(t *testing.T) {
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
@@ -139,7 +139,7 @@ metrics: []
 		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+kinds+"]}}", "--run", "runs/cofhae")
 }
 
-// The factors that a run with a hierarchy leaves are its true values: R4 of its files is that of the run.
+// A run with a hierarchy writes the true values of its factors: R4 from these files equals the run's R4.
 func TestHierarchicalFactors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	config := `
@@ -178,7 +178,7 @@ metrics: [r4]
 			t.Fatalf("row %d has the values %v and the levels %v", i/3, v, l)
 		}
 	}
-	// A folder of an older version has levels in factors.npy, and compares with a new one.
+	// A folder of an older version has levels in factors.npy, and can be compared with a new one.
 	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
 	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
 	if err := os.Remove("runs/old/factor_levels.npy"); err != nil {

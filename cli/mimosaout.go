@@ -26,7 +26,7 @@ type mimosaSummary struct {
 	Options    map[string]any      `json:"options"`
 }
 
-// bitsSummary is the length of the description of the codes.
+// bitsSummary is the description length of the codes.
 type bitsSummary struct {
 	PerCode float64 `json:"bits_per_code"`
 	Flat    float64 `json:"flat_bits_per_code"`
@@ -128,8 +128,7 @@ func (x *exploration) rows() int {
 	return x.of
 }
 
-// allRows makes an array of k columns with a row for each code, or for each image of a run, -1 where it
-// was not explored.
+// allRows makes an array of k columns, with a row for each code or each image of a run. Unexplored rows hold -1.
 func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	out := make([]int32, x.rows()*k)
 	for i := range out {
@@ -145,7 +144,7 @@ func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	return out
 }
 
-// drawComponents draws what was found in the codes.
+// drawComponents draws the components found in the codes.
 func (x *exploration) drawComponents(w io.Writer) error {
 	r := x.result
 	dims := func(list []mimosa.Component) (dims []int) {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Mistakes in a config or in its overrides: exit code 2, the place and what would be right.
+// Mistakes in a config or in its overrides exit with code 2. The message gives the place and the remedy.
 func TestConfigMistakes(t *testing.T) {
 	long.NotShort(t)
 	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
@@ -90,7 +90,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// Files of configs that cannot be read, or are no configs.
+// Unreadable files of configs, and files without a config.
 func TestConfigFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -200,7 +200,7 @@ func TestUsageMistakes(t *testing.T) {
 	}
 }
 
-// Folders in which a run cannot begin: exit code 1.
+// Folders that cannot hold a new run: exit code 1.
 func TestRunFolders(t *testing.T) {
 	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
 	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
@@ -241,7 +241,7 @@ func TestRunFolders(t *testing.T) {
 	checkMistake(t, call(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
 }
 
-// What is written goes into folders: a file in the place of one, and a folder that is missing, are named as the user named them.
+// Outputs go into folders. Errors name a missing folder, or a file in its place, as the user wrote it.
 func TestNoFolder(t *testing.T) {
 	long.NotShort(t)
 	dir := finished(t)
@@ -263,7 +263,7 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// unwritable is where a folder cannot be made, not even by root.
+// unwritable returns a path that even root cannot make a folder at.
 func unwritable(t *testing.T) string {
 	if os.Geteuid() == 0 {
 		return "/proc/run"
@@ -275,7 +275,7 @@ func unwritable(t *testing.T) string {
 	return filepath.Join(dir, "run")
 }
 
-// Codes and factors that cannot be measured, and files that are something else.
+// Codes and factors that cannot be measured, and unsuitable files.
 func TestEvalFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -334,14 +334,13 @@ func TestEvalFiles(t *testing.T) {
 			checkMistake(t, call(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
 		})
 	}
-	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // all else is right
+	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // everything else is right
 	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd-workshop", "--types"}
 	checkMistake(t, call(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
 	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }
 
-// A learning rate that is too large: the message names the first node, and the
-// checkpoint before it is as it was.
+// An excessive learning rate: the message names the first node, and the earlier checkpoint stays unchanged.
 func TestNotFinite(t *testing.T) {
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
 	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
@@ -359,7 +358,7 @@ func TestNotFinite(t *testing.T) {
 		t.Error("the last good checkpoint is gone")
 	}
 	succeed(t, "eval", "--run", dir)
-	// parameters that are not finite are not stored, even if they come last
+	// parameters that are not finite are not stored, even if the last step produced them
 	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
 	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
 		t.Error(o)
@@ -367,7 +366,8 @@ func TestNotFinite(t *testing.T) {
 	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
 }
 
-// Before the first update the learning rate has no part in a loss that is not finite: the message names the range of the data.
+// Before the first update the learning rate cannot cause a loss that is not finite: the message names the range of
+// the data.
 func TestNotFiniteAtFirst(t *testing.T) {
 	dir := t.TempDir()
 	images := make([]float32, 60*10)
@@ -392,7 +392,7 @@ metrics: []
 	}
 }
 
-// The name of a file to write says its format, or is refused before the work.
+// The name of an output file gives its format, or is refused before the work.
 func TestWrittenNames(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	for _, c := range [][2]string{

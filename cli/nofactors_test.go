@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// ownSets registers two data sets of 96 images of 16 x 16 x 1: "plain" has no factors, "gaps" lacks levels of two factors, one of
-// which no image has.
+// init registers two data sets of 96 images of 16 x 16 x 1. "plain" has no factors. "gaps" lacks levels of two
+// factors; all images lack one of them.
 func init() {
 	for name, build := range map[string]func(pixels []uint8) (datasets.Dataset, error){
 		"plain": func(pixels []uint8) (datasets.Dataset, error) {
@@ -54,7 +54,8 @@ func init() {
 	}
 }
 
-// TestWithoutFactors trains models of all families, by default of some, on images without factors, and runs every command on the runs.
+// TestWithoutFactors trains models of all families on images without factors, and runs every command on the runs. The
+// default test takes some families.
 func TestWithoutFactors(t *testing.T) {
 	long.NotShort(t)
 	type family struct {

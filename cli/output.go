@@ -16,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// writeOut writes a file that the user named, whole or not at all. Devices and pipes are written to
-// and not replaced.
+// writeOut writes a file named by the user, whole or not at all. It writes to devices and pipes and does not replace
+// them.
 func writeOut(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
@@ -43,7 +43,7 @@ func writeOut(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// checkParent checks that there is a folder to write a file into.
+// checkParent checks that the folder for a file exists.
 func checkParent(path string) error {
 	dir := filepath.Dir(path)
 	err := disk.CheckDir(dir)
@@ -56,21 +56,21 @@ func checkParent(path string) error {
 	return nil
 }
 
-// writesFolder is the value of the tag `writes` of flags that name a folder; other values are endings of file names.
+// writesFolder is the value of the tag `writes` for flags with a folder. Other values are endings of file names.
 const writesFolder = "folder"
 
-// fileEndings are endings of the files that commands write: a folder with one of them is a mistake.
+// fileEndings are the endings of files that commands write. A folder with such an ending is a mistake.
 var fileEndings = strings.Fields(".csv .gif .html .json .jpeg .jpg .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
 
-// checkWritten refuses names of files to write, by flags with the tag `writes`, that promise another format. Names without an ending, and what
-// is there and no file, such as a pipe, are taken.
+// checkWritten checks the names of files to write, by flags with the tag `writes`. It refuses a name that promises
+// another format. It accepts names without an ending, and existing paths that are not files, such as pipes.
 func checkWritten(flags []*kong.Flag) error {
 	for _, f := range flags {
 		tag, name := f.Tag.Get("writes"), f.Target.String()
 		if tag == "" || name == "" {
 			continue
 		}
-		if info, err := os.Stat(name); err == nil && (tag == writesFolder || !info.Mode().IsRegular()) { // the command says what is wrong with it
+		if info, err := os.Stat(name); err == nil && (tag == writesFolder || !info.Mode().IsRegular()) { // the command reports the error
 			continue
 		}
 		ending := strings.ToLower(filepath.Ext(name))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOwnCodes holds the values of codes and factors as users have them to those of other programs (see testdata/own-codes/README.md).
+// TestOwnCodes compares values for users' codes and factors with other programs (see testdata/own-codes/README.md).
 func TestOwnCodes(t *testing.T) {
 	type bounds struct{ least, most float64 }
 	about := func(v float64) bounds { return bounds{v - 1e-9, v + 1e-9} }

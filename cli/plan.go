@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// printPlan writes what a config would do, a line for each subject.
+// printPlan writes the plan of a config, a line for each subject.
 func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
@@ -68,7 +68,7 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	return t.Flush()
 }
 
-// ofImages says what of a data set is trained on.
+// ofImages describes the training images of a data set.
 func ofImages(d *train.PlanData) (text string) {
 	if d.Labelled > 0 {
 		text += fmt.Sprintf("; %s with labels or in groups", thousands(d.Labelled))
@@ -101,7 +101,7 @@ func span(seconds float64) string {
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
 }
 
-// inMemory says what the images of a data set take in memory.
+// inMemory says how much memory the images of a data set take.
 func inMemory(d *train.PlanData) string {
 	if d.Bytes == 0 {
 		return "read from the disk as they are needed"

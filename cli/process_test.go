@@ -25,7 +25,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// process is the program, running.
+// process is a running process of the program.
 type process struct {
 	*exec.Cmd
 	out  bytes.Buffer
@@ -51,13 +51,13 @@ func (s *shared) String() string {
 	return s.text.String()
 }
 
-// start runs a command line as a process of its own.
+// start runs a command line in a new process.
 func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	return startWith(t, func(*exec.Cmd) {}, args...)
 }
 
-// startWith is start, after the process is changed.
+// startWith is start, with a change to the process.
 func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0], args...), done: make(chan struct{})}
@@ -78,7 +78,7 @@ func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
 	return p
 }
 
-// until waits until a condition holds; false if the process ends before.
+// until waits until a condition holds; false if the process ends earlier.
 func (p *process) until(holds func() bool) bool {
 	for !holds() {
 		select {
@@ -90,29 +90,30 @@ func (p *process) until(holds func() bool) bool {
 	return true
 }
 
-// logged waits until the run in a folder has so many epochs in its log.
+// logged waits until the run in a folder has logged a number of epochs.
 func (p *process) logged(dir string, epochs int) bool {
 	return p.until(func() bool {
-		// Before the process has opened it, the log is that of the process before.
+		// Until the process opens the log, it belongs to the previous process.
 		text, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 		return err == nil && strings.Contains(p.log.String(), "into ") && bytes.Count(text, []byte(`"images"`)) >= epochs
 	})
 }
 
-// end waits for the process and returns what it did; code -1: killed.
+// end waits for the process and returns its outcome; code -1 means killed.
 func (p *process) end() outcome {
 	<-p.done
 	return outcome{p.ProcessState.ExitCode(), p.out.String(), p.log.String()}
 }
 
-// busy is the tiny experiment with 64 steps per epoch, long enough to be killed,
-// with evaluations and a checkpoint every 20 ms: in the middle of epochs.
+// busy is the tiny experiment with 64 steps per epoch. It evaluates, and writes a checkpoint every 20 ms, in the
+// middle of epochs. It lasts long enough to be killed.
 func busy(t testing.TB, epochs int) []string {
 	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.02", "metrics.every=40",
 		"train.schedule=cosine", "train.clip=100"}
 }
 
-// kills is how often a run is killed: ten times, or four by default, one of them while it starts.
+// kills returns how often a run is killed: ten times, or four times in the default test. One kill comes while the run
+// starts.
 func kills() int {
 	if long.Enabled() {
 		return 10
@@ -120,8 +121,8 @@ func kills() int {
 	return 4
 }
 
-// killed runs a command line again and again, killing it at random moments
-// of its way through the epochs, and then lets it end. It returns where the runs continued.
+// killed runs a command line again and again, and kills it at random moments of its epochs. Then it lets the run end.
+// It returns the steps from which the runs continued.
 func killed(t *testing.T, dir string, epochs int, args ...string) (steps []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 10)) // the same moments in every test run
@@ -165,8 +166,8 @@ func reference(t *testing.T, args ...string) (dir string) {
 	return dir
 }
 
-// Killed at ten random moments and continued each time, a run ends with the same
-// parameters, optimisers, log and codes, bit for bit, as one that was left alone.
+// A run killed at ten random moments and continued each time ends like an uninterrupted run: the same parameters,
+// optimisers, log and codes, bit for bit.
 func TestKilled(t *testing.T) {
 	long.NotShort(t)
 	epochs := 50 * kills()
@@ -207,14 +208,14 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 	}
 }
 
-// Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
+// After a signal a run saves, exits with 130, and continues later as if nothing had happened.
 func TestSignals(t *testing.T) {
 	long.NotShort(t)
 	const epochs = 300                                    // the signals come in its first part
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // or else tests under nohup start processes that ignore it
+	signal.Notify(hangups, syscall.SIGHUP) // otherwise tests under nohup start processes that ignore it
 	defer signal.Stop(hangups)
 	for _, stop := range long.Sample([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, 2) {
 		t.Run(stop.String(), func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// Commands other than train stop at once, and leave nothing behind.
+// Other commands than train stop at once and leave no files.
 func TestSignalWhileEncoding(t *testing.T) {
 	dir := finished(t)
 	out := filepath.Join(t.TempDir(), "codes.npy")
@@ -264,7 +265,7 @@ func TestSignalWhileEncoding(t *testing.T) {
 	}
 }
 
-// A broken environment is a mistake of usage, and is found before any work.
+// A broken environment is a mistake of usage, found before any work.
 func TestClaimsVariables(t *testing.T) {
 	for variable, wrong := range map[string]string{"UNRAVEL_CLAIMS": "sometimes", "UNRAVEL_CLAIMS_AFTER": "-1s"} {
 		t.Run(variable, func(t *testing.T) {
@@ -274,13 +275,13 @@ func TestClaimsVariables(t *testing.T) {
 	}
 }
 
-// The same is so of the kernels.
+// The same holds for the kernels.
 func TestInstructionSet(t *testing.T) {
 	t.Setenv("UNRAVEL_KERNEL", "sse2")
 	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
 }
 
-// The same as TestKilled, on the real thing: go test ./cli -run LongQuickstart -study -timeout 30m.
+// TestKilled on the quickstart: go test ./cli -run LongQuickstart -study -timeout 30m.
 func TestLongQuickstart(t *testing.T) {
 	long.Study(t)
 	args := []string{"quickstart", "train.epochs=20", "train.checkpoint=0.5"}

@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// referenceFolder holds the pages of the reference among the documents.
+// referenceFolder is the folder of the reference's pages among the documents.
 const referenceFolder = "docs/reference"
 
 // referencePage is a page of the reference: Markdown made from the code.
 type referencePage struct{ path, text string }
 
-// referencePages returns the pages of the reference in their order: what this program's configs and command lines can name, with
-// parts that were registered from outside.
+// referencePages returns the pages of the reference in order: everything that this program's configs and command
+// lines can name, including parts registered by other code.
 func referencePages(app *kong.Application) ([]referencePage, error) {
 	var pages []referencePage
 	add := func(name, text string) {
@@ -57,10 +57,10 @@ func referencePages(app *kong.Application) ([]referencePage, error) {
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// escapes keeps texts from the code from being taken for Markdown.
+// escapes keeps Markdown from interpreting texts from the code.
 var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ")
 
-// codeSpan shows a text as code, also within a table.
+// codeSpan shows a text as code; the text may lie in a table.
 func codeSpan(s string) string {
 	if s == "" {
 		return ""

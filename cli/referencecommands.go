@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// exitCodes says what the exit codes mean.
+// exitCodes gives the meanings of the exit codes.
 var exitCodes = []struct {
 	code    int
 	meaning string
@@ -21,7 +21,7 @@ var exitCodes = []struct {
 	{exitStopped, "stopped by a signal, after saving"},
 }
 
-// variables are those of the environment.
+// variables are the variables of the environment.
 var variables = []struct{ name, meaning string }{
 	{cache.RootVariable, "folder of public data sets and of converted files, where no --data says it; if absent, unravel in the user's folder for caches"},
 	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; if absent, the best of the machine"},
@@ -73,7 +73,7 @@ func writeCommands(list, sections *strings.Builder, n *kong.Node) {
 	}
 }
 
-// flagTable is a table of flags.
+// flagTable writes a table of flags.
 func flagTable(flags []*kong.Flag) string {
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
@@ -97,7 +97,7 @@ func flagTable(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// meaning is the help of a value, with the words that it can be where the help does not name them.
+// meaning returns the help of a value, with the possible words if the help does not name them.
 func meaning(help string, words []string) string {
 	var unnamed bool
 	for _, w := range words {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// partTitles are the titles of the pages about parts, and what a config writes to choose one.
+// partTitles has, for each page about parts, its title and the config text that chooses a part.
 var partTitles = map[string][2]string{
 	"models":        {"Models", "The values of `model`."},
 	"encoders":      {"Encoders", "Networks from images to features, the values of `encoder` of a model."},
@@ -62,7 +62,7 @@ func partsPage(k kind, types *strings.Replacer) (string, error) {
 	return b.String(), nil
 }
 
-// jumps is a line of links to the sections of parts.
+// jumps writes a line of links to the sections of parts.
 func jumps(items []item) string {
 	links := make([]string, len(items))
 	for at, i := range items {
@@ -71,7 +71,7 @@ func jumps(items []item) string {
 	return strings.Join(links, ", ") + "\n"
 }
 
-// partSection describes a part: what it is, its source, units, range and options.
+// partSection describes a part: its purpose, source, units, range and options.
 func partSection(i item, types *strings.Replacer) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s.\n", i.name, upperFirst(escapes.Replace(strings.TrimSuffix(i.doc, "."))))
@@ -104,7 +104,7 @@ func partSection(i item, types *strings.Replacer) (string, error) {
 	return b.String(), nil
 }
 
-// partList is the YAML of settings that are a list of parts; empty of others.
+// partList returns the YAML of settings that are a list of parts; empty for other settings.
 func partList(settings any) (string, error) {
 	var whole any
 	switch s := settings.(type) {
@@ -123,7 +123,7 @@ func partList(settings any) (string, error) {
 	return string(text), err
 }
 
-// metricFacts says which values a metric has, and which are better.
+// metricFacts gives the range of a metric's values and the better direction.
 func metricFacts(m metrics.Metric) string {
 	least, most := math.Inf(-1), math.Inf(1)
 	if r, ok := m.(metrics.Bounded); ok {
@@ -168,7 +168,7 @@ func tablesPage() (string, error) {
 	return b.String() + sections.String(), nil
 }
 
-// measuredBy says where a column's values come from.
+// measuredBy names the source of a column's values.
 func measuredBy(c tables.Column) string {
 	switch {
 	case c.Metric.Name != "":

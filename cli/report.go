@@ -17,7 +17,7 @@ type reportCommand struct {
 	Out string `placeholder:"FILE" writes:".html,.htm" help:"File of the page, in place of an older one; if absent, report.html in the run's folder."`
 }
 
-// Run writes the page about a run again, from what its folder holds.
+// Run writes the page about a run again, from the files in its folder.
 func (c *reportCommand) Run(ctx context.Context, s *streams) error {
 	if err := train.PrepareRun(ctx, c.Dir, s.log); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The page of a run without figures is made afterwards, in its folder or elsewhere, and nothing else in the folder changes.
+// The page of a run without figures can be made afterwards, in its folder or in another one. Nothing else in the
+// folder changes.
 func TestReport(t *testing.T) {
 	long.NotShort(t)
 	dir := trained(t, linear)

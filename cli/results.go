@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// parseResults reads the results of a run's metrics.json, a list, or of an evaluation's, an object
-// whose key metrics has them by name. They come in the list's order, or in that of [metrics.Registry].
+// parseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
+// below the key metrics. The result keeps the list's order, or takes the order of [metrics.Registry].
 func parseResults(src []byte) ([]metrics.Result, error) {
 	var list []metrics.Result
 	if text := bytes.TrimLeft(src, " \t\r\n"); len(text) > 0 && text[0] == '[' {

@@ -7,7 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 )
 
-// setRoot sets the folder of data sets for this process and those that it starts, until restore is called. An empty one leaves it as it is.
+// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty
+// dir changes nothing.
 func setRoot(dir string) (restore func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil

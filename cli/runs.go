@@ -76,10 +76,11 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	return printRuns(s, runs)
 }
 
-// readEvery is the time between two lines about runs that are read.
+// readEvery is the time between two lines on the progress of reading runs.
 const readEvery = 5 * time.Second
 
-// readingRuns returns a context that says now and then how many runs have been read: tens of thousands that no index knows take a while.
+// readingRuns returns a context that logs now and then how many runs have been read. Reading tens of thousands of
+// runs without an index takes a while.
 func readingRuns(ctx context.Context, s *streams) context.Context {
 	said := time.Now()
 	return progress.With(ctx, func(what string, done, total int64) {
@@ -90,7 +91,7 @@ func readingRuns(ctx context.Context, s *streams) context.Context {
 	})
 }
 
-// columnError turns an error of package index into one of usage.
+// columnError turns an error of package index into a usage error.
 func columnError(err error) error {
 	var unknown *index.UnknownColumnError
 	if errors.As(err, &unknown) {
@@ -104,7 +105,7 @@ func columnError(err error) error {
 
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// shownColumns returns the columns of the printed list: settings in which runs differ, and main results.
+// shownColumns returns the columns of the printed list: settings that differ between runs, and main results.
 func shownColumns(runs []*index.Run) []index.Column {
 	var list []index.Column
 	for _, c := range index.Columns(runs) {
@@ -120,7 +121,8 @@ func shownColumns(runs []*index.Run) []index.Column {
 	return list
 }
 
-// runRecords returns a header and a row of cells for each run; short ones have rounded numbers and "-" for no value.
+// runRecords returns a header and a row of cells for each run. With short, numbers are rounded and "-" stands for no
+// value.
 func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
 	list := [][]string{nil}
 	for _, c := range columns {

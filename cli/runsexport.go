@@ -37,10 +37,11 @@ func counted(n int, what string) string {
 	return fmt.Sprint(n, " ", what, "s")
 }
 
-// boardFile is the event file in a folder of runs that tells TensorBoard what to compare them by.
+// boardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
+// runs.
 const boardFile = tfevents.FilePrefix + "0.unravel-runs"
 
-// writeTensorBoard tells TensorBoard of the settings and metrics of runs.
+// writeTensorBoard writes the settings and metrics of runs for TensorBoard.
 func (c *runsCommand) writeTensorBoard(s *streams, runs []*index.Run) error {
 	var settings []tfevents.Setting
 	differing := map[string]bool{}
@@ -82,7 +83,7 @@ func (c *runsCommand) writeTensorBoard(s *streams, runs []*index.Run) error {
 	return err
 }
 
-// kindOf returns a value of the kind that all values of a column have: a number, a boolean, or a text.
+// kindOf returns an example of the kind of a column's values: a number, a boolean, or a text.
 func kindOf(runs []*index.Run, column index.Column) any {
 	number, truth := true, true
 	for _, r := range runs {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// Runs go to a store of MLflow, again and again, and to TensorBoard's page of settings.
+// Runs can be written to a store of MLflow, repeatedly, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
@@ -83,8 +83,8 @@ func TestRunsExportNothing(t *testing.T) {
 	}
 }
 
-// Runs that have not ended are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The state stays where there is
-// no room.
+// Unfinished runs are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The
+// column of states stays even in a narrow table.
 func TestRunStates(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
@@ -133,7 +133,7 @@ func TestRunStates(t *testing.T) {
 	}
 }
 
-// Damaged results are told with their file and what mends them.
+// Damaged results are reported with their file and the remedy.
 func TestRunsDamaged(t *testing.T) {
 	for _, name := range []string{"metrics.json", "run.json"} {
 		dir := finished(t)

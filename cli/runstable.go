@@ -54,8 +54,8 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit makes columns fit a width: it shortens headers and cells, and then leaves out the columns of the highest
-// ranks, whose names it returns.
+// fit makes columns fit a width. It shortens headers and cells first. Then it leaves out the columns with the highest
+// ranks, and returns their names.
 func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	if widthOfAll(list) <= width {
 		return list, nil
@@ -127,16 +127,16 @@ func printFitted(s *streams, list []shownColumn) error {
 	return nil
 }
 
-// The ranks of columns that are never left out, and of those that are left out first.
+// The rank of columns that always stay, and the rank of columns that are left out first.
 const (
 	neverOut = -1
 	afterAll = math.MaxInt32
 )
 
-// mostRows bounds the rows on a terminal, which would run through for minutes.
+// mostRows is the largest number of rows on a terminal. More would scroll for minutes.
 const mostRows = 1000
 
-// printRuns prints runs with the settings in which they differ and their results.
+// printRuns prints runs with their differing settings and their results.
 func printRuns(s *streams, runs []*index.Run) error {
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(s.out, "no runs")
@@ -166,7 +166,7 @@ func printRuns(s *streams, runs []*index.Run) error {
 	return nil
 }
 
-// sayDamaged says why the first damaged run is, and how many others there are.
+// sayDamaged says why the first damaged run is damaged, and how many others are.
 func sayDamaged(s *streams, runs []*index.Run) {
 	var damaged []*index.Run
 	for _, r := range runs {
@@ -183,7 +183,7 @@ func sayDamaged(s *streams, runs []*index.Run) {
 	}
 }
 
-// rank orders columns by importance: settings and results alternate, those that most runs have first.
+// rank orders columns by importance. Settings and results alternate, and columns with values in most runs come first.
 func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {

@@ -28,13 +28,13 @@ type serveCommand struct {
 	Host   []string `placeholder:"NAME" help:"A name by which browsers call this server, such as that of the machine. Repeatable. Names that are not known are refused; those of the own machine are known."`
 	Token  bool     `help:"Ask visitors for a token on this machine, too, where others may have accounts."`
 
-	// For a command that starts this one beside it.
+	// Set by a command that starts this one as a child.
 	Attached bool   `hidden:"" help:"Say on standard output when it listens, and end with standard input."`
 	Single   bool   `hidden:"" help:"The folder is that of a run, also before this has begun."`
 	Page     string `hidden:"" help:"Name of the run whose page is named."`
 }
 
-// defaultAddress is where the server listens if nothing else is said.
+// defaultAddress is the address of the server if the user gives none.
 const defaultAddress = "127.0.0.1:7007"
 
 // Run serves until the context ends.
@@ -99,7 +99,8 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	return server.Serve(ctx, l)
 }
 
-// yield lets training go first. Commands in a process that is not theirs leave its priority alone.
+// yield lowers the priority of the process below training. Commands inside another program leave its priority
+// unchanged.
 func yield(ctx context.Context) {
 	if _, ok := ctx.Value(stopperKey{}).(*stopper); ok {
 		priority.Lower()
@@ -133,10 +134,10 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	return nil, fmt.Errorf("--listen %s: %w", at, err)
 }
 
-// hostName is what a browser may call a machine, besides addresses.
+// hostName matches names by which a browser may call a machine, besides addresses.
 var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_.-]*[\pL\pN_.])?$`)
 
-// openTo says who reaches an address that is not only this machine's.
+// openTo says who can reach an address beyond this machine.
 func openTo(a net.Addr, page, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -171,7 +172,7 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// address is what a browser opens.
+// address returns the address to open in a browser.
 func address(a net.Addr, host, run, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -205,7 +206,7 @@ type previewCommand struct {
 	Dir string `arg:""`
 }
 
-// Run prints what is shown of the newest checkpoint of a run.
+// Run prints the preview of a run's newest checkpoint.
 func (c *previewCommand) Run(ctx context.Context, s *streams) error {
 	yield(ctx)
 	text, err := serve.NewPreview(ctx, c.Dir)

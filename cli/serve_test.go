@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// The server says where it is, takes a free port if the usual one is taken, and ends with the context.
+// The server prints its address, takes a free port if the usual one is taken, and ends with the context.
 func TestServe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	checkMistake(t, call(t, "serve"), 2, "there is no folder runs")
@@ -50,7 +50,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Training and sweeps have a server beside them, which stays when they are done.
+// Training and sweeps can start a server, which stays when they are done.
 func TestTrainServe(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)

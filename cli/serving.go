@@ -15,20 +15,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// serveFlags are those of commands that show in a browser what they do.
+// serveFlags are the flags of commands that show their work in a browser.
 type serveFlags struct {
 	Serve  bool   `help:"Show it in a browser while it runs, and afterwards until ctrl-C: unravel serve in a process of its own."`
 	Listen string `placeholder:"HOST:PORT" help:"Address of --serve; see unravel serve."`
 }
 
-// shown is what a server beside a command shows.
+// shown is the content of a server started by a command.
 type shown struct {
 	dir    string // that it opens; made if it is missing
 	single bool   // dir is a run's
-	page   string // name of the run whose page is named; empty: all runs
+	page   string // name of the run to link to; empty: all runs
 }
 
-// serving runs work, with --serve beside a server, which goes on until the context ends.
+// serving runs work. With --serve it also starts a server, which goes on until the context ends.
 func (f *serveFlags) serving(ctx context.Context, s *streams, what shown, work func() error) error {
 	if f.Listen != "" && !f.Serve {
 		return usagef("--listen is the address of --serve; want both")
@@ -52,10 +52,10 @@ func (f *serveFlags) serving(ctx context.Context, s *streams, what shown, work f
 	return nil
 }
 
-// serverPatience is the time that a server has to end.
+// serverPatience is the time for a server to end.
 const serverPatience = 2 * time.Second
 
-// start starts the server and waits until it listens. It ends when the function is called, or this process ends.
+// start starts the server and waits until it listens. The server ends when end is called, or this process ends.
 func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -99,7 +99,8 @@ func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 	return end, said.begun()
 }
 
-// starting is the log of a server: held back until it has begun, as it may say why it has not.
+// starting is the log of a starting server. It is held back until the server listens, because it may explain a
+// failure.
 type starting struct {
 	lock sync.Mutex
 	w    io.Writer
@@ -116,7 +117,7 @@ func (s *starting) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// begun passes on what was held back, and what follows.
+// begun passes on the held text, and everything after it.
 func (s *starting) begun() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -125,7 +126,8 @@ func (s *starting) begun() error {
 	return err
 }
 
-// folder is what a server beside a training shows: the folder of the run, or all runs if it is in the usual place.
+// folder returns the content of training's server: the folder of the run, or all runs if the run is in the usual
+// place.
 func (c *trainCommand) folder() shown {
 	if parent, name := filepath.Split(filepath.Clean(c.Dir)); filepath.Clean(parent) == "runs" {
 		return shown{dir: "runs", page: name}

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// The time that a command has to end after a signal. One that waits for input, or
-// computes without looking at its context, is killed then.
+// The time for a command to end after a signal. A command that waits for input, or computes without looking at its
+// context, is killed then.
 const (
 	quitPatience  = time.Second      // it has nothing to save
 	savePatience  = 8 * time.Second  // it ends a step of training and saves
@@ -32,9 +32,8 @@ func allow(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// onSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time
-// allowed, kills the program. A pipe without a reader and a limit on file sizes are errors of
-// writing instead.
+// onSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time,
+// kills the program. A pipe without a reader, or a limit on file sizes, becomes a write error instead.
 func onSignals(parent context.Context) context.Context {
 	signal.Ignore(writeSignals...)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// simulateFlag is machines that runs are simulated on.
+// simulateFlag holds the simulated machines.
 type simulateFlag struct{ machines *sweep.Machines }
 
 // UnmarshalText reads nodes=64,cores=64.
@@ -24,7 +24,7 @@ func (f *simulateFlag) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// simulate estimates how long runs take, a run of each cost, and plays them on machines.
+// simulate estimates the times of runs from one run of each cost, and simulates the runs on machines.
 func (f *simulateFlag) simulate(ctx context.Context, log io.Writer, dir string, runs []sweep.Run) (*sweep.Simulation, error) {
 	at := map[string]int{}
 	var chosen []sweep.Run
@@ -80,7 +80,7 @@ func (f *simulateFlag) print(w io.Writer, s *sweep.Simulation) error {
 	return t.Flush()
 }
 
-// rounded is a time for people, exact enough for its size.
+// rounded returns a time for people, with a precision that suits its size.
 func rounded(seconds float64) time.Duration {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -104,7 +104,7 @@ func (c *sweepCommand) simulateSweep(ctx context.Context, s *streams, name strin
 	return c.Simulate.print(s.out, found)
 }
 
-// simulateTables simulates all runs of tables at a scale: of those that train, if there are several.
+// simulateTables simulates all runs of tables at a scale. Of several tables it takes the trained ones.
 func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...string) error {
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	if !c.JSON && len(names) > 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A sweep is simulated without a trace, from runs that have ended where there are some; mistakes in the machines are those of usage.
+// Simulating a sweep leaves no files. Ended runs give their times. Mistakes in the machines are usage errors.
 func TestSimulate(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
 	var s struct {

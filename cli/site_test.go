@@ -25,8 +25,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// siteFiles are those of the site of all pages. It is an error of Build if a page is not in docs/pages.yaml, or if a link of a page, an
-// anchor or a picture is missing.
+// siteFiles returns the files of the site with all pages. Build fails if docs/pages.yaml lacks a page, or if the
+// target of a link, an anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := builtSite()
@@ -74,7 +74,8 @@ var (
 	idAttribute   = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// Whatever a page of the site names is there: pages, anchors, pictures and scripts in the site, other files in the repository.
+// Everything that a page of the site names exists: pages, anchors, pictures and scripts in the site, other files in
+// the repository.
 func TestSiteLinks(t *testing.T) {
 	long.NotShort(t)
 	files := siteFiles(t)
@@ -124,7 +125,8 @@ func TestSiteLinks(t *testing.T) {
 	}
 }
 
-// The site in a browser, from files: no page is wider than its window, the search finds, colours change, and all controls have names.
+// The site in a browser, from files: no page is wider than its window, the search finds pages, colours change, and
+// all controls have names.
 func TestSitePages(t *testing.T) {
 	long.NotShort(t)
 	b := browser.Open(t)
@@ -201,7 +203,7 @@ func TestSitePages(t *testing.T) {
 	p.Wait(`document.querySelector("#found").textContent === "Nothing found"`)
 }
 
-// Each command, with each flag that people see, is in the reference, and each exit code.
+// The reference has each exit code, and each command with each visible flag.
 func TestReferenceCommands(t *testing.T) {
 	text := madePages(t)[1].text
 	for _, want := range []string{"## train\n", "## data fetch\n", "`--find-rate`", "`--scale=NAME`", "| 130 | stopped by a signal", "`UNRAVEL_DATA`", "### "} {

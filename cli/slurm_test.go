@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// A sweep on a real Slurm, that of the environment, has the results of one on this machine, bit for bit, also if a task is put back into the queue while it
-// works, where Slurm makes that wait for minutes and another task takes over. It runs where UNRAVEL_SLURM is set.
+// A sweep on the environment's Slurm has the results of a sweep on this machine, bit for bit. This holds even if a
+// running task is put back into the queue. Slurm then lets it wait for minutes, and another task takes over. The test
+// runs if UNRAVEL_SLURM is set.
 func TestSlurm(t *testing.T) {
 	if os.Getenv("UNRAVEL_SLURM") == "" {
 		t.Skip("UNRAVEL_SLURM is not set")

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// gone is a pipe that nobody reads any more.
+// gone returns a pipe without a reader.
 func gone(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -29,7 +29,7 @@ func gone(t *testing.T) *os.File {
 	return w
 }
 
-// Text for people that cannot be written ends no run.
+// No run ends because text for people cannot be written.
 func TestNobodyListens(t *testing.T) {
 	long.NotShort(t)
 	whole := reference(t, tinyFile(t))
@@ -81,13 +81,13 @@ func TestResultsLost(t *testing.T) {
 			t.Errorf("%s: %v", args, o)
 		}
 	}
-	// a reader that has seen enough hears nothing of it
+	// a reader that has stopped reading gets no message
 	if o := startWith(t, func(c *exec.Cmd) { c.Stdout = gone(t) }, "list").end(); o.code != 1 || o.log != "" {
 		t.Error(o)
 	}
 }
 
-// fifo makes a pipe with a name that nobody writes to.
+// fifo makes a named pipe without a writer.
 func fifo(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Mistakes that show only when the parts of a config meet have a place, too: file, line and column of what
-// is wrong, or the argument that gives it.
+// Mistakes between the parts of a config also have a place: file, line and column, or the argument.
 func TestPlaces(t *testing.T) {
 	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n", "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
 	for name, c := range map[string]struct{ text, old, new, want string }{
@@ -67,7 +66,7 @@ func TestPlaces(t *testing.T) {
 	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2, `argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
 }
 
-// A metric that the data set does not suit is found before training, not after.
+// A metric that does not suit the data set is found before training.
 func TestUnsuitableMetric(t *testing.T) {
 	data := t.TempDir()
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{6, 4, 4}, make([]uint8, 96))
@@ -91,7 +90,7 @@ metrics: [dlsbd]
 	}
 	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular]", "--run", dir), 1, "kinds", "want one for each of the 2 factors")
 
-	// one image less: not every combination of the circular factors' levels
+	// one image fewer: the circular factors lack a combination of levels
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
 	writeNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
 	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
@@ -101,7 +100,7 @@ metrics: [dlsbd]
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
 }
 
-// What takes more memory than the machine has is refused before it is asked for, with what it would take.
+// Work that needs more memory than the machine has is refused before the allocation, with its size.
 func TestTooLarge(t *testing.T) {
 	long.NotShort(t)
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
@@ -122,13 +121,13 @@ func TestTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // of zeros that are not there
+	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // a sparse file of zeros
 		t.Skip(err)
 	}
 	for _, args := range [][]string{{"train", "huge.yaml"}, {"sweep", "huge.yaml"}, {"table", "huge.yaml"}} {
 		checkMistake(t, call(t, args...), 2, "huge.yaml: it is too large for a config; at most 262144 bytes are read")
 	}
-	// an archive of 20 kB that would be 160 MB
+	// an archive of 20 kB with 160 MB of content
 	var small, large bytes.Buffer
 	if err := npy.Write(&small, []int{8, 1}, make([]int8, 8)); err != nil {
 		t.Fatal(err)
@@ -158,7 +157,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Metrics are asked about the images that they will get: a sample, or a part that is held out.
+// Metrics are checked against the images that they will get: a sample, or a held-out part.
 func TestUnsuitableSample(t *testing.T) {
 	vae := []string{"model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "supervision=none", "losses=[reconstruction, kl]"}
 	for _, c := range []struct {

@@ -87,7 +87,7 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	})
 }
 
-// execute makes each run in a process of its own and shows progress.
+// execute makes each run in a separate process and shows progress.
 func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs int, retry bool, f *clusterFlags) ([]sweep.Outcome, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -103,7 +103,7 @@ func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs
 	return sweep.Execute(ctx, dir, runs, o)
 }
 
-// failures returns the error of a sweep with failed runs; nil without any.
+// failures returns the error of a sweep with failed runs; nil if none failed.
 func failures(outcomes []sweep.Outcome, dir string) error {
 	var failed []string
 	for _, o := range outcomes {
@@ -194,7 +194,7 @@ func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run)
 	return showForecasts(s.out, c.JSON, c.Out, list, c.Jobs)
 }
 
-// rehearseCommand is a process that estimates the time of a run.
+// rehearseCommand is the command of a process that estimates the time of a run.
 type rehearseCommand struct {
 	Dir     string `arg:""`
 	Threads int    `arg:""`
@@ -210,7 +210,7 @@ func (c *rehearseCommand) Run(ctx context.Context, s *streams) error {
 	return err
 }
 
-// workerCommand is a process of a sweep, for one run.
+// workerCommand is the command of a sweep's process for one run.
 type workerCommand struct {
 	Dir     string `arg:""`
 	Threads int    `arg:""`

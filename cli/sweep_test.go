@@ -26,7 +26,7 @@ train: {epochs: 2, batch: 32, figures: false}
 metrics: [dlsbd]
 `
 
-// writeSweep writes a sweep with its experiment, and has its processes be this program.
+// writeSweep writes a sweep with its experiment. Its processes run the test binary as the program.
 func writeSweep(t *testing.T, text string) (file, dir string) {
 	t.Helper()
 	t.Setenv(asProgram, "1")
@@ -73,7 +73,7 @@ func TestSweepCommand(t *testing.T) {
 	}
 }
 
-// A run that fails does not stop the others; the program says which, and ends with 1.
+// A failed run does not stop the others. The program names it and exits with 1.
 func TestSweepFailure(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
@@ -95,7 +95,7 @@ func TestSweepMistakes(t *testing.T) {
 	if exists(dir) {
 		t.Error("there is a folder")
 	}
-	// what shows only when the parts of a config meet
+	// mistakes between the parts of a config
 	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
 	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample says how many")
 	if exists(dir) {
@@ -110,7 +110,7 @@ func TestSweepMistakes(t *testing.T) {
 	}
 }
 
-// Runs of a program with parts of its own are listed, with what this program lacks.
+// Runs of a program with its own parts are listed, with a note on the parts that this program lacks.
 func TestRunsOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
@@ -182,7 +182,7 @@ func TestRunsCommand(t *testing.T) {
 	}
 }
 
-// writeOwnTable writes a table of one cell, of two runs of tiny.yaml.
+// writeOwnTable writes a table with one cell from two runs of tiny.yaml.
 func writeOwnTable(t *testing.T, folder string) string {
 	t.Helper()
 	own := filepath.Join(folder, "own.yaml")
@@ -198,14 +198,14 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 	return own
 }
 
-// withFull adds the scale full, of three seeds, to a table of writeOwnTable.
+// withFull adds the scale full, with three seeds, to a table of writeOwnTable.
 func withFull(t *testing.T, own string) {
 	t.Helper()
 	text := string(readFile(t, own))
 	writeFile(t, own, []byte(strings.Replace(text, "quick: {seeds: 2}", "quick: {seeds: 2}, full: {seeds: 3}", 1)))
 }
 
-// A table trains what it needs, once, and shows what there is where it should not.
+// A table trains missing runs once. Without permission to train, it shows existing results.
 func TestTableTrains(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "")
@@ -263,7 +263,7 @@ func TestTableTrains(t *testing.T) {
 	succeed(t, "table", own, "--runs", dir, "--no-run")
 }
 
-// A table shows its ledger without training; runs of it are made again and compared, and a changed digit is found.
+// A table shows its ledger without training. Its runs are repeated and compared, and a changed digit is found.
 func TestTableLedger(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "")
@@ -344,7 +344,7 @@ func TestSweepProgress(t *testing.T) {
 	}
 }
 
-// A line is written again when something but the time left has changed, or when it is long ago.
+// A line is written again after a change other than the time left, or after a long time.
 func TestSweepProgressRepeats(t *testing.T) {
 	waits := sweep.Status{Runs: 4, Elsewhere: 1, Left: time.Hour}
 	for idle, want := range map[time.Duration]int{time.Hour: 2, 0: 4} {
@@ -360,7 +360,7 @@ func TestSweepProgressRepeats(t *testing.T) {
 	}
 }
 
-// A run that has not ended has no seconds.
+// An unfinished run has no seconds.
 func TestSweepListsUnfinishedRuns(t *testing.T) {
 	var b bytes.Buffer
 	if err := new(sweepCommand).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then, rarely where nothing changes.
+// sweepProgress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then, and rarely if
+// nothing changes.
 type sweepProgress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is none
@@ -24,7 +25,7 @@ type sweepProgress struct {
 	lock  sync.Mutex
 	last  time.Time
 	ended int    // runs, when the last line was written
-	state string // what the last line said, but for the time that is left
+	state string // text of the last line, without the time left
 	drawn int    // letters of the line that stands
 }
 
@@ -81,7 +82,7 @@ func (p *sweepProgress) draw(line string) {
 	p.drawn = len(line)
 }
 
-// steady returns what a line says of a sweep, but for the time that is left.
+// steady returns the progress line of a sweep without the time left.
 func steady(s sweep.Status) string {
 	s.Left = -1
 	return s.String()

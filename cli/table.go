@@ -48,7 +48,7 @@ type tableCommand struct {
 // tableRuns is the folder of the runs of tables.
 const tableRuns = "runs/tables"
 
-// printWidth is the width of a table where there is no terminal.
+// printWidth is the width of a table without a terminal.
 const printWidth = 100
 
 // Run computes and prints a table, or lists the tables.
@@ -156,7 +156,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	return errors.Join(result.Print(s.out, widthOf(s.out)), failed)
 }
 
-// compute computes a table. After the patience is over it logs progress, at intervals of at least the patience.
+// compute computes a table. After the patience is over, it logs progress, at intervals of at least the patience.
 func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams, patience time.Duration) (*tables.Result, error) {
 	var lock sync.Mutex // progress comes from another goroutine
 	var slow bool

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// ownTable is a table of one cell in a folder, with its reference file.
+// ownTable writes a table of one cell, with its reference file, into a folder.
 func ownTable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestTableList(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^lsbd-vae-table9 +quick +twin +77 +77 +\d+ `).MatchString(all.String()) {
 		t.Error(all.String())
 	}
-	for name, want := range map[string][2]string{ // of times, of all scales, and of a table whose runs are in the ledger
+	for name, want := range map[string][2]string{ // tables of times, of all scales, and with runs in the ledger
 		"enriching-sentences": {"full - 100 100 97 0 ", "quick - 100 100 100 97 0 0 "}, "enriching-table2": {"full - 160 160 152 0 ", "quick - 160 160 160 152 0 0 "},
 		"enriching-table7": {"full - 56 0 - 0 ", "quick - 56 56 0 - 0 0 "}, "modularity-ablation": {"medium twin 0 0 - 444 ", "quick twin 0 0 0 - 0 148 "},
 	} {
@@ -102,7 +102,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A table of one's own, in files that are the same every time.
+// Your own table can be written to files, the same every time.
 func TestTableOut(t *testing.T) {
 	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
 	o := succeed(t, "table", own, "--out", out)
@@ -159,7 +159,7 @@ func TestTableStopped(t *testing.T) {
 	}
 }
 
-// What it computes is told when it is slow, and not too often.
+// A slow computation logs its progress, but not too often.
 func TestTableProgress(t *testing.T) {
 	var out, log bytes.Buffer
 	s := &streams{&out, &log}
@@ -182,7 +182,7 @@ func TestTableProgress(t *testing.T) {
 	}
 }
 
-// BenchmarkListTables counts the cells of all tables, as unravel table does, of the runs in the ledger.
+// BenchmarkListTables counts the cells of all tables from runs in the ledger, as unravel table does.
 func BenchmarkListTables(b *testing.B) {
 	for b.Loop() {
 		if _, err := listTables(b.Context()); err != nil {

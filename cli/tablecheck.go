@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// checkFlags make runs of the ledger again.
+// checkFlags are the flags for repeating recorded runs.
 type checkFlags struct {
 	Check  countFlag     `placeholder:"N" help:"Make N random runs of the ledger again, of the table or of all, and compare: bit for bit on the recorded instruction set, else metrics within 0.1. Stale runs are left out. Exit code 1 if a run differs."`
 	Pick   *uint64       `placeholder:"SEED" help:"With --check: seed of the choice; if absent, another one every time, which is printed."`
@@ -32,7 +32,7 @@ type checkedRun struct {
 	ledger.Comparison
 }
 
-// checkLedger makes random runs of the ledger again.
+// checkLedger repeats random runs of the ledger.
 func (c *tableCommand) checkLedger(ctx context.Context, s *streams, list ...*tables.Table) (err error) {
 	choice := &tables.Choice{Count: int(c.Check), Pick: rand.Uint64N(1 << 32), Within: c.Within}
 	if c.Pick != nil {
@@ -72,7 +72,7 @@ func (c *tableCommand) checkLedger(ctx context.Context, s *streams, list ...*tab
 	return c.compare(ctx, s.out, chosen, dir)
 }
 
-// nothingToCheck says why no run of the ledger can be made again, and what would help.
+// nothingToCheck says why no recorded run can be repeated, and gives a remedy.
 func nothingToCheck(c *tables.Choice) error {
 	var why []string
 	for _, one := range []struct {
@@ -121,7 +121,7 @@ func (c *tableCommand) compare(ctx context.Context, w io.Writer, chosen []tables
 	return nil
 }
 
-// line says in a line how a run agrees.
+// line says in one line how a run agrees with its record.
 func (r *checkedRun) line(record *ledger.Run) string {
 	text := fmt.Sprintf("%s/%s: ", r.Folder, r.Run)
 	switch {
@@ -160,7 +160,7 @@ func (c *tableCommand) validCheck() error {
 	return nil
 }
 
-// checkAll makes random runs of all tables again.
+// checkAll repeats random runs of all tables.
 func (c *tableCommand) checkAll(ctx context.Context, s *streams) error {
 	var list []*tables.Table
 	for _, name := range tables.Names() {

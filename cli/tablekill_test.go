@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// killedTable writes a table of six runs that take a moment.
+// killedTable writes a table of six short runs.
 func killedTable(t *testing.T) (file string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -35,8 +35,8 @@ boxes: {title: Runs, column: c, rows: [r, s]}
 	return file
 }
 
-// A table that is made by two processes at once, both of which are killed at random moments, ends as
-// one that was left alone: the same files, no run made twice and none lost.
+// Two processes make a table at once, and both are killed at random moments. The table ends as after an uninterrupted
+// run: the same files, no run made twice and none lost.
 func TestTableKilled(t *testing.T) {
 	long.NotShort(t)
 	file, base := killedTable(t), t.TempDir()
@@ -88,7 +88,7 @@ func TestTableKilled(t *testing.T) {
 	}
 }
 
-// checkEnded wants what runs said when they had finished, and notes those that have finished since.
+// checkEnded wants unchanged results of runs that had finished, and records runs that have finished since.
 func checkEnded(t *testing.T, dir string, ended map[string][]byte) {
 	t.Helper()
 	for _, name := range folders(t, dir) {
@@ -102,7 +102,7 @@ func checkEnded(t *testing.T, dir string, ended map[string][]byte) {
 	}
 }
 
-// folders lists the folders in one; none if it is not there.
+// folders lists the folders in a folder; none if the folder is missing.
 func folders(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -117,7 +117,7 @@ func folders(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A table whose reference file was cut off at any byte says so before a run is made.
+// If a reference file was cut off at any byte, its table says so before a run is made.
 func TestTableDamagedReference(t *testing.T) {
 	long.NotShort(t)
 	file := killedTable(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// exchange writes a contribution to the ledger, or takes one in.
+// exchange writes a contribution to the ledger, or accepts one.
 func (c *tableCommand) exchange(t *tables.Table, s *streams) error {
 	switch {
 	case c.Contribute != "" && c.Accept != "":
@@ -50,7 +50,7 @@ func (c *tableCommand) contribute(t *tables.Table, s *streams) error {
 	return nil
 }
 
-// maxContribution bounds a file of runs, which takes some kilobytes for each.
+// maxContribution is the largest size of a file of runs. A run takes some kilobytes.
 const maxContribution = 256 << 20
 
 func readContribution(name string) (*ledger.File, error) {
@@ -97,7 +97,8 @@ func (c *tableCommand) accept(t *tables.Table, s *streams) error {
 	return nil
 }
 
-// replaces prints the records that runs would replace, and what would change. Without --replace it is an error if there are any.
+// replaces prints the records that runs would replace, with the changed values. Without --replace, replacing any
+// record is an error.
 func (c *tableCommand) replaces(f *ledger.File, dir string, names []string, s *streams) error {
 	n := 0
 	for _, name := range names {

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// listedTable is a table in the list, on twins or, where there is something of it, on public data sets.
+// listedTable is a table in the list, on twins or on public data sets. Public data sets are listed only with results.
 type listedTable struct {
 	Name   string          `json:"table"`
 	Title  string          `json:"title"`
@@ -73,10 +73,10 @@ func printTables(out io.Writer, all []listedTable) error {
 	return err
 }
 
-// titleWidth is what the other columns leave of printWidth.
+// titleWidth is the part of printWidth that the other columns leave for titles.
 const titleWidth = 30
 
-// begin returns the beginning of a text that is longer than a number of letters.
+// begin returns the beginning of a text longer than a number of letters.
 func begin(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
@@ -91,7 +91,8 @@ func (t *listedTable) counts(scale string) tables.Counts {
 	return t.Scales[max(at, 0)]
 }
 
-// reproduced is the number of cells that agree; a dash where none is compared: of times, or without runs.
+// reproduced writes the number of cells that agree. It writes a dash if no cell is compared: for times, or without
+// runs.
 func reproduced(n tables.Counts) string {
 	if n.Computed == 0 {
 		return "-"
@@ -116,7 +117,7 @@ func printScales(out io.Writer, all []listedTable) error {
 	return w.Flush()
 }
 
-// listTables counts the cells of all tables by scale, of tables that train those of runs in the ledger and in the usual folders.
+// listTables counts the cells of all tables by scale. Trained tables use runs in the ledger and in the usual folders.
 func listTables(ctx context.Context) ([]listedTable, error) {
 	names := tables.Names()
 	found, errs := make([][]listedTable, len(names)), make([]error, len(names))
@@ -130,7 +131,7 @@ func listTables(ctx context.Context) ([]listedTable, error) {
 	return slices.Concat(found...), nil
 }
 
-// listTable counts the cells of a table, on public data sets, too, where there is something of it.
+// listTable counts the cells of a table on twins, and on public data sets if they have results.
 func listTable(ctx context.Context, name string) ([]listedTable, error) {
 	t, err := tables.Open(name)
 	if err != nil {
@@ -150,7 +151,7 @@ func listTable(ctx context.Context, name string) ([]listedTable, error) {
 	return []listedTable{l, real}, nil
 }
 
-// standsOn returns twin for a table with runs on a twin of a public data set, else own.
+// standsOn returns twin for a table with runs on a twin of a public data set, and otherwise own.
 func standsOn(t *tables.Table) (string, error) {
 	twins, err := t.OnTwins()
 	if err != nil || !twins {

@@ -14,7 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// writeShared writes the files of --out under the lock of the runs, which another process may share and end at the same moment.
+// writeShared writes the files of --out under the lock of the runs, because another process may share the runs and
+// end at the same moment.
 func writeShared(ctx context.Context, dir, folder string, r *tables.Result) (err error) {
 	unlock, err := rundir.Lock(ctx, folder)
 	if err != nil {
@@ -52,7 +53,7 @@ func writeTable(dir string, r *tables.Result) error {
 	return nil
 }
 
-// widthOf returns the width of a terminal in letters, or printWidth.
+// widthOf returns the width of a terminal in letters; without a terminal, printWidth.
 func widthOf(w io.Writer) int {
 	if f := plain.Terminal(w); f != nil {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

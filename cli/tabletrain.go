@@ -17,13 +17,13 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The values of --data that choose, for a table, between public data sets and their twins.
+// Values of --data for a table: public data sets, or their twins.
 const (
 	realData = "real"
 	twinData = "twin"
 )
 
-// takesData takes a value of --data that is meant for a table; false if it is a folder.
+// takesData takes a value of --data meant for a table; false if the value is a folder.
 func (c *tableCommand) takesData(command, value string) bool {
 	if !strings.HasPrefix(command, "table") || value != realData && value != twinData {
 		return false
@@ -32,7 +32,7 @@ func (c *tableCommand) takesData(command, value string) bool {
 	return true
 }
 
-// onTwins reports a table none of whose runs is on a twin of a public data set.
+// onTwins returns an error for a table without runs on a twin of a public data set.
 func onTwins(t *tables.Table, scale string) error {
 	stands, err := t.Stands(scale)
 	if err != nil {
@@ -44,7 +44,7 @@ func onTwins(t *tables.Table, scale string) error {
 	return nil
 }
 
-// prepare converts the public data sets of runs before they begin.
+// prepare converts the public data sets of runs before the runs begin.
 func prepare(ctx context.Context, runs []sweep.Run, log io.Writer) error {
 	var done []string
 	for _, r := range runs {
@@ -69,7 +69,7 @@ func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
 }
 
-// train makes the missing runs. Failed runs are an error that is returned after the table is shown.
+// train makes the missing runs. failed is the error for failed runs; the command returns it after showing the table.
 func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
 	if !t.Trains() && c.DryRun {
 		return nil, usagef("--dry-run: the table %s trains nothing", t.Name)
@@ -108,7 +108,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	return failures(outcomes, c.Runs), err
 }
 
-// errDeclined reports that the user said no to training.
+// errDeclined is the error after the user has declined training.
 var errDeclined = errors.New("nothing was trained")
 
 // ask asks whether to train the missing runs of a scale above quick.
@@ -171,12 +171,12 @@ func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *stream
 // jobs returns the number of runs at a time.
 func (c *tableCommand) jobs() int { return max(1, int(c.Jobs)) }
 
-// asked reports whether a flag asks for runs: without any, a table shows what there is.
+// asked reports whether a flag asks for runs. Without such a flag, a table shows existing results.
 func (c *tableCommand) asked() bool {
 	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.clusterFlags != (clusterFlags{})
 }
 
-// options returns where a table finds results.
+// options returns the places where a table finds results.
 func (c *tableCommand) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
@@ -197,7 +197,7 @@ func (c *tableCommand) choose(t *tables.Table) error {
 	return err
 }
 
-// hint says how to train what a table shows without training.
+// hint says how to train the missing runs of a shown table.
 func (c *tableCommand) hint(t *tables.Table, log io.Writer) {
 	if !t.Trains() || c.asked() || c.NoRun {
 		return

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command line with a terminal of so many columns for all of its output, and returns what is drawn there.
+// onTerminal runs a command line on a terminal with a number of columns, and returns the drawn text.
 func onTerminal(t *testing.T, columns uint16, args ...string) string {
 	t.Helper()
 	return typing(t, "", columns, args...)
@@ -86,7 +86,7 @@ func TestTableAsks(t *testing.T) {
 	}
 }
 
-// After training the screen shows the last losses, and what is at work: nothing is silent but for short.
+// After training the screen shows the last losses and the current work, without long silence.
 func TestProgressOnTerminal(t *testing.T) {
 	long.NotShort(t)
 	text := onTerminal(t, 80, "train", tinyFile(t), "train.figures=true", "--run", filepath.Join(t.TempDir(), "run"))
@@ -103,7 +103,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// Runs of several experiments: names of what they chose, and settings that differ where they are chosen, as far as there is room.
+// Runs of several experiments: the list shows the names of their choices, and the settings that differ within a
+// choice, as far as they fit.
 func TestMixedRuns(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())

@@ -82,7 +82,7 @@ func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Con
 	return report.Metrics(s.out, result.Metrics)
 }
 
-// dryTrain prints the config of a run, and logs what it would do, by its first steps. With asJSON it prints both as one object.
+// dryTrain prints the config of a run, and logs its plan from a rehearsal. With asJSON it prints both as one object.
 func dryTrain(ctx context.Context, c train.Config, dir string, asJSON bool, s *streams) error {
 	plan, err := train.Planned(ctx, c)
 	if err != nil {
@@ -109,7 +109,7 @@ func dryTrain(ctx context.Context, c train.Config, dir string, asJSON bool, s *s
 	return printPlan(s.log, plan, dir)
 }
 
-// config reads the config that the arguments name, with their overrides.
+// config reads the config named by the arguments, with their overrides.
 func (c *trainCommand) config() (read train.Config, overrides []string, err error) {
 	name, overrides := "", c.Args
 	if len(overrides) > 0 && !strings.Contains(overrides[0], "=") {
@@ -144,8 +144,8 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 	return read, overrides, err
 }
 
-// folderOf returns the default folder of a run, which no run with other settings has. The source of the start of a run that is resumed
-// may be gone: then that of the run in the folder counts.
+// folderOf returns the default folder of a run. Runs with other settings have other folders. For a resumed run whose
+// start has lost its source, the start recorded in the folder counts.
 func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
@@ -171,7 +171,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// readConfig returns the source of a config: a file if there is one, else an embedded experiment.
+// readConfig returns the source of a config: a file of this name, otherwise an embedded experiment.
 func readConfig(name string) (file string, source []byte, err error) {
 	source, err = config.ReadFile(name)
 	if err == nil {
@@ -191,7 +191,7 @@ func readConfig(name string) (file string, source []byte, err error) {
 	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
 }
 
-// withFlags adds to an error of an interrupted or existing run the flags that continue it.
+// withFlags adds to an error about an interrupted or existing run the flags that continue it.
 func withFlags(err error, dir string) error {
 	switch {
 	case errors.Is(err, train.ErrStopped):
@@ -205,7 +205,7 @@ func withFlags(err error, dir string) error {
 	return err
 }
 
-// failureOf returns why the run in a folder failed; empty: it has not.
+// failureOf says why the run in a folder failed; empty if it has not.
 func failureOf(dir string) string {
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
@@ -214,7 +214,7 @@ func failureOf(dir string) string {
 	return r.Error
 }
 
-// withAdvice adds to an error about a run that failed what can be done with its folder.
+// withAdvice adds to an error about a failed run the choices for its folder.
 func withAdvice(err error, dir string) error {
 	if reason := failureOf(dir); reason == "" || !strings.Contains(err.Error(), reason) {
 		return err

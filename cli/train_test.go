@@ -13,7 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// A run for which no folder is named has one for its settings: that of the same ones, and of no others.
+// Without --run, a run's folder depends on its settings. The same settings have the same folder, and other settings
+// have other folders.
 func TestDefaultFolder(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)
@@ -38,7 +39,7 @@ func TestDefaultFolder(t *testing.T) {
 	}
 }
 
-// --dry-run prints the config with all defaults, which trains the same run, and writes nothing.
+// --dry-run prints the config with all defaults and writes nothing. The printed config trains the same run.
 func TestTrainDryRun(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
@@ -96,7 +97,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// Flags that are settings of the config say so.
+// An unknown flag that is a setting of the config says so.
 func TestFlagsOfSettings(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unknown flag --epochs; settings of the config have no dashes: train.epochs=1":    {"train", "--epochs", "1"},
@@ -109,7 +110,7 @@ func TestFlagsOfSettings(t *testing.T) {
 	}
 }
 
-// --find-rate prints a rate that the config takes, and leaves its three files and no run.
+// --find-rate prints a rate that the config accepts. It leaves its three files and no run.
 func TestFindRateFiles(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
@@ -131,7 +132,7 @@ func TestFindRateFiles(t *testing.T) {
 	checkMistake(t, call(t, "train", config, "--find-rate", "--rate-steps", "3"), 1, "3 steps; want 20 to")
 }
 
-// Weights of the best evaluation and averaged ones are encoded, measured and exported on request.
+// Weights of the best evaluation and averaged weights are encoded, measured and exported on request.
 func TestKeptWeights(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -157,7 +158,8 @@ func TestKeptWeights(t *testing.T) {
 	checkMistake(t, call(t, "eval", "--codes", "z.npy", "--factors", "f.npy", "--average"), 2, "want --run DIR")
 }
 
-// A run that fails says so in its folder, as those of sweeps do, until it goes on; what can be done with the folder is told. It resumes bit-equal.
+// A failed run says so in its folder until it goes on, as in sweeps. The message gives the choices for the folder.
+// The run resumes to the same bits.
 func TestFailedRun(t *testing.T) {
 	long.NotShort(t)
 	config, runs := tinyFile(t), t.TempDir()

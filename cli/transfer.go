@@ -13,7 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, a plain line now and then elsewhere.
+// transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise a plain line
+// now and then.
 type transfer struct {
 	w     io.Writer
 	draws bool
@@ -57,7 +58,8 @@ func (t *transfer) report(what string, done, total int64) {
 			t.bar = progressbar.NewOptions64(barTotal(total), progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
 				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
 				progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
-			// A bar that cannot be drawn is no reason to end anything; what was there before does not count for the rate.
+			// An undrawable bar is no reason to end anything. Bytes from an earlier download do not count for the
+			// rate.
 			_ = t.bar.Set64(done)
 		} else if total == 0 && done == 0 {
 			_, _ = fmt.Fprintln(t.w, what)
@@ -82,7 +84,7 @@ func barTotal(total int64) int64 {
 	return total
 }
 
-// line is what a log shows.
+// line returns the line for a log.
 func (t *transfer) line(now time.Time, done int64) string {
 	count := func(n int64) string { return fmt.Sprint(n) }
 	if inBytes(t.what) {
@@ -102,7 +104,7 @@ func (t *transfer) line(now time.Time, done int64) string {
 	return text
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (t *transfer) end() {
 	t.lock.Lock()
 	defer t.lock.Unlock()

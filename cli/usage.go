@@ -21,7 +21,7 @@ var (
 	unexpectedWord = regexp.MustCompile(`^unexpected argument (.+)`)
 )
 
-// usageMessage is the parser's message about a command line with a hint of ours: the parser's own hints are by letters alone.
+// usageMessage returns the parser's message about a command line with our hint: the parser only compares letters.
 func usageMessage(err error, args []string) string {
 	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	var command *kong.Node
@@ -51,7 +51,7 @@ func usageMessage(err error, args []string) string {
 	return text
 }
 
-// flagHint says what to write in place of a flag that a command does not have.
+// flagHint says what to write instead of a flag that a command lacks.
 func flagHint(command *kong.Node, flag string, args []string) string {
 	value := valueOf(flag, args)
 	for _, f := range otherFlags {
@@ -80,7 +80,8 @@ func flagsOf(command *kong.Node) (names []string) {
 	return names
 }
 
-// flagBefore returns the unknown flag that a word is the value of, which the parser takes for an argument; empty: none.
+// flagBefore returns the unknown flag before a word if the word is its value. The parser takes such a word for an
+// argument. It is empty if no unknown flag precedes.
 func flagBefore(command *kong.Node, word string, args []string) string {
 	i := slices.Index(args, word)
 	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {
@@ -89,7 +90,7 @@ func flagBefore(command *kong.Node, word string, args []string) string {
 	return args[i-1]
 }
 
-// otherFlags are flags of other programs; VALUE stands for what the user gives.
+// otherFlags are flags of other programs; VALUE stands for the user's value.
 var otherFlags = []struct {
 	names    []string
 	commands []string // none: all
@@ -110,7 +111,7 @@ var otherFlags = []struct {
 	{[]string{"--port", "-p"}, []string{"serve"}, "the port is part of --listen localhost:VALUE"},
 }
 
-// settingHint says how to set the setting whose name an unknown flag of train has.
+// settingHint says how to set a setting with the name of an unknown flag of train.
 func settingHint(flag, value string, args []string) string {
 	name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
 	file, source := wouldTrain(args)
@@ -131,7 +132,7 @@ func settingHint(flag, value string, args []string) string {
 	return fmt.Sprintf("settings of the config have no dashes: %s=...", key)
 }
 
-// wouldTrain returns the config that arguments of train name.
+// wouldTrain returns the config named by the arguments of train.
 func wouldTrain(args []string) (file string, source []byte) {
 	for _, name := range append(args[1:], configs.Quickstart) {
 		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {
@@ -144,7 +145,7 @@ func wouldTrain(args []string) (file string, source []byte) {
 	return "", nil
 }
 
-// valueOf returns the word that seems to be the value of an unknown flag.
+// valueOf returns the likely value of an unknown flag.
 func valueOf(flag string, args []string) string {
 	for i, a := range args {
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
@@ -157,7 +158,7 @@ func valueOf(flag string, args []string) string {
 	return "..."
 }
 
-// wordHint says what is meant by a word where a command takes none.
+// wordHint explains a word that a command does not accept.
 func wordHint(command *kong.Node, word string) string {
 	var known []string
 	for _, c := range command.Children {
@@ -183,7 +184,7 @@ func wordHint(command *kong.Node, word string) string {
 	return ""
 }
 
-// otherCommands are names that other programs have for commands.
+// otherCommands are other programs' names for commands.
 var otherCommands = map[string]string{
 	"fit": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
 	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",

@@ -15,7 +15,7 @@ type weightsFlags struct {
 	Average bool `help:"Take the moving average of the weights, of a run whose config has train.average."`
 }
 
-// open opens a run with the weights that are chosen, and logs a warning.
+// open opens a run with the chosen weights, and logs a warning.
 func (w weightsFlags) open(ctx context.Context, dir string, s *streams) (*train.Experiment, error) {
 	if err := train.PrepareRun(ctx, dir, s.log); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (w weightsFlags) open(ctx context.Context, dir string, s *streams) (*train.
 	return e, err
 }
 
-// name adds the choice to the default name of a file, so that it does not replace that of other weights.
+// name adds the choice to the default name of a file. Files of different weights then have different names.
 func (w weightsFlags) name(file string) string {
 	extension := filepath.Ext(file)
 	base := strings.TrimSuffix(file, extension)

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// An export, in either layout, imported again gives the same codes bit for bit, and training continues from there.
+// An export in either layout, imported again, gives the same codes bit for bit, and training continues from there.
 func TestExportImport(t *testing.T) {
 	long.NotShort(t)
 	dir, here := finished(t), t.TempDir()
@@ -90,7 +90,7 @@ func TestExportFiles(t *testing.T) {
 	}
 }
 
-// A file of another program: names are changed, numbers of 64 bits rounded, and what does not fit is named.
+// A file of another program: names are changed, numbers of 64 bits rounded, and unsuitable tensors named.
 func TestImportForeign(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	file := filepath.Join(here, "w.safetensors")
@@ -176,7 +176,7 @@ func TestImportForeign(t *testing.T) {
 	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already holds a run", "want another folder")
 }
 
-// Metadata says all that an own loader needs.
+// Metadata has everything that your own loader needs.
 func TestExportMetadata(t *testing.T) {
 	dir := finished(t)
 	succeed(t, "export", "--run", dir)
@@ -223,7 +223,8 @@ func TestExportMetadata(t *testing.T) {
 	}
 }
 
-// A state_dict of PyTorch has a counter beside the moments of a batch norm; its codes are PyTorch's. Moments that no batch can have are refused.
+// A state_dict of PyTorch has a counter in addition to the moments of a batch norm. Its codes equal PyTorch's.
+// Impossible moments are refused.
 func TestImportBatchNorm(t *testing.T) {
 	t.Chdir("testdata/batch-norm")
 	here := t.TempDir()

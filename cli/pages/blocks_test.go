@@ -24,7 +24,7 @@ import (
 // block is a block of code of a page.
 type block struct{ page, language, code string }
 
-// codeBlock finds blocks and where they are indented, in a list.
+// codeBlock finds blocks and their indentation in a list.
 var codeBlock = regexp.MustCompile("(?ms)^([ ]*)```(\\w+)[^\n]*\n(.*?)^[ ]*```")
 
 // blocks lists the blocks of code of all pages in a language.
@@ -40,7 +40,7 @@ func blocks(t *testing.T, language string) (list []block) {
 	return list
 }
 
-// dedent takes away the spaces that all lines begin with.
+// dedent removes the spaces that begin all lines.
 func dedent(code string) string {
 	least := -1
 	for line := range strings.Lines(code) {
@@ -55,7 +55,7 @@ func dedent(code string) string {
 	return b.String()
 }
 
-// Every block of YAML is an experiment, a sweep or a table, or some keys of one: strict reading takes it.
+// Every block of YAML is an experiment, a sweep or a table, or some of its keys: strict reading accepts it.
 func TestDocsYAML(t *testing.T) {
 	list, values := blocks(t, "yaml"), blocks(t, "csv")
 	for _, b := range list {
@@ -75,7 +75,7 @@ func TestDocsYAML(t *testing.T) {
 	}
 }
 
-// alternatives takes lines apart that give one key again and again.
+// alternatives separates lines that repeat one key.
 func alternatives(code string) []string {
 	if _, err := config.Parse("block", []byte(code)); err == nil || !strings.Contains(err.Error(), "twice") {
 		return []string{code}
@@ -86,10 +86,10 @@ func alternatives(code string) []string {
 // leastConfig is an experiment that takes the keys of a block.
 const leastConfig = "dataset: sprites\nmodel: vae\nlosses: [reconstruction, kl]\n"
 
-// checkYAML reads a block as what its keys say it is.
+// checkYAML reads a block as its keys suggest.
 func checkYAML(page, text string) error {
 	n, err := config.Parse(page, []byte(text))
-	if err != nil || page == "own-loss.md" { // its loss is that of its program, which TestDocs runs
+	if err != nil || page == "own-loss.md" { // its loss belongs to its program, which TestDocs runs
 		return err
 	}
 	if n.IsList() { // elements of the losses
@@ -124,7 +124,7 @@ func checkYAML(page, text string) error {
 	return config.Load(page, []byte(base), kind, overrides...)
 }
 
-// Every block of JSON is JSON.
+// Every block of JSON is valid JSON.
 func TestDocsJSON(t *testing.T) {
 	for _, b := range blocks(t, "json") {
 		if !json.Valid([]byte(b.code)) {
@@ -136,7 +136,7 @@ func TestDocsJSON(t *testing.T) {
 // module is the path of packages in pages.
 const module = "github.com/unravel-ml/unravel/"
 
-// packages are where the names of packages in fragments of Go lead.
+// packages maps the names of packages in fragments of Go to their paths.
 var packages = map[string]string{
 	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "logic": module + "losses/logic",
 	"train": module + "train", "weights": module + "train/weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "train/sweep",
@@ -144,7 +144,7 @@ var packages = map[string]string{
 	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "graph/rng", "factor": module + "datasets/factor",
 }
 
-// given declares what fragments of Go take for granted, by page.
+// given declares the names that fragments of Go assume, by page.
 var given = map[string]string{
 	"objectives.md": "var x, labels, mean, logVariance *gorgonia.Node\nfunc encoder(x *gorgonia.Node) *gorgonia.Node { return x }\n",
 	"start.md":      "var model models.Model\nvar data datasets.Dataset\nvar list []losses.Choice\nvar settings engine.Settings\n",
@@ -153,7 +153,7 @@ var given = map[string]string{
 }
 
 // Every fragment of Go compiles, together with the declarations in given. TestDocsPrograms has the whole programs.
-// By default only their types are checked.
+// The default test only checks types.
 func TestDocsFragments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the fragments of the pages")

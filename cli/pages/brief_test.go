@@ -29,7 +29,7 @@ func ownLength() []string {
 	return []string{"train.epochs=1", "train.epoch_steps=2", "train.figures=false"}
 }
 
-// needed reports whether a command runs to its end by default, because later lines read what it writes.
+// needed reports whether the default test runs a command to its end, because later lines read its output.
 func needed(words []string) bool {
 	if slices.Contains(words, "--dry-run") {
 		return false
@@ -48,7 +48,8 @@ func needed(words []string) bool {
 	return false
 }
 
-// cuts replace numbers in command lines by smaller ones by default. Names of run folders contain some of these numbers.
+// cuts replace numbers in command lines by smaller ones in the default test. Names of run folders contain some of
+// these numbers.
 var cuts = []struct {
 	number *regexp.Regexp
 	with   string
@@ -85,7 +86,8 @@ func brief(words []string) []string {
 	return words
 }
 
-// What begins only finds what a line gets wrong: commands, flags, files, configs, keys and names of parts.
+// Stopping a command when its work begins still finds the mistakes of a line: commands, flags, files, configs, keys
+// and names of parts.
 func TestBegun(t *testing.T) {
 	clitest.HierarchicalFiles(t)
 	clitest.WriteFile(t, "study.yaml", []byte("base: none.yaml\nseeds: [0]\n"))

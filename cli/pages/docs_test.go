@@ -23,8 +23,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are short ones:
-// files in the current folder go before what comes with unravel. By default the lines of most pages end where their work begins.
+// Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are
+// short: files in the current folder override the embedded ones. In the default test the lines of most pages end when
+// their work begins.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains all that the pages train, briefly")
@@ -98,7 +99,7 @@ func TestDocsPrograms(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 
-// pages are README.md, CONTRIBUTING.md and those of docs.
+// pages returns README.md, CONTRIBUTING.md and the pages of docs.
 func pages(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -114,7 +115,7 @@ func pages(t *testing.T) []string {
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")
 
-// commandLines are the lines of a page's blocks of commands.
+// commandLines returns the lines of a page's blocks of commands.
 func commandLines(page string) (lines []string) {
 	for _, block := range shellBlock.FindAllStringSubmatch(page, -1) {
 		for line := range strings.Lines(block[1]) {
@@ -126,7 +127,7 @@ func commandLines(page string) (lines []string) {
 	return lines
 }
 
-// shellWords takes a command line apart as a shell does, without its comment.
+// shellWords splits a command line as a shell does, without its comment.
 func shellWords(line string) (words []string) {
 	for _, w := range regexp.MustCompile(`(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'])+`).FindAllString(line, -1) {
 		if strings.HasPrefix(w, "#") {
@@ -252,7 +253,8 @@ func writeShared(t *testing.T, root string) {
 	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 }
 
-// copyShared copies shared files to the current folder: with -long all, by default the files that the page names, directly or through another file.
+// copyShared copies shared files to the current folder. With -long it copies all, otherwise only files that the page
+// names, directly or through another file.
 func copyShared(t *testing.T, shared, page string) {
 	t.Helper()
 	files := os.DirFS(shared)
@@ -309,7 +311,7 @@ func writeSweeps(t *testing.T, page string) {
 	}
 }
 
-// writeArrays writes the arrays made elsewhere that README.md measures, besides those of hierarchicalFiles.
+// writeArrays writes the arrays from elsewhere that README.md measures, besides the arrays of HierarchicalFiles.
 func writeArrays(t *testing.T) {
 	t.Helper()
 	factors, err := table.Read("factors.csv", "factors")
@@ -343,7 +345,8 @@ func writeArrays(t *testing.T) {
 	clitest.WriteFile(t, "all.npz", archive.Bytes())
 }
 
-// shortTable writes a table that comes with unravel, its first row and one draw, as a file that goes before it.
+// shortTable writes a file of a table of Unravel with its first row and one draw. The file overrides the embedded
+// table.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
 	source, err := fs.ReadFile(configs.Tables(), name+".yaml")

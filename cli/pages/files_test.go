@@ -17,7 +17,7 @@ import (
 // fileBlock finds blocks that are files: their first line is a comment with the file's name.
 var fileBlock = regexp.MustCompile("(?ms)^```(?:go|yaml)\r?\n((?://|#) ([\\w-]+\\.(?:go|yaml))\r?\n.*?)^```")
 
-// csvBlock finds tables that are files: the name is behind the language.
+// csvBlock finds tables that are files: the name follows the language.
 var csvBlock = regexp.MustCompile("(?ms)^```csv ([\\w-]+\\.csv)\r?\n(.*?)^```")
 
 // writeFiles writes the files of a page to the current folder. A page with main.go is a module; sweeps keep what [writeSweeps] wrote.

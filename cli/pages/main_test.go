@@ -1,4 +1,4 @@
-// Package pages tests README.md and the pages of docs: their command lines, programs, configs and data, as they stand.
+// Package pages tests README.md and the pages of docs: their command lines, programs, configs and data, as printed.
 package pages
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// asProgram makes the test binary the program itself, for the processes of sweeps.
+// asProgram makes the test binary act as the program, for the processes of sweeps.
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(long.Run(m))
 }
 
-// outcome is what a command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	code     int
 	out, log string
@@ -43,11 +43,11 @@ func call(t testing.TB, args ...string) outcome {
 	return outcome{code, out.String(), log.String()}
 }
 
-// trainingLine is what train logs before its first step.
+// trainingLine is part of the line that train logs before its first step.
 const trainingLine = ", into "
 
-// begun runs a command line until its work begins: training, measuring or computing a table. What it reads is read then, and a run has its first checkpoint.
-// The outcome of a command that was stopped there is success.
+// begun runs a command line until its work begins: training, measuring or computing a table. By then the command has
+// read its files, and a run has its first checkpoint. A command stopped there counts as successful.
 func begun(t testing.TB, args ...string) outcome {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 )
 
-// compiled finds what packages export, all that the pages' programs import.
+// compiled finds the exports of all packages that the pages' programs import.
 type compiled struct {
 	files    *token.FileSet
 	importer types.Importer
@@ -60,7 +60,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 	return nil
 }
 
-// typeCheck compiles a program or a package of tests as far as types: it takes the texts of its files.
+// typeCheck checks the types of a program or a package of tests. It takes the texts of its files.
 func typeCheck(t *testing.T, sources ...string) error {
 	t.Helper()
 	c, err := exports()

@@ -14,8 +14,8 @@ import (
 
 // Agreement says how a table's columns rank its rows.
 type Agreement struct {
-	// Ranks has the mean rank of each row, by group of columns, row and data set (one if the table lists none). The
-	// best rank is 1. A row without a value has NaN. Groups names the groups.
+	// Groups names the groups of columns. Ranks has the mean rank of each row, by group, row and data set (one if the
+	// table lists none). The best rank is 1. A row without a value has NaN.
 	Groups []string
 	Ranks  [][][]float64
 

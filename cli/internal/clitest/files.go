@@ -1,5 +1,5 @@
-// Package clitest holds what tests of the command line and of the documents' pages share: files that they write, short forms of
-// the experiments that come with unravel, and a reader of served pages.
+// Package clitest holds code shared by tests of the command line and of the documents' pages. It writes files, makes
+// short forms of Unravel's experiments, and reads served pages.
 package clitest
 
 import (
@@ -45,10 +45,10 @@ func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	WriteFile(t, path, b.Bytes())
 }
 
-// HierarchyText is the hierarchy of HierarchicalFiles: z1 is there with option 2 alone.
+// HierarchyText is the hierarchy of HierarchicalFiles: z1 is active with option 2 alone.
 const HierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
 
-// HierarchicalFiles writes factors, codes that are as good, and their hierarchy and components.
+// HierarchicalFiles writes factors, equally good codes, and their hierarchy and components.
 func HierarchicalFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -73,7 +73,7 @@ func HierarchicalFiles(t *testing.T) {
 	WriteFile(t, "flat.json", []byte(`[{"type": "continuous"}, {"type": "continuous"}]`))
 }
 
-// WritePhotos writes pictures and a table of labels, in a cache of the test's own.
+// WritePhotos writes pictures and a table of labels, with a cache for the test.
 func WritePhotos(t *testing.T) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// shortSets are small data sets of the images that the networks of the configs take.
+// shortSets are small data sets with images that suit the networks of the configs.
 var shortSets = map[string][]string{
 	"square":      {"dataset.square.step=8"},
 	"poses":       {"dataset.poses.count=72", "dataset.poses.hues=2"},
@@ -29,7 +29,7 @@ var shortSets = map[string][]string{
 	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
 }
 
-// Short is an experiment that comes with unravel, on few images and for two steps.
+// Short returns an experiment of Unravel with few images and two steps.
 func Short(t *testing.T, name string) []byte {
 	t.Helper()
 	source, err := configs.Read(name)
@@ -63,7 +63,7 @@ func Short(t *testing.T, name string) []byte {
 	case "moco", "moco-v2":
 		narrow = []string{"width=32", "queue=64"}
 	}
-	if narrow != nil && !bytes.Contains(source, []byte("features")) { // else codes have 1000 columns
+	if narrow != nil && !bytes.Contains(source, []byte("features")) { // otherwise codes have 1000 columns
 		for _, o := range append(narrow, "encoder={conv64-norm: {features: 32}}") {
 			overrides = append(overrides, "model."+c.Model.Name+"."+o)
 		}
