@@ -90,7 +90,7 @@ func (c *checkCommand) show(s *streams, r *comparedFiles) error {
 	return nil
 }
 
-// shownOthers bounds the files that are named.
+// shownOthers is the largest number of files to name.
 const shownOthers = 10
 
 // checkRun compares a run's files and data with its record.

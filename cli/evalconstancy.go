@@ -10,8 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// writeConstancy draws, for every factor, the radius and the standard deviation of its sub-code at each level: where one level has the
-// larger radius and another the larger variance, metrics of these names rank codes differently (Zhang and Sugiyama 2024, figure 8).
+// writeConstancy draws, for every factor, the radius and the standard deviation of its sub-code at each level. If one
+// level has the larger radius and another the larger variance, the metrics radius and variance rank codes differently
+// (Zhang and Sugiyama 2024, figure 8).
 func (e *evaluation) writeConstancy(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
 	if !varies(e.in) {
 		return nil

@@ -24,7 +24,8 @@ columns: [{label: c, metric: dlsbd}]
 	twoRunsReference = "table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"
 )
 
-// A flipped bit in any file of a run is found, no command takes a false number from it without a word, and resuming the run gives the true ones again.
+// A flipped bit in any file of a run is found. No command silently uses a false number from it, and resuming the run
+// restores the true ones.
 func TestFlippedFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -101,12 +102,12 @@ func TestFlippedFiles(t *testing.T) {
 			}
 		}
 		if o := call(t, "train", "--run", a, "--resume"); o.code != 0 {
-			if file != rundir.Config { // the config may be none any more, or that of another training
+			if file != rundir.Config { // the config may be invalid now, or describe another training
 				t.Errorf("%s, byte %d: resume: %v", p.name, p.at, o)
 			}
 			continue
 		}
-		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // else it may be another run now
+		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // otherwise it may be another run now
 			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, got)
 		}
 		if o := call(t, "check", a); o.code != 0 {

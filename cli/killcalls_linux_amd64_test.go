@@ -24,8 +24,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// startedBy returns what a command line does as a process in a folder, with all processes that it starts, and the number of its calls that change files.
-// Before the call of the number kill, all of them are killed; 0: none is.
+// startedBy runs a command line as a process in a folder. It returns the outcome, and the number of calls that change
+// files, by this process and its child processes. It kills all of them before call number kill; 0 kills none.
 func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, calls int) {
 	t.Helper()
 	base := t.TempDir()
@@ -65,14 +65,14 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
 }
 
-// watched are processes whose calls are counted.
+// watched are processes with counted calls.
 type watched struct {
 	first, kill, calls int
 	code               int // exit code of the first process; -1: killed
 	seen               map[int]bool
 }
 
-// follow lets the processes go on until all have ended.
+// follow lets the processes run until all have ended.
 func (w *watched) follow() error {
 	for {
 		var status syscall.WaitStatus
@@ -97,7 +97,7 @@ func (w *watched) follow() error {
 	}
 }
 
-// resume lets a thread go on that has stopped.
+// resume lets a stopped thread run on.
 func (w *watched) resume(pid int, status syscall.WaitStatus) error {
 	new := !w.seen[pid]
 	w.seen[pid] = true
@@ -124,7 +124,7 @@ func (w *watched) resume(pid int, status syscall.WaitStatus) error {
 	return syscall.PtraceCont(pid, signal)
 }
 
-// filterCalls has the calls of this thread, and of processes that it starts, stop for the tracer if they change files.
+// filterCalls makes calls that change files stop for the tracer, in this thread and in processes that it starts.
 func filterCalls() error {
 	const (
 		number   = 0 // offsets in seccomp_data
@@ -138,7 +138,7 @@ func filterCalls() error {
 	}
 	stop, allow := unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_TRACE}, unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW}
 	program := []unix.SockFilter{load(number)}
-	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // those that can write
+	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // the flags for writing
 		program = append(program, equal(call, 0, 4), load(argument+8*flags),
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC, Jf: 1}, stop, allow)
 	}
@@ -160,13 +160,13 @@ func filterCalls() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&list)), 0, 0)
 }
 
-// killedPhases are command lines that are killed at their calls, in a folder that others have prepared.
+// killedPhases are the command lines to kill at their calls, in a folder prepared by other command lines.
 var killedPhases = []struct {
 	name    string
 	prepare []string
 	command string
 	again   string // after a kill; empty: the command
-	whole   string // what it says after a kill behind its last change
+	whole   string // its output after a kill behind its last change
 }{
 	{name: "train", command: "train tiny.yaml --run run train.checkpoint=0.02", again: "train tiny.yaml --run run train.checkpoint=0.02 --resume"},
 	{name: "figures", command: "train tiny.yaml --run run train.figures=true", again: "train tiny.yaml --run run train.figures=true --resume"},
@@ -194,8 +194,8 @@ var killedFiles = map[string]string{
 	"own.csv":    twoRunsReference,
 }
 
-// A command that is killed before any of its calls that change files leaves nothing false, and the same command again ends with the bits of one that was
-// left alone.
+// A command killed before any call that changes files leaves nothing false. Repeating it ends with the bits of an
+// uninterrupted command.
 func TestKilledAtCalls(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(asProgram, "1")
@@ -264,7 +264,7 @@ func TestKilledAtCalls(t *testing.T) {
 	}
 }
 
-// ownBytes matches files whose bytes name times, machines or places.
+// ownBytes matches files with times, machines or paths in their bytes.
 var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timings\.json|report\.html|runs\.sqlite|checkpoint\.safetensors|state\.json|mine\.jsonl|\.lock)$`)
 
 // madeFiles returns the files below the current folder: their content, or "there" for files that vary.
@@ -290,7 +290,8 @@ func madeFiles(t *testing.T) map[string]string {
 	return list
 }
 
-// resultsHere lists results of the finished runs below the current folder, whose files must be as the runs wrote them.
+// resultsHere lists results of the finished runs below the current folder. Their files must be as the runs wrote
+// them.
 func resultsHere(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
 	var list []struct {

@@ -86,7 +86,7 @@ func optionTable(options []config.Option, types *strings.Replacer) string {
 	return b.String()
 }
 
-// typeLinks puts links to pages about parts in place of the lists of their names.
+// typeLinks replaces lists of the names of parts by links to their pages.
 func typeLinks(all []kind) *strings.Replacer {
 	var pairs []string
 	for _, k := range all {

@@ -59,7 +59,7 @@ func madePages(t *testing.T) []referencePage {
 	return pages
 }
 
-// currentPages makes the pages of what is registered now.
+// currentPages makes the pages of the registered parts.
 func currentPages() ([]referencePage, error) {
 	var line commands
 	parser, err := newParser(&line)

@@ -117,7 +117,7 @@ func failures(outcomes []sweep.Outcome, dir string) error {
 	return fmt.Errorf("runs failed in %s, and are made again with --retry:\n%s", dir, someLines(failed))
 }
 
-// someLines writes the first three lines, and how many more there are.
+// someLines writes the first three lines, and the number of further ones.
 func someLines(list []string) string {
 	more := ""
 	if n := len(list); n > 3 {

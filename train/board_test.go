@@ -89,7 +89,7 @@ func TestBoardPictures(t *testing.T) {
 			t.Errorf("%s: %d x %d, want %+v, %v", tag, v.Image.Width, v.Image.Height, size, err)
 		}
 	}
-	trainInParts(t, parts, c, 9, 4) // more looks each time, so that also evaluations end
+	trainInParts(t, parts, c, 9, 4) // more looks each time, because evaluations must end too
 	for i := range 2 {
 		if i > 0 {
 			trainIn(t, parts, c, true)

@@ -179,7 +179,8 @@ func readCheckpoint(dir string) (c checkpoint, err error) {
 	}
 }
 
-// readState reads the state in the newest checkpoint of a run's folder whose header can be read, and no tensor; nil: there is none.
+// readState reads the state in the newest checkpoint of a run's folder with a readable header, without reading
+// tensors. It is nil without such a checkpoint.
 func readState(dir string) *state {
 	for newer := 0; newer <= 2; newer++ { // one may be missing while a newer one is written
 		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))

@@ -101,7 +101,7 @@ func TestFitJudge(t *testing.T) {
 		"the assignment error is 0.2":        {Reconstruction: 0, Variance: 1, Assignment: &wrong},
 		"reconstructions leave 100 % of":     {Reconstruction: 1, Variance: 1, Assignment: &wrong},
 		"all images measured are the same":   {Reconstruction: 1, Variance: 0},
-		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // by whatever else it has converged
+		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // it has converged by all other measures
 		"leave 70 % of the variance":         {Reconstruction: 0.7, Variance: 1, Square: 2, Decoded: 0.021},
 	} {
 		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
@@ -110,7 +110,7 @@ func TestFitJudge(t *testing.T) {
 	}
 }
 
-// Settings of MIMOSA belong to a run's hash only where the hierarchy is learned.
+// Settings of MIMOSA belong to a run's hash only if the hierarchy is learned.
 func TestCOFHAEHash(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := sticksConfig(t, overrides...).Hash()
@@ -130,8 +130,8 @@ func TestCOFHAEHash(t *testing.T) {
 	}
 }
 
-// A hierarchy that is learned first comes from a run beside the run's folder, is stored in it, and is
-// not learned twice.
+// The run of an earlier stage lies next to the run's folder. The run stores its hierarchy and does not learn it
+// again.
 func TestLearnedHierarchy(t *testing.T) {
 	long.NotShort(t)
 	learned := []string{"supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",

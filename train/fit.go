@@ -24,25 +24,27 @@ type Fit struct {
 	Assignment     *float64 `json:"assignment,omitempty"` // the loss of that name, by chosen options
 	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: not known, or the pixels are real-valued
 	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, where Square is known
-	Converged      bool     `json:"converged"`            // whether the above are as they should be
+	Converged      bool     `json:"converged"`            // whether the fields above are good enough
 	Why            string   `json:"why,omitempty"`        // it has not converged
 }
 
 // fitImages is the largest number of images for Fit.
 const fitImages = 5000
 
-// A model that leaves more of the variance, or assigns more wrongly, has not converged. A decoder with a smaller part of the images' mean square is
-// black: its error is 81 % of it or more, (1 - sqrt(leastDecoded))^2.
+// A model has not converged if it leaves a larger fraction of the variance, or assigns a larger fraction wrongly. A
+// decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that square,
+// (1 - sqrt(leastDecoded))^2.
 const (
 	mostUnexplained = 0.5
 	mostMisassigned = 0.1
 	leastDecoded    = 0.01
 )
 
-// Black reports whether the decoder is black: whatever the codes, the mean square of its pixels is less than 1 % of that of the images' pixels.
+// Black reports whether the decoder is black: for all codes together, the mean square of its pixels is less than 1 %
+// of the images' mean square.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
-// WithoutSquares returns the fit as runs recorded it before Square and Decoded.
+// WithoutSquares returns the fit as runs recorded it before the fields Square and Decoded existed.
 func (f *Fit) WithoutSquares() *Fit {
 	g := *f
 	g.Square, g.Decoded, g.Why = 0, 0, ""
@@ -123,7 +125,7 @@ type pixels struct {
 	error    float64 // squared
 	variance float64 // the squared error of the mean image
 	square   float64 // of the images
-	decoded  float64 // square of what is decoded
+	decoded  float64 // square of the decoded pixels
 }
 
 // pixelError measures the pixels of decoded codes.

@@ -27,8 +27,9 @@ func (s *state) began(dir string) (Config, error) {
 	return c, nil
 }
 
-// Unlike returns the history of a run that has not finished, by the state in its checkpoint, and why the run is not the run of its
-// config c, whose text is given; empty: it is as far as it got. A run without a checkpoint that can be read has taken no step.
+// Unlike returns the history of an unfinished run, from the state in its checkpoint. It also says why the run differs
+// from a run of its config c; empty if it agrees so far. text is the text of c. A run without a readable checkpoint
+// has taken no step.
 func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	s := readState(dir)
 	if s == nil {

@@ -306,7 +306,7 @@ func (s *session) wrote(name string, text []byte) bool {
 	return err == nil && bytes.Equal(found, text)
 }
 
-// restart begins a run anew whose folder has no checkpoint.
+// restart begins a run again if its folder has no checkpoint.
 func (s *session) restart() error {
 	stored, err := ReadConfig(s.store.Dir())
 	if err != nil {

@@ -144,7 +144,7 @@ func changed(r *Run, changes []Change, words func() map[string]bool) string {
 	return ""
 }
 
-// touches reports whether the change touches a config of these words.
+// touches reports whether the change touches a config with these words.
 func (c *Change) touches(words func() map[string]bool) bool {
 	if len(c.Parts) == 0 {
 		return true

@@ -63,7 +63,7 @@ type Change struct {
 	Date       string   // in UTC, as in RFC 3339
 	What       string   // why runs before it differ
 	Parts      []string // names in configs of the parts that it touches; none: all
-	All        bool     // it touches configs with all of the parts; false: with one of them
+	All        bool     // it touches configs with all of the parts; false: with any of them
 }
 
 // Changes lists all changes of bits since the ledger began, the oldest first.

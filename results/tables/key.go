@@ -16,15 +16,17 @@ const (
 	KeyPair    = "pair "   // the beginning of the keys of two orders, which a symmetric table has twice
 )
 
-// fromPrinted is a source that computes from numbers that a paper prints.
+// fromPrinted is a source that computes from a paper's printed numbers.
 type fromPrinted interface{ fromPrinted() bool }
 
 func (*PrintedTau) fromPrinted() bool     { return true }
 func (*PrintedProduct) fromPrinted() bool { return true }
 func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 
-// Keys returns, for every row and each of its cells, what it measures and compares with: cells of equal keys are one, also of different tables. Equal are the same
-// metric of the same codes beside equal printed numbers, and the two cells of a pair in a symmetric table of orders. A second key names the printed number.
+// Keys returns the keys of every cell, row by row: of its measurement, and of its comparison. Cells with equal keys
+// count as one cell, also across tables. Cells have equal keys if they show the same metric of the same codes with
+// equal printed numbers. Both cells of a pair in a symmetric table of orders also have equal keys. A second key names
+// the printed number.
 func (r *Result) Keys() ([][][]string, error) {
 	planner, err := r.table.keyPlanner(r.Scale)
 	if err != nil {
@@ -53,7 +55,7 @@ func (r *Result) Keys() ([][][]string, error) {
 	return list, nil
 }
 
-// keyPlanner returns the planner of a scale; nil if nothing is trained.
+// keyPlanner returns the planner of a scale; nil for a table without training.
 func (t *Table) keyPlanner(named string) (*Planner, error) {
 	if !t.Trains() {
 		return nil, nil
@@ -65,7 +67,7 @@ func (t *Table) keyPlanner(named string) (*Planner, error) {
 	return t.planner(scale)
 }
 
-// keyOf names the codes of a row: by its runs, or by what the table says of its source.
+// keyOf names the codes of a row: by its runs, or by the table's settings of its source.
 func (t *Table) keyOf(p *Planner, row Row) (string, error) {
 	source := row.From.Value
 	if s, ok := source.(*Runs); ok {
@@ -86,7 +88,7 @@ func (t *Table) keyOf(p *Planner, row Row) (string, error) {
 	return fmt.Sprintf("%s%s %s %d", text, t.Folder, t.label(), t.Subset), err
 }
 
-// cellKeys returns the keys of a cell: of what it measures and, if there is one, of its printed number.
+// cellKeys returns the keys of a cell: the key of its measurement and, with a printed number, the key of that number.
 func (t *Table) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	if s, ok := row.From.Value.(fromPrinted); ok && s.fromPrinted() {
 		return []string{KeyPrinted}, nil

@@ -8,7 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// Table 3 and the sentences repeat cells of table 2, figure 4 those of table 4; two orders have one key, and arithmetic on printed numbers has none.
+// Table 3 and the sentences repeat cells of table 2, and figure 4 repeats cells of table 4. Two orders have one key,
+// and arithmetic on printed numbers has none.
 func TestKeys(t *testing.T) {
 	keys := func(name, scale string) (*Result, [][][]string) {
 		table := open(t, name)
@@ -66,7 +67,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Beside our exact values of table 3 other rows' printed values are counted that they round to.
+// Our values of table 3 are exact. Shuffled counts other rows' printed values that they round to.
 func TestShuffled(t *testing.T) {
 	r := quick(t, "enriching-table3")
 	got, sum := r.Shuffled(), 0.0

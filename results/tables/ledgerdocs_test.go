@@ -14,7 +14,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// quote is a place of a page with numbers of the ledger, as testdata/quoted.yaml lists them.
+// quote is a place on a page with numbers of the ledger, as listed in testdata/quoted.yaml.
 type quote struct {
 	Page    string            `yaml:"page" doc:"its file in docs"`
 	Table   string            `yaml:"table" doc:"name of a table"`
@@ -65,7 +65,7 @@ func quotes(t *testing.T) []quote {
 	return all.Quotes
 }
 
-// page reads a page of docs, its white space as single spaces where joined.
+// page reads a page of docs. With joined, its white space becomes single spaces.
 func page(t *testing.T, name string, joined bool) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("../../docs", name))
@@ -107,7 +107,7 @@ func TestQuotedNumbers(t *testing.T) {
 	}
 }
 
-// check compares a table in Markdown, and returns how many numbers it has.
+// check compares a table in Markdown, and returns its number of numbers.
 func (q *quote) check(t *testing.T, r *Result) (numbers int) {
 	t.Helper()
 	_, rest, ok := strings.Cut(page(t, q.Page, false), "\n"+q.Head+"\n")
@@ -185,7 +185,7 @@ func checkNumber(t *testing.T, q quote, r *Result, row, column, text string) {
 	}
 }
 
-// shortened writes a number in the form of another one: with as many decimals, and a 0 before the point or none.
+// shortened writes a number in the form of like: with as many decimals, and with or without a 0 before the point.
 func shortened(v float64, like string) string {
 	_, fraction, _ := strings.Cut(like, ".")
 	text := strconv.FormatFloat(v, 'f', len(fraction), 64)
@@ -203,7 +203,8 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// Pages that show a whole table of the ledger show what unravel table NAME --out writes, at the largest scale of the ledger.
+// Pages with a whole table of the ledger show the output of unravel table NAME --out, at the largest scale of the
+// ledger.
 func TestDocsLedger(t *testing.T) {
 	long.NotShort(t)
 	shown := map[string]int{"square.md": 0, "arrow.md": 0, "turntable.md": 0, "hierarchical.md": 0, "contrastive.md": 0, "tables.md": 0, "pairs.md": 0, "energy.md": 0}
@@ -239,7 +240,7 @@ func TestDocsLedger(t *testing.T) {
 
 func markdownOf(t *testing.T, r *Result) string { return text(t, r.WriteMarkdown) }
 
-// The reason of a difference is an experiment with the row: notes of tables that train name one row each.
+// The reason for a difference is an experiment with the row, so a note of a trained table names one row.
 func TestNotesOfOneRow(t *testing.T) {
 	notes := 0
 	for _, name := range Names() {

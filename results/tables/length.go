@@ -9,8 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// FindLengths sets the Length of all cells, once: images that a run sees over all epochs at the result's scale, as a share of the images at the scale full,
-// which are the paper's or more. Of a cell that rests on several runs it is the least share. It stays 0 where a cell rests on no run, or the scale full has none.
+// FindLengths sets the Length of all cells, once. Length is the number of images seen over all epochs at the result's
+// scale, divided by the number at the scale full. The scale full sees at least as many images as the paper. A cell of
+// several runs takes the smallest share. Length stays 0 for a cell without runs, or if the scale full has none.
 func (r *Result) FindLengths() error {
 	if r.measured || r.origin == nil {
 		return nil
@@ -31,7 +32,7 @@ func (r *Result) FindLengths() error {
 	return nil
 }
 
-// training finds lengths of training.
+// training computes lengths of training.
 type training struct {
 	tables map[string][][]float64 // the lengths of other tables at the scale, by name
 	sizes  []size
@@ -43,7 +44,7 @@ type size struct {
 	images float64
 }
 
-// lengths returns the share of training of every row on each data set of a scale.
+// lengths returns the share of training of every row, on each data set of a scale.
 func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 	here, err := t.seen(scale)
 	if err != nil {
@@ -114,7 +115,7 @@ func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
 	return list, nil
 }
 
-// quoted returns the least share of the cells that a row quotes; NaN if it quotes none.
+// quoted returns the smallest share of the cells that a row quotes; NaN without quoted cells.
 func (x *training) quoted(place *Table, row Row, scale string) (share float64, err error) {
 	share = math.NaN()
 	source, ok := row.From.Value.(quoting)
@@ -151,7 +152,7 @@ func (x *training) quoted(place *Table, row Row, scale string) (share float64, e
 	return share, nil
 }
 
-// least returns the smaller of two shares; NaN is none.
+// least returns the smaller of two shares and ignores NaN.
 func least(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):
@@ -164,7 +165,7 @@ func least(a, b float64) float64 {
 
 // images returns the number of images of a config's data set; NaN if it cannot be opened.
 func (x *training) images(c train.Config) float64 {
-	switch d := c.Dataset.Value.(type) { // sets whose images are drawn when they are opened
+	switch d := c.Dataset.Value.(type) { // sets that draw their images when opened
 	case *datasets.Chopsticks:
 		return float64(d.Samples)
 	case *datasets.Spaceshapes:
@@ -198,8 +199,8 @@ func (x *training) epoch(c train.Config) float64 {
 	return n
 }
 
-// share returns the images that a run sees as a share of the images that a run of the scale full sees; NaN where one of them does not train or its data set cannot
-// be opened.
+// share returns the number of images that a run sees, divided by the number that a run of the scale full sees. It is
+// NaN if one of them does not train, or its data set cannot be opened.
 func (x *training) share(here, full train.Config) float64 {
 	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
 	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
@@ -211,7 +212,7 @@ func (x *training) share(here, full train.Config) float64 {
 	return a / b
 }
 
-// lengthText says how long the runs of a result have trained, where that is less than at the scale full; empty otherwise.
+// lengthText says how long the runs of a result trained, if shorter than at the scale full; empty otherwise.
 func (r *Result) lengthText() string {
 	if r.FindLengths() != nil {
 		return "" // the scale full cannot be planned
@@ -234,7 +235,8 @@ func (r *Result) lengthText() string {
 	return fmt.Sprintf("runs trained for %s of %s", percents(low, high), of)
 }
 
-// Provenance returns the source of the table and, where the runs have trained for less than at the scale full, for how much.
+// Provenance returns the source of the table. If the runs trained for less than at the scale full, it adds the length
+// of training.
 func (r *Result) Provenance() string {
 	if length := r.lengthText(); length != "" {
 		return r.Source + "; " + length

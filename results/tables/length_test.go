@@ -12,7 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Runs are as long as the images that they see: rows a and same train 2 epochs of the paper's 1, row b 2 of 7.
+// The length of a run is the number of images that it sees. Rows a and same train 2 epochs of the paper's 1, row b 2
+// of 7.
 func TestLengths(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace     []string
@@ -52,7 +53,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// A table that quotes others has the length of the rows that it quotes.
+// A table that quotes others takes the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "q"), 0o777); err != nil {
@@ -76,7 +77,8 @@ func TestQuotedLengths(t *testing.T) {
 	}
 }
 
-// A run has not learned the images if its reconstructions leave more than 60 % of their variance, or if the ledger says so without numbers.
+// A run has not learned the images if its reconstructions leave more than 60 % of the variance. The ledger can also
+// say so without numbers.
 func TestUnlearned(t *testing.T) {
 	for fit, want := range map[*train.Fit]bool{
 		nil: false,

@@ -47,7 +47,7 @@ type explored struct {
 	Options    mimosa.Options      `json:"options"`
 	Run        string              `json:"run"` // hash of its config
 	Hierarchy  hierarchy.Hierarchy `json:"hierarchy"`
-	Components []int               `json:"components"` // by image that was trained on; -1: in none
+	Components []int               `json:"components"` // by training image; -1: in no component
 	Results    []metrics.Result    `json:"results"`
 }
 

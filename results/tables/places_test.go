@@ -80,7 +80,8 @@ func TestNoteOnDataSet(t *testing.T) {
 	}
 }
 
-// A note with a move explains no larger difference and none the other way, and may be on cells that agree, here in vain, as the runs have not learned the images.
+// A note with a move explains no larger difference and no difference in the other direction. It may be on cells that
+// agree. Agreement does not count here, because the runs have not learned the images.
 func TestNoteMoves(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv)

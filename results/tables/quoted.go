@@ -26,7 +26,7 @@ type quoting interface {
 type values struct {
 	unlearned int       // runs that have not learned the images
 	list      []float64 // by run
-	stale     string    // why some of them rest on stale runs; empty: none does
+	stale     string    // reason if values come from stale runs; empty: no value does
 }
 
 // others opens and computes the tables quoted by sources, each once.

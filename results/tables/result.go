@@ -68,7 +68,7 @@ type Cell struct {
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
 
-	Unlearned int `json:"not_learned,omitempty"` // runs whose decoder has not learned the images, see Unlearned
+	Unlearned int `json:"not_learned,omitempty"` // runs with a decoder that has not learned the images, see Unlearned
 
 	Length float64 `json:"length,omitempty"` // of training, as a share of the paper's, see FindLengths; 0: not known
 
@@ -150,16 +150,18 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	return c
 }
 
-// mostUnlearned is the part of the variance of images that reconstructions of a model that has learned them leave at most.
+// mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
+// learned the images.
 const mostUnlearned = 0.6
 
-// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of their variance, as a black decoder does,
-// or the ledger says so of a run without these numbers. Such a run reproduces nothing. Without a decoder (nil) it is false.
+// Unlearned reports whether a run has not learned the images. The reconstructions of such a run leave more than 60 %
+// of the variance, for example those by a black decoder. For a run without these numbers, the ledger can say so. Such
+// a run reproduces nothing. A model without a decoder (nil) gives false.
 func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// spoil takes the agreement from a cell if half of its runs or more have not learned the images.
+// spoil removes the agreement of a cell if at least half of its runs have not learned the images.
 func (c *Cell) spoil() {
 	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
 		c.Status = Unfit
@@ -293,7 +295,8 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 }
 
-// noise returns the standard error of the difference between our value and a printed one, the mean of draws.
+// noise returns the standard error of the difference between our value and a printed one. The printed value is the
+// mean of draws runs.
 func (c *Cell) noise(p *Printed, draws int) float64 {
 	if c.Exact {
 		return 0
@@ -311,8 +314,9 @@ func (c *Cell) noise(p *Printed, draws int) float64 {
 // rounding returns the largest difference of a value that rounds to the printed one.
 func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
 
-// Shuffled returns, for every row and each of its cells that is compared, the part of the other rows whose printed value in the column agrees with our value, by
-// rounding or within two standard errors: their sum is the number of cells that would agree on average if rows were shuffled. It is 0 for other cells.
+// Shuffled returns, for every compared cell, the fraction of other rows whose printed value in the column agrees with
+// ours, by rounding or within two standard errors. The sum of these fractions is the mean number of cells that would
+// agree if rows were shuffled. Other cells have 0.
 func (r *Result) Shuffled() [][]float64 {
 	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
 	list := make([][]float64, len(r.Rows))

@@ -32,9 +32,10 @@ func judged(t *testing.T, away float64, replace ...string) *Cell {
 	return computeFrom(t, table, folder).Cell("a", "D")
 }
 
-// A single run is taken to vary as the printed ones do. The run has not learned the images, so that it agrees in vain.
+// A single run is assumed to vary as the printed runs do. Its agreement does not count, because it has not learned
+// the images.
 func TestSingleRun(t *testing.T) {
-	for away, want := range map[float64]Status{1.2: Unfit, 1.25: Differs} { // two standard errors, those of one and of two runs of deviation .5, are 1.225
+	for away, want := range map[float64]Status{1.2: Unfit, 1.25: Differs} { // one run against two, deviation .5: two standard errors are 1.225
 		if c := judged(t, away); c.Status != want {
 			t.Errorf("%v away: %s, want %s", away, c.Status, want)
 		}

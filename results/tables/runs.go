@@ -233,9 +233,9 @@ func (p *Planner) fill(text string) (string, error) {
 	return p.at.fill(text)
 }
 
-// RunSettings are a row's settings for a run. Later settings win: Set, the data set's Set, the scale's settings,
-// Fixed; at the scale quick, the data set's Quick and the row's Quick; last the settings for the scale by name, the
-// data set's and the row's ByScale.
+// RunSettings are a row's settings for a run. Later settings win. The order is Set, the data set's Set, the scale's
+// settings, and Fixed. At the scale quick, the data set's Quick and the row's Quick follow. The settings for the
+// scale by name come last: the data set's ByScale and the row's ByScale.
 type RunSettings struct {
 	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
 	Set, Fixed, Quick sweep.Settings // key.path: value

@@ -55,7 +55,7 @@ func retime(t *testing.T, e sweep.Entry) {
 	record(t, e)
 }
 
-// record writes the record of a run, as of a version that kept no hashes.
+// record writes the record of a run in the form of a version without hashes.
 func record(t *testing.T, e sweep.Entry) {
 	t.Helper()
 	e.Record.Files, e.Record.Sum = nil, ""

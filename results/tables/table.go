@@ -91,8 +91,9 @@ type Column struct {
 }
 
 // Note gives the reason why cells are not reproduced. For a column in Moves, an experiment has moved our value by
-// this amount, up or down. The note then explains a difference if the move points towards the printed value and the
-// rest is within two standard deviations, as for any other cell. A note may cover cells that agree.
+// this amount, up or down. The note then explains a difference under two conditions: the move points towards the
+// printed value, and the rest is within two standard deviations, as for any other cell. A note may cover cells that
+// agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`

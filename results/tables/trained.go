@@ -336,7 +336,7 @@ func (m *tally) notes(seeds int) (list []string) {
 	return list
 }
 
-// unconverged returns remarks on runs that have not converged, one on those with a black decoder and one on the others.
+// unconverged returns remarks on runs that did not converge: one on runs with a black decoder and one on the others.
 func unconverged(d drawn) (list []string) {
 	for _, black := range []bool{true, false} {
 		count, why := 0, ""

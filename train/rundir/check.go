@@ -72,14 +72,15 @@ func Check(dir string) ([]Difference, error) {
 	}
 	known, err := hashedFiles(dir)
 	for _, name := range known {
-		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) { // earlier versions kept no hashes of what is drawn
+		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) { // earlier versions kept no hashes of drawn files
 			list = append(list, Difference{name, "extra: the run did not write it"})
 		}
 	}
 	return list, err
 }
 
-// Others lists the files in a run's folder that have no hash in its record, such as a user's notes. A run without hashes has none.
+// Others lists the files in a run's folder without a hash in its record, such as a user's notes. A run without hashes
+// gives an empty list.
 func Others(dir string) (list []string, err error) {
 	text, err := ReadFile(dir, RecordFile)
 	var r Record
@@ -113,19 +114,19 @@ func (r *Record) Wrote(name string, text []byte) bool {
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
-// hashed reports whether records have the hash of a file that a run writes. That of the config has a place of its own.
+// hashed reports whether Files and Before in records have a hash for this file. The config's hash has another field.
 func hashed(name string) bool { return name != Config && name != RecordFile }
 
-// drawn reports whether a file shows what others hold: the page, figures, and TensorBoard's files.
+// drawn reports whether a file only shows the content of other files: the page, figures, and TensorBoard's files.
 func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
 }
 
-// Learned reports whether a file holds what an earlier stage learned, see [Run.WriteLearned].
+// Learned reports whether a file belongs to the results of an earlier stage, see [Run.WriteLearned].
 func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
-// large reports whether a file is hashed at the end of a run alone: checkpoints carry a checksum of their own.
+// large reports whether a file is hashed only at the end of a run. Checkpoints contain their own checksum.
 func large(name string) bool {
 	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
 }
@@ -179,8 +180,8 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 	}
 }
 
-// note takes the hash of a file into the record, if the run has ended. Until [Run.noted] the record keeps the hash before: a process that is killed leaves the
-// file as it was. An empty hash is that of a file that is not there.
+// note puts the hash of a file into the record of a run that has ended. Until [Run.noted] the record also keeps the
+// old hash, because a killed process leaves the old file. An empty hash means a missing file.
 func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
@@ -199,7 +200,7 @@ func (r *Run) note(name, sum string) error {
 	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
 		return nil // a record that is no evidence does not become it
 	}
-	if name == Config { // a new config ends what the record says, which goes next
+	if name == Config { // a new config invalidates the record, which is removed next
 		short := sum[:32] // as FileHash has it
 		if short == record.Config {
 			return nil
@@ -222,14 +223,14 @@ func (r *Run) note(name, sum string) error {
 	return record.store(r)
 }
 
-// setFile sets the hash of a file; empty: it is not there.
+// setFile sets the hash of a file; an empty hash means a missing file.
 func (r *Record) setFile(name, sum string) {
 	if delete(r.Files, name); sum != "" {
 		r.Files[name] = sum
 	}
 }
 
-// noted ends what note began, after the file was replaced or removed.
+// noted finishes the work of note, after the file was replaced or removed.
 func (r *Run) noted() error {
 	if !r.replacing {
 		return nil
@@ -258,10 +259,10 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-// errNotSo is why a file does not count that can be read.
+// errNotSo is the reason why a readable file does not count.
 var errNotSo = errors.New("the run did not write it so")
 
-// sound reports whether a record has the hash of its text, or is one of a version that kept no hashes.
+// sound reports whether a record has the hash of its text. A record from a version without hashes is also sound.
 func (r *Record) sound(text []byte) bool {
 	if r.Sum == "" {
 		return r.Files == nil
@@ -269,7 +270,7 @@ func (r *Record) sound(text []byte) bool {
 	return r.Sum == sumOf(text, r.Sum)
 }
 
-// sumOf returns the hash of a record's text in which zeros stand for the hash that it has.
+// sumOf returns the hash of a record's text, with zeros instead of the record's own hash.
 func sumOf(text []byte, has string) string {
 	if len(has) != 2*sha256.Size {
 		return ""
@@ -297,7 +298,8 @@ func hashFile(name string) (string, error) {
 // maxHashed is the size of the largest hashed file: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
-// Edited says which files of a run with results or weights the run did not write so; empty: none, or it is not known. The error is about files that cannot be read.
+// Edited names the files with results or weights of a run that differ from the run's record. It is empty if none
+// differs or the record has no hashes. A file that cannot be read is an error.
 func Edited(dir string) (string, error) {
 	list, err := Check(dir)
 	if errors.Is(err, ErrNoHashes) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Files that are written after the end of a run have their hashes, also if a process is killed or fails between the record and the file.
+// Files written after the end of a run have their hashes. This holds even if a process is killed or fails between the
+// record and the file.
 func TestHashesOfLaterFiles(t *testing.T) {
 	r, err := Create(t.TempDir())
 	if err != nil {
@@ -65,7 +66,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	whole("another file")
 	write(CodesFile, "three")
 	whole("another content")
-	for _, text := range []string{"one", "two"} { // what was there before
+	for _, text := range []string{"one", "two"} { // the earlier content
 		if err := os.WriteFile(r.Path(CodesFile), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 type Record struct {
 	Config  string    `json:"config"`           // hash of config.yaml as it was then, see [FileHash]
 	Error   string    `json:"error,omitempty"`  // why it failed; empty: it is finished
-	Begins  bool      `json:"begins,omitempty"` // it has not been trained: the record is there for the hashes, and does not count as one elsewhere
+	Begins  bool      `json:"begins,omitempty"` // the run is untrained: the record only holds hashes, and does not count as a record otherwise
 	Begun   time.Time `json:"begun"`            // of the last session
 	Ended   time.Time `json:"ended"`
 	Seconds float64   `json:"seconds"`               // of all sessions that ended by themselves or by a signal
@@ -85,10 +85,10 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ErrChanged is returned by ReadRecord for a run whose config is not what it was.
+// ErrChanged is ReadRecord's error for a run with a changed config.
 var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
 
-// ReadRecord reads how the run of a folder ended; nil if it has not. A record that cannot be read, or that the run did
+// ReadRecord reads how the run of a folder ended; nil if it has not. An unreadable record, or one that the run did
 // not write so, is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
@@ -169,7 +169,7 @@ func (r *Record) Write(run *Run) error {
 	return r.writeFor(run, config)
 }
 
-// WriteBeginning stores the hashes of the files that [Run.Begin] has written, before the config is there.
+// WriteBeginning stores the hashes of the files written by [Run.Begin], before the config exists.
 func WriteBeginning(run *Run, config []byte) error {
 	r := NewRecord(time.Now())
 	r.Begins = true

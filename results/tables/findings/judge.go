@@ -14,13 +14,14 @@ import (
 // Verdict says how our values bear on a claim.
 type Verdict string
 
-// The verdicts. A difference counts if it exceeds what both sides can explain: two standard errors and, where runs trained for less than a tenth of the
-// paper's length, the distance from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
+// The verdicts. A difference counts if it exceeds everything that both sides can explain. Each side can explain two
+// standard errors. If its runs trained for less than a tenth of the paper's length, it can also explain the distance
+// from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
 	Holds     Verdict = "holds"     // all tests are as the paper says
 	Fails     Verdict = "does not"  // a test is the other way round
-	Undecided Verdict = "undecided" // a test is within what its sides can explain, and none is the other way round
-	Missing   Verdict = "no values" // values of a test are missing, and none is the other way round
+	Undecided Verdict = "undecided" // the sides can explain a test's difference, and no test fails
+	Missing   Verdict = "no values" // values of a test are missing, and no test fails
 )
 
 // Judged is a finding with its verdict by our values.
@@ -77,7 +78,7 @@ type side struct {
 	unfit bool    // half of its runs or more have not learned the images
 }
 
-// enough is the share of the paper's training from which on a value stands for it.
+// enough is the smallest share of the paper's training for a value that can decide.
 const enough = 0.1
 
 // sideOf returns the value of a cell.
@@ -107,11 +108,13 @@ type placed struct {
 	column int
 }
 
-// trained reports whether the cell rests on runs.
+// trained reports whether the cell comes from runs.
 func (p *placed) trained() bool { return len(p.Runs) > 0 }
 
-// spread returns the standard deviation that a single run of the cell is taken to have: the printed one, else the largest one of the column's cells with
-// several runs, else the standard deviation of the column's rows, which differ more than runs of one of them as a rule; infinite without any.
+// spread returns the assumed standard deviation of a single run of the cell. The printed deviation comes first.
+// Without one it is the largest deviation of the column's cells with several runs. Without these it is the standard
+// deviation over the column's rows, because rows usually differ more than runs of one row. It is infinite if nothing
+// is known.
 func (p *placed) spread() float64 {
 	if printed, ok := p.PrintedDeviation(); ok {
 		return printed
@@ -154,7 +157,7 @@ func (s side) String() string {
 	return text
 }
 
-// why says what limits a side; empty: nothing.
+// why says what limits a side; empty if nothing does.
 func (s side) why() string {
 	var list []string
 	if s.runs == 1 && s.error > 0 {
@@ -172,7 +175,7 @@ func (s side) why() string {
 // shown is a value to three decimals, without the sign of a zero.
 func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
-// compare decides whether a is below b, or above it, by more than both can explain.
+// compare decides whether a lies on the claimed side of b: below b, or above it, by more than both can explain.
 func compare(a, b side, below bool) Verdict {
 	d := b.value + b.plus - a.value
 	if !below {

@@ -8,7 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables/findings"
 )
 
-// trained returns a table of a column of runs: values, deviations, numbers of runs, printed values, lengths of training, and runs that have not learned the images.
+// trained returns a table with one column from runs. The arguments are values, deviations, numbers of runs, printed
+// values, lengths of training, and the runs that have not learned the images.
 func trained(values, deviations []float64, runs []int, theirs, lengths []float64, unlearned []int) *tables.Result {
 	r := &tables.Result{Name: "t", Scale: "medium"}
 	for i, v := range values {
@@ -22,7 +23,7 @@ func trained(values, deviations []float64, runs []int, theirs, lengths []float64
 	return r
 }
 
-// A difference that single runs, short training or runs without a picture can explain decides nothing.
+// A difference decides nothing if single runs, short training or runs without a picture can explain it.
 func TestLimits(t *testing.T) {
 	whole, none := []float64{1, 1, 1}, []int{0, 0, 0}
 	const below = "{table: t, column: a, rows: [a], below: {rows: [b]}}"
@@ -65,7 +66,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Printed runs tell how much a single run varies, where their deviation is printed.
+// A printed deviation tells how much a single run varies.
 func TestPrintedSpread(t *testing.T) {
 	table, err := tables.Open("negative-free-figure4")
 	if err != nil {
@@ -98,7 +99,7 @@ func TestPrintedSpread(t *testing.T) {
 	}
 }
 
-// Half of a table that compares sixteen orders with themselves counts, and nothing of its diagonal.
+// A table that compares sixteen orders with themselves counts half of its cells, without the diagonal.
 func TestSummariseSymmetric(t *testing.T) {
 	table, err := tables.Open("enriching-table6")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Summary counts the cells that a paper prints: of one table, or the distinct ones of several.
+// Summary counts printed cells: of one table, or the distinct cells of several tables.
 type Summary struct {
 	Printed  int     // cells with a printed value
 	Computed int     // of these, cells with a value of ours
@@ -28,12 +28,12 @@ type Summary struct {
 	Repeated    int // further computed cells, that repeat others
 }
 
-// Differs counts the computed cells that none of the others accounts for.
+// Differs counts the computed cells outside all other classes.
 func (s Summary) Differs() int {
 	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
 }
 
-// differing is the text of Differs, with unfit and stale cells if there are any.
+// differing writes Differs as text, with any unfit and stale cells.
 func (s Summary) differing() string {
 	text := fmt.Sprint(s.Differs())
 	if s.Unfit > 0 {
@@ -48,8 +48,8 @@ func (s Summary) differing() string {
 // keys are the keys of counted cells, see [tables.Result.Keys].
 type keys map[string]bool
 
-// Summarise counts the cells of a result. Times are not compared: none of them counts as computed. Both cells of a pair in a symmetric table count once, and
-// the cells of its diagonal do not count.
+// Summarise counts the cells of a result. Times are not compared and do not count as computed. Both cells of a pair
+// in a symmetric table count once, and the cells of its diagonal do not count.
 func Summarise(r *tables.Result) (Summary, error) {
 	var s Summary
 	all, err := r.Keys()
@@ -59,7 +59,8 @@ func Summarise(r *tables.Result) (Summary, error) {
 	return s, err
 }
 
-// count adds the cells of a result. Cells of known keys are repeated, and the second ones of pairs; distinct leaves out cells that are computed from printed numbers.
+// count adds the cells of a result. A cell with a known key counts as repeated, and so does the second cell of a
+// pair. With distinct, cells computed from printed numbers are counted apart.
 func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
 	shuffled, pairs := r.Shuffled(), keys{}
 	var shown []string
@@ -98,7 +99,7 @@ func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct
 	}
 }
 
-// some reports whether one of the keys of a cell is there.
+// some reports whether any key of a cell is known.
 func (k keys) some(list []string) (repeated bool) {
 	for _, key := range list {
 		repeated = repeated || k[key]
@@ -106,7 +107,7 @@ func (k keys) some(list []string) (repeated bool) {
 	return repeated
 }
 
-// add counts a cell that is computed and printed.
+// add counts a computed cell with a printed value.
 func (s *Summary) add(c *tables.Cell) {
 	s.Computed++
 	if *c.Ours**c.Theirs < 0 {
@@ -265,7 +266,8 @@ func writeTables(b *strings.Builder, results []*tables.Result) error {
 	return nil
 }
 
-// totals counts the distinct cells of tables without training and of tables that train. It leaves out tables that quote others. The larger tables come first.
+// totals counts the distinct cells of tables without training, and of tables with training. It leaves out tables that
+// quote others. The kind with more cells comes first.
 func totals(results []*tables.Result) (total [2]Summary, err error) {
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
@@ -350,7 +352,7 @@ or runs that have not learned the images leave the order of some rows open, as i
 	return nil
 }
 
-// class returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another.
+// class returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another order.
 func class(tau float64) int {
 	switch {
 	case tau >= sameOrder:

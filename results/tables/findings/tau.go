@@ -7,8 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// tau is Kendall's tau-b between two orders of rows, with its bounds. Pairs of rows may go either way if one of them is limited, by a single run, short training
-// or images not learned, and both can explain their difference.
+// tau is Kendall's tau-b between two orders of rows, with its bounds. A single run, short training or unlearned
+// images limit a row. If one row of a pair is limited and both rows can explain their difference, the pair may have
+// either order.
 type tau struct {
 	value, low, high float64
 	open             int // pairs that may go either way
@@ -45,7 +46,7 @@ func tauOf(a, b []side) tau {
 	return t
 }
 
-// undecided reports whether one of two values is limited and their order may be the other one.
+// undecided reports whether two values may have the other order, because one of them is limited.
 func undecided(a, b side) bool {
 	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
 }
