@@ -114,7 +114,7 @@ func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*comparedFil
 		}
 	}
 	began, err := rundir.ReadData(dir)
-	if err != nil { // data.json is damaged, which its hash says
+	if err != nil { // data.json is damaged, as its hash shows
 		return r, nil
 	}
 	if began == nil || len(began.Inputs) == 0 {

@@ -72,7 +72,7 @@ func optedMetrics(items []metricItem, options []string, like string) ([]metrics.
 // metricItem is a metric of --metrics.
 type metricItem struct {
 	name string
-	with *config.Node // the metric with its settings; nil: the name alone
+	with *config.Node // the metric with its settings; nil: only a name
 }
 
 // unquoted matches a metric and a text without quotes, such as a sentence.

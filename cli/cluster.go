@@ -86,7 +86,7 @@ func (f *clusterFlags) scheduler() cluster.Scheduler {
 
 // Memory of a task if no flag sets it.
 const (
-	memoryKinds = 8       // runs that are estimated
+	memoryKinds = 8       // number of runs to estimate
 	memoryMore  = 1.25    // times the estimate
 	memoryLeast = 1 << 28 // bytes
 )

@@ -73,7 +73,7 @@ func parseTime(text string) (time.Duration, error) {
 		return d, nil
 	}
 	m := slurmTime.FindStringSubmatch(text)
-	if m == nil || m[1] == "" && m[3] == "" { // a bare number is minutes to Slurm, and hours to people
+	if m == nil || m[1] == "" && m[3] == "" { // a bare number means minutes in Slurm, but hours to many people
 		return 0, fmt.Errorf("%q is no time; want 4h, 90m, HH:MM:SS or D-HH:MM:SS", text)
 	}
 	var n [5]float64

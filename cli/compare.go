@@ -160,8 +160,8 @@ func (c *compareCommand) ranking() *metrics.UDR {
 type compared struct {
 	name    string
 	results []metrics.Result
-	codes   *metrics.Matrix // nil: not known
-	factors *table.Table    // of the codes; nil: not known
+	codes   *metrics.Matrix // nil: unknown
+	factors *table.Table    // factors of the codes; nil: unknown
 }
 
 // open reads a run and computes the metrics that it has not stored.

@@ -17,10 +17,10 @@ import (
 type comparison struct {
 	Runs    []string           `json:"runs"`
 	Metrics []comparedMetric   `json:"metrics"`
-	Tau     [][]cell           `json:"kendall_tau"` // of the metrics, in their order; null of two metrics that fewer than three runs have
+	Tau     [][]cell           `json:"kendall_tau"` // between the metrics, in order; null for two metrics with fewer than three common runs
 	UDR     *metrics.Agreement `json:"udr,omitempty"`
 
-	Notes []string `json:"notes,omitempty"` // what makes values hard to compare
+	Notes []string `json:"notes,omitempty"` // reasons why values are hard to compare
 
 	Settings []difference `json:"settings,omitempty"` // settings that differ; none if only the seed does
 	Seeds    []seedGroup  `json:"seeds,omitempty"`
@@ -33,7 +33,7 @@ type comparedMetric struct {
 	Values []cell            `json:"values"`
 	Ranks  []cell            `json:"ranks"` // 1 is best
 
-	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null of a run without; absent if no run has one
+	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
 	Chances   []*metrics.Chance   `json:"chances,omitempty"`   // likewise
 }
 

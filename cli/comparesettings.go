@@ -18,7 +18,7 @@ const seedColumn = "seed"
 // difference is a setting that differs between compared runs.
 type difference struct {
 	Key    string    `json:"key"`
-	Values []*string `json:"values"` // null of a run without it
+	Values []*string `json:"values"` // null for a run without the setting
 }
 
 // seedGroup holds the indices of runs with equal settings except the seed, and the spread of each metric over them.

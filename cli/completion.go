@@ -103,7 +103,7 @@ func candidates(app *kong.Application, words []string, last string) []string {
 	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
 		if flag != nil && takes(flag, w) {
-			flag = nil // it was the flag's value
+			flag = nil // the word was the flag's value
 			continue
 		}
 		flag = nil
@@ -185,7 +185,7 @@ func flagValues(flag *kong.Flag) []string {
 	case "what":
 		return decodeKinds
 	case "scale":
-		if flag.Target.Kind() == reflect.String { // of data show and decode it is a number
+		if flag.Target.Kind() == reflect.String { // data show and decode have it as a number
 			return []string{"quick", "full"}
 		}
 	}

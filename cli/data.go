@@ -154,7 +154,7 @@ func chooseData(name string, options []string) (datasets.Choice, error) {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, usagef("%q is not an option; want name=value", o)
 		}
-		overrides[i] = "dataset." + name + "." + strings.TrimPrefix(o, "dataset."+name+".") // a key as a config has it is right, too
+		overrides[i] = "dataset." + name + "." + strings.TrimPrefix(o, "dataset."+name+".") // a full key of a config is right, too
 	}
 	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
 	return settings.Dataset, err

@@ -56,7 +56,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 	err = c.fetch(cache.WithProgress(ctx, t.report), s, files, origin, t)
 	if err == nil {
 		err = set.Prepare(ctx, t.report)
-		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the others are brought some other time
+		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user brings the other files later
 			t.end()
 			fmt.Fprintln(s.log, err)
 			return nil

@@ -58,9 +58,9 @@ type decodedSheet struct {
 	GIF       string       `json:"gif,omitempty"`
 	Images    string       `json:"images"`
 	Codes     string       `json:"codes"`
-	Shape     []int        `json:"shape"` // of the images
+	Shape     []int        `json:"shape"` // shape of the images
 	Columns   []string     `json:"columns,omitempty"`
-	Rows      []decodedRow `json:"rows"` // of the picture
+	Rows      []decodedRow `json:"rows"` // rows of the picture
 	Projected int          `json:"projected,omitempty"`
 }
 

@@ -35,7 +35,7 @@ const rehearsing = time.Minute
 
 // forecasting says how forecasts estimates times.
 type forecasting struct {
-	jobs      int  // runs at a time
+	jobs      int  // number of runs at a time
 	elsewhere bool // the runs are made on other machines
 	rehearse  bool
 	times     func(sweep.Run) (time.Duration, bool) // see [sweep.Forecasting]
@@ -157,7 +157,7 @@ func confirm(ctx context.Context, log io.Writer, question, flag string) (bool, e
 	fmt.Fprintf(log, "%s? [y/N] ", question)
 	answer := make(chan string, 1)
 	go func() { // the terminal cannot be interrupted
-		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input is no
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input means no
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {

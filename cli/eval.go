@@ -66,7 +66,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	}
 	results, err := e.results(ctx, s)
 	stopped := errors.Is(err, train.ErrStopped)
-	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // the metrics that are done are not lost
+	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // keep the finished metrics
 		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
 	}
 	if err != nil {
@@ -150,8 +150,8 @@ type evaluation struct {
 	codes  factor.SubCodes // for metrics without their own
 	assign metrics.Assign
 
-	chances   metrics.Chances   // of 0 shuffles: none
-	intervals metrics.Intervals // of 0 percent: none
+	chances   metrics.Chances   // 0 shuffles: no chance levels
+	intervals metrics.Intervals // 0 percent: no intervals
 }
 
 // open reads the codes and factors, and chooses the metrics.
@@ -189,7 +189,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 		e.matchCodes()
 		return e, nil
 	}
-	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // which columns belong together is not known
+	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // the grouping of columns is unknown
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
@@ -257,7 +257,7 @@ func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
-			return nil, e.withOptions(err) // before any is computed
+			return nil, e.withOptions(err) // before computing any metric
 		}
 	}
 	e.remark(s)

@@ -27,7 +27,7 @@ func (e *evaluation) writeApproximation(ctx context.Context, write func(name str
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil { // such as fewer columns than factors, or no row of known levels
+	if err != nil { // for example, fewer columns than factors, or no row with known levels
 		e.remarks = append(e.remarks, fmt.Sprintf("no approximation.png: %v", err))
 		return nil
 	}

@@ -24,7 +24,7 @@ func (e *evaluation) writeConstancy(ctx context.Context, write func(name string,
 		var err error
 		if of[i], err = m.Levels(ctx, e.in); ctx.Err() != nil {
 			return ctx.Err()
-		} else if err != nil { // such as fewer columns than factors, which approximation.png remarks
+		} else if err != nil { // for example, fewer columns than factors; the remark for approximation.png says so
 			return nil
 		}
 	}

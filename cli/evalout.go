@@ -88,7 +88,7 @@ func (e *evaluation) writeAll(ctx context.Context, write func(name string, conte
 	if err := write("ranks.csv", func(w io.Writer) error { return writeRecords(w, e.rankRecords(results)) }); err != nil {
 		return err
 	}
-	if e.in.Classes { // which are no levels to draw
+	if e.in.Classes { // classes are not levels to draw
 		return nil
 	}
 	if err := e.writeAnalysis(ctx, write); err != nil {
@@ -126,7 +126,7 @@ func (e *evaluation) rankRecords(results []metrics.Result) [][]string {
 				for _, i := range order {
 					line = append(line, g.Rows[i])
 				}
-				for len(line) < len(head) { // columns that the metric left out
+				for len(line) < len(head) { // pad for columns that the metric left out
 					line = append(line, "")
 				}
 				list = append(list, line)

@@ -39,7 +39,7 @@ type exported struct {
 	Part     string           `json:"part,omitempty"`
 	Layout   string           `json:"layout"`
 	Tensors  int              `json:"tensors,omitempty"`
-	Elements int              `json:"elements"`          // of all parameters of the model
+	Elements int              `json:"elements"`          // number of elements of all the model's parameters
 	Network  *weights.Network `json:"network,omitempty"` // of onnx
 }
 

@@ -48,7 +48,7 @@ const (
 // collector lets memory grow, and turns signals into an orderly end. Register parts before the call. A sweep runs
 // this program, found by os.Executable, once for each run.
 func Main() {
-	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector works harder rather than ask for more
+	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector then works harder instead of taking more memory
 		debug.SetMemoryLimit(int64(have * memory.Share))
 	}
 	os.Exit(Run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
@@ -174,7 +174,7 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 		return exitDone
 	}
 	if gone := out.Err(); errors.Is(gone, syscall.EPIPE) && errors.Is(err, gone) {
-		return exitFailed // whoever read the results wants no more of them
+		return exitFailed // the reader of the results has stopped reading
 	}
 	fmt.Fprintln(log, "unravel:", err)
 	var usage usageError

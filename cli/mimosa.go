@@ -112,14 +112,14 @@ func (c *mimosaCommand) check() error {
 type exploration struct {
 	name   string
 	codes  metrics.Matrix
-	images []int    // of a run: the image of each code; nil: codes made elsewhere
-	of     int      // images of the run's data set
-	paths  []int    // by code: which dimensions it truly has; nil: not known
-	names  []string // of the paths
+	images []int    // for a run: the image of each code; nil: codes from a file
+	of     int      // number of images of the run's data set
+	paths  []int    // by code: the number of its true path, the dimensions that it has; nil: unknown
+	names  []string // names of the paths
 	truth  hierarchy.Hierarchy
 	result *mimosa.Result
 
-	purity   *float64 // nil: not known
+	purity   *float64 // nil: unknown
 	each     []float64
 	distance *int
 }

@@ -20,8 +20,8 @@ type mimosaSummary struct {
 	Purity     *float64            `json:"purity,omitempty"`
 	HError     *int                `json:"h_error,omitempty"`
 	Codes      [2]int              `json:"codes"`          // rows and columns
-	Initial    int                 `json:"initial"`        // components before small ones were dropped
-	Merging    int                 `json:"before_merging"` // and after that
+	Initial    int                 `json:"initial"`        // number of components before small ones were dropped
+	Merging    int                 `json:"before_merging"` // number of components after that
 	Bits       bitsSummary         `json:"description_length"`
 	Options    map[string]any      `json:"options"`
 }
@@ -30,9 +30,9 @@ type mimosaSummary struct {
 type bitsSummary struct {
 	PerCode float64 `json:"bits_per_code"`
 	Flat    float64 `json:"flat_bits_per_code"`
-	Options float64 `json:"options_bits"`   // of all codes
+	Options float64 `json:"options_bits"`   // bits of all codes
 	Values  float64 `json:"values_bits"`    // likewise
-	Outside float64 `json:"outside_bits"`   // likewise, of codes without a component
+	Outside float64 `json:"outside_bits"`   // the same for codes without a component
 	Tree    float64 `json:"hierarchy_bits"` // once
 }
 

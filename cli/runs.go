@@ -35,7 +35,7 @@ type runsCommand struct {
 func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	exports := c.MLflow != "" || c.TensorBoard
 	if exports {
-		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && exists(c.Dir) { // before an index is made
+		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && exists(c.Dir) { // before the command makes an index
 			return fmt.Errorf("there is no run in %s", c.Dir)
 		}
 	}

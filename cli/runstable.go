@@ -19,7 +19,7 @@ import (
 type shownColumn struct {
 	header string
 	cells  []string
-	rank   int // columns of high ranks go first where there is no room
+	rank   int // columns with high ranks are left out first
 }
 
 // maxCell is the greatest width of a cell of settings, in letters.

@@ -70,7 +70,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Token || !isLoopback(l.Addr()) {
 		var random [24]byte
-		_, _ = rand.Read(random[:]) // it does not fail
+		_, _ = rand.Read(random[:]) // rand.Read does not fail
 		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
 	}
 	program, err := os.Executable()
@@ -91,7 +91,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // until the other end is closed
+			_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes its end
 			cancel()
 		}()
 		fmt.Fprintln(s.out, "listening")

@@ -23,8 +23,8 @@ type serveFlags struct {
 
 // shown is the content of a server started by a command.
 type shown struct {
-	dir    string // that it opens; made if it is missing
-	single bool   // dir is a run's
+	dir    string // folder to open; made if missing
+	single bool   // dir is the folder of one run
 	page   string // name of the run to link to; empty: all runs
 }
 
@@ -75,7 +75,7 @@ func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 	said := &starting{w: s.log}
 	cmd.Stderr = said
 	cmd.WaitDelay = time.Second
-	in, err := cmd.StdinPipe() // its end closes with this process, however that ends
+	in, err := cmd.StdinPipe() // the pipe closes with this process, even if it is killed
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 		_ = in.Close()
 		late := time.AfterFunc(serverPatience, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
-		_ = cmd.Wait() // it has said what went wrong
+		_ = cmd.Wait() // the server has logged its error
 	}
 	if n, _ := out.Read(make([]byte, 16)); n == 0 {
 		end()

@@ -15,9 +15,9 @@ import (
 // The time for a command to end after a signal. A command that waits for input, or computes without looking at its
 // context, is killed then.
 const (
-	quitPatience  = time.Second      // it has nothing to save
-	savePatience  = 8 * time.Second  // it ends a step of training and saves
-	sweepPatience = 70 * time.Second // its processes save
+	quitPatience  = time.Second      // the command has nothing to save
+	savePatience  = 8 * time.Second  // the command finishes a training step and saves
+	sweepPatience = 70 * time.Second // the command's processes save
 )
 
 // stopper kills a program that does not end in time.

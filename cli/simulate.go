@@ -58,7 +58,7 @@ type simulated struct {
 	Name string `json:"name"`
 	*sweep.Simulation
 	Limit   string   `json:"limit"`
-	Assumed []string `json:"assumed"` // KEY=NUMBER that were not given
+	Assumed []string `json:"assumed"` // KEY=NUMBER for defaults
 }
 
 // print writes a simulation.

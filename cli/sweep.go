@@ -133,7 +133,7 @@ type sweepRun struct {
 	State   sweep.State        `json:"state"`
 	Error   string             `json:"error,omitempty"`
 	Seconds float64            `json:"seconds,omitempty"`
-	Unknown bool               `json:"unknown,omitempty"` // a dry run knows no time
+	Unknown bool               `json:"unknown,omitempty"` // whether a dry run has no estimate
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }

@@ -18,15 +18,15 @@ import (
 // nothing changes.
 type sweepProgress struct {
 	w        io.Writer
-	terminal *os.File // nil: w is none
+	terminal *os.File // nil: w is no terminal
 	every    time.Duration
-	idle     time.Duration // between lines without anything new
+	idle     time.Duration // time between lines without news
 
 	lock  sync.Mutex
 	last  time.Time
-	ended int    // runs, when the last line was written
+	ended int    // number of ended runs at the last line
 	state string // text of the last line, without the time left
-	drawn int    // letters of the line that stands
+	drawn int    // length of the drawn line in letters
 }
 
 // barWidth is the width of the bar, in letters.

@@ -41,8 +41,8 @@ type tableCommand struct {
 	checkFlags
 	clusterFlags
 
-	data   string // real, twin or empty: of --data, which is a flag of all commands
-	scaled bool   // --scale is given
+	data   string // real, twin or empty, from --data, a flag of all commands
+	scaled bool   // whether --scale is given
 }
 
 // tableRuns is the folder of the runs of tables.

@@ -24,7 +24,7 @@ type listedTable struct {
 	Source string          `json:"source"`
 	Trains bool            `json:"trains"`
 	Data   string          `json:"data"`
-	Shown  string          `json:"shown"` // the largest scale with runs, which unravel table NAME shows
+	Shown  string          `json:"shown"` // the scale that unravel table NAME shows: the largest with runs
 	Scales []tables.Counts `json:"scales"`
 }
 

@@ -113,7 +113,7 @@ var errDeclined = errors.New("nothing was trained")
 
 // ask asks whether to train the missing runs of a scale above quick.
 func (c *tableCommand) ask(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) error {
-	if c.Yes || c.Scale == tables.QuickScale || c.Index.set || c.clusterFlags.Print { // a task was asked about when it was submitted
+	if c.Yes || c.Scale == tables.QuickScale || c.Index.set || c.clusterFlags.Print { // the user answered when submitting the task
 		return nil
 	}
 	c.Rehearse = false
@@ -147,7 +147,7 @@ func (c *tableCommand) forecasts(ctx context.Context, t *tables.Table, s *stream
 
 // onCluster makes the missing runs of a table as tasks.
 func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) (failed, err error) {
-	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)} // tasks do not ask
+	args := []string{"table", asArgument(c.Name), "--scale", c.Scale, "--runs", asArgument(c.Runs)} // a task must not ask
 	if c.Fresh {
 		args = append(args, "--fresh")
 	}
@@ -161,7 +161,7 @@ func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *stream
 	if c.clusterFlags.Print {
 		return nil, c.clusterFlags.print(ctx, s, job, runs)
 	}
-	if err := prepare(ctx, runs, s.log); err != nil { // once, before tasks want them
+	if err := prepare(ctx, runs, s.log); err != nil { // once, before tasks need the files
 		return nil, err
 	}
 	outcomes, err := c.submit(ctx, s, job, runs, c.Retry)

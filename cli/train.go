@@ -52,7 +52,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	if c.DryRun {
-		if !c.Resume && isRun(c.Dir) { // as training would say
+		if !c.Resume && isRun(c.Dir) { // training would refuse it, too
 			there := withFlags(rundir.ErrExists, c.Dir)
 			if named {
 				return there

@@ -18,14 +18,14 @@ import (
 type transfer struct {
 	w     io.Writer
 	draws bool
-	every time.Duration // between two lines, or two drawings of a bar
+	every time.Duration // time between two lines, or two drawings of a bar
 
 	lock  sync.Mutex
-	what  string // is under way; empty: nothing
+	what  string // name of the running transfer; empty: none
 	total int64
 	bar   *progressbar.ProgressBar
 	begun time.Time
-	first int64 // done at the beginning
+	first int64 // amount done at the beginning
 	shown time.Time
 }
 

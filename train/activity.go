@@ -17,13 +17,13 @@ import (
 type Activity struct {
 	w     io.Writer
 	draws bool          // bars; otherwise lines
-	every time.Duration // between two lines, or two drawings of a bar that stands still
-	least time.Duration // between any two drawings
+	every time.Duration // time between two lines, or two drawings of an unchanged bar
+	least time.Duration // shortest time between two drawings
 
 	lock      sync.Mutex
 	bar       *progressbar.ProgressBar
-	what      string // is done; empty: nothing
-	part      string // of it is at work
+	what      string // name of the activity; empty: none
+	part      string // name of the current part
 	done, all int
 	begun     time.Time
 	quit      chan struct{}

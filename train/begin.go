@@ -57,6 +57,6 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 		if err := rundir.WriteBeginning(store, text); err != nil {
 			return err
 		}
-		return store.Write(rundir.Config, rundir.Bytes(text)) // last: it makes the folder a run
+		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because it makes the folder a run
 	})
 }

@@ -33,7 +33,7 @@ func (g *logs) openEvents(step int64) error {
 		return err
 	}
 	var begun time.Time
-	told := false // of the settings
+	told := false // whether the settings were written
 	if err := g.store.Held(); err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 		return nil, nil, unsuited
 	}
 	l, err := e.Loop()
-	if err != nil { // a mistake in a loss comes before the metric that has its settings
+	if err != nil { // report a mistake in a loss before the metric that takes its settings
 		return nil, nil, e.Config.untrainable(err)
 	}
 	if unsuited != nil {

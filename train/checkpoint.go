@@ -27,11 +27,11 @@ type state struct {
 	Watch   watchState `json:"watch"`
 	Best    *Best      `json:"best,omitempty"`
 	Done    bool       `json:"done"`              // whether training has ended
-	Stopped string     `json:"stopped,omitempty"` // why a hook ended it
+	Stopped string     `json:"stopped,omitempty"` // why a hook ended training
 	Config  string     `json:"config"`
 	Kernels string     `json:"kernels,omitempty"` // instruction sets of the sessions so far, in their order
 
-	Start   *rundir.Start  `json:"start,omitempty"` // where the parameters began
+	Start   *rundir.Start  `json:"start,omitempty"` // source of the initial parameters
 	History rundir.History `json:"history,omitempty"`
 }
 
@@ -149,7 +149,7 @@ var errNoCheckpoint = errors.New("there is no checkpoint")
 type checkpoint struct {
 	file    *safetensors.File
 	state   *state
-	newer   int    // damaged checkpoints that are newer
+	newer   int    // number of newer, damaged checkpoints
 	warning string // about these
 }
 

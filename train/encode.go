@@ -29,7 +29,7 @@ const (
 // turns, batch by batch.
 type Coder struct {
 	data             models.Data
-	views            *augment.Views // images are normalised as these are; nil: not at all
+	views            *augment.Views // views with the normalisation of images; nil: none
 	width            int
 	encoder, decoder *half // decoder is nil if the model has none
 }

@@ -24,17 +24,17 @@ type Experiment struct {
 	Config  Config
 	Data    datasets.Dataset
 	Split   *datasets.Split
-	Learned *models.Learned // by the stage before the model's own; nil: there was none
+	Learned *models.Learned // results of the stage before; nil without one
 	Held    []int           // held-out images, ascending, for the final metrics; nil: metrics use all images
 	Model   models.Model
 	Coder   *Coder
 	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
 
 	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
-	images     []int             // of the config's data set that Data holds; nil: all
+	images     []int             // indices in the config's data set of the images in Data; nil: all
 	components []byte            // picture of the components that the stage before found; nil: none
 
-	Progress *Activity // of encoding and measuring; nil: none is shown
+	Progress *Activity // progress of encoding and measuring; nil: not shown
 }
 
 // NewExperiment builds the data set and model of a config, with the parameters from its start. Parts that do not fit

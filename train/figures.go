@@ -23,7 +23,7 @@ type figure struct {
 	name, caption string
 	moves         bool                    // a GIF file, which the report leaves out
 	codes         bool                    // whether it shows codes; runs without codes lack it
-	draw          func(w io.Writer) error // writes nothing where it does not apply to the model or data set
+	draw          func(w io.Writer) error // writes nothing if it does not apply to the model or data set
 }
 
 // figures lists the pictures of a run.
@@ -59,7 +59,7 @@ func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, nam
 
 // Caption describes a figure of a run in words.
 type Caption struct {
-	Name    string // of the file in the folder of figures
+	Name    string // file name in the folder of figures
 	Caption string
 }
 
@@ -372,7 +372,7 @@ func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metric
 		return nil
 	}
 	g, selected, err := chosen.Value.(*metrics.MED).Select(context.Background(), in)
-	if err != nil { // such as no factor that varies
+	if err != nil { // for example, all factors are constant
 		return nil
 	}
 	h := report.SelectedHeat(g, selected)

@@ -51,17 +51,17 @@ type RatePoint struct {
 type Rates struct {
 	Optimizer  string      `json:"optimizer"`
 	Objective  string      `json:"objective"`          // the objective with most updates; its curve suggests the rate
-	Suggested  float64     `json:"suggested"`          // where the smoothed loss falls the most by the logarithm of the rate; 0: it never fell
-	Lowest     RatePoint   `json:"lowest"`             // where the smoothed loss is lowest
+	Suggested  float64     `json:"suggested"`          // rate of the steepest fall of the smoothed loss, by the logarithm of the rate; 0: it never fell
+	Lowest     RatePoint   `json:"lowest"`             // point with the lowest smoothed loss
 	Configured float64     `json:"configured"`         // the rate of the config
 	Diverged   string      `json:"diverged,omitempty"` // why the test ended before the highest rate; empty: it did not
 	Points     []RatePoint `json:"points"`
 }
 
 const (
-	rateSmoothing = 0.9 // weight of the smoothed loss before
-	rateSettling  = 10  // updates of an objective before its smoothed loss says something
-	rateDiverged  = 3   // rise above the lowest smoothed loss, in sizes of it, that counts as divergence
+	rateSmoothing = 0.9 // weight of the previous smoothed loss
+	rateSettling  = 10  // updates of an objective before its smoothed loss is usable
+	rateDiverged  = 3   // a rise above the lowest smoothed loss by more than this multiple of its size is divergence
 )
 
 // rising is the schedule of a range test.
@@ -134,7 +134,7 @@ type rateTest struct {
 	base   float64
 	steps  int
 	curves map[string]*rateCurve
-	sum    float64 // of the losses of batches that wait for an update
+	sum    float64 // sum of the losses of batches that wait for an update
 	count  int
 }
 

@@ -17,15 +17,15 @@ import (
 // Fit says how well a model with a decoder fits its images. It uses the codes that metrics see: posterior means and
 // chosen options.
 type Fit struct {
-	Images         int      `json:"images"`               // trained on, that were looked at
+	Images         int      `json:"images"`               // number of training images used
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
-	Variance       float64  `json:"variance"`             // of a pixel: the error of the mean image
+	Variance       float64  `json:"variance"`             // variance of a pixel: the error of the mean image
 	HeldOut        *float64 `json:"held_out,omitempty"`   // mean squared error of held-out images
-	Assignment     *float64 `json:"assignment,omitempty"` // the loss of that name, by chosen options
-	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: not known, or the pixels are real-valued
-	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, where Square is known
+	Assignment     *float64 `json:"assignment,omitempty"` // assignment loss of the chosen options
+	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: unknown, or the pixels are real-valued
+	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, if Square is known
 	Converged      bool     `json:"converged"`            // whether the fields above are good enough
-	Why            string   `json:"why,omitempty"`        // it has not converged
+	Why            string   `json:"why,omitempty"`        // why training has not converged
 }
 
 // fitImages is the largest number of images for Fit.
@@ -58,7 +58,7 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 		return nil, nil
 	}
 	trained := e.trained()
-	if len(trained) == 0 { // of a small sample, all may be held out
+	if len(trained) == 0 { // a small sample may have only held-out images
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
@@ -124,7 +124,7 @@ func sampled(list []int, seed uint64) []int {
 type pixels struct {
 	error    float64 // squared
 	variance float64 // the squared error of the mean image
-	square   float64 // of the images
+	square   float64 // mean square of the images' pixels
 	decoded  float64 // square of the decoded pixels
 }
 

@@ -61,7 +61,7 @@ func (c *Config) HintValue(n *config.Node, want string) string {
 		return ""
 	}
 	values, err := n, error(nil)
-	if n.IsScalar() && strings.Contains(n.Text(), ",") { // as Hydra has it
+	if n.IsScalar() && strings.Contains(n.Text(), ",") { // as in Hydra
 		values, err = config.Parse("", []byte("["+n.Text()+"]"))
 	}
 	if err != nil || !values.IsList() || len(values.Items()) < 2 {

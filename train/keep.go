@@ -80,7 +80,7 @@ func (k *keeper) write() error {
 // Weights chooses among the kept weights of a run. The zero value chooses the newest checkpoint.
 type Weights struct {
 	Best    bool // weights of the best evaluation, see Keep
-	Average bool // their moving average, see engine.Average
+	Average bool // moving average of the weights, see engine.Average
 }
 
 // read reads the checkpoint with the weights.

@@ -16,8 +16,8 @@ type logs struct {
 	lines    *rundir.Log
 	settings []tfevents.Setting
 	events   *tfevents.Writer
-	last     rundir.Losses // of the last epoch in the log
-	measured []rundir.Line // the evaluations in the log after the last step that has one
+	last     rundir.Losses // losses of the last epoch in the log
+	measured []rundir.Line // evaluations in the log at the last evaluated step
 }
 
 // open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.

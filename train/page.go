@@ -24,7 +24,7 @@ type pageContent struct {
 	steps   int
 	best    *Best   // nil: not kept
 	fit     *Fit    // nil: not known
-	spread  float64 // of the codes in the last epoch, if spreads
+	spread  float64 // spread of the codes in the last epoch, if spreads
 	spreads bool
 	log     []rundir.Line
 	results []metrics.Result
@@ -147,7 +147,7 @@ func again(dir string) string {
 		dir = "./" + dir
 	}
 	source, fresh := dir+"/"+rundir.Config, dir+"-again"
-	if strings.Contains(source, "=") { // which would read as an override
+	if strings.Contains(source, "=") { // otherwise it would read as an override
 		return "cp " + quoted(source) + " again.yaml && unravel train again.yaml --run " + quoted(fresh)
 	}
 	return "unravel train " + quoted(source) + " --run " + quoted(fresh)

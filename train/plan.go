@@ -18,7 +18,7 @@ import (
 // that learns in stages it predicts the first stage.
 type Plan struct {
 	Name     string       `json:"name"`
-	Stage    string       `json:"stage,omitempty"` // what explores the codes of the first of two stages; empty: there is one stage
+	Stage    string       `json:"stage,omitempty"` // the algorithm on the codes of the first of two stages; empty: one stage only
 	Dataset  PlanData     `json:"dataset"`
 	Network  []PlanPart   `json:"network"` // parameters by the first part of their names
 	Memory   PlanMemory   `json:"memory"`
@@ -37,23 +37,23 @@ type PlanData struct {
 	Channels int     `json:"channels"`
 	Labelled int     `json:"labelled"`  // images in groups, and images with known labels
 	HeldOut  int     `json:"held_out"`  // not trained on
-	Bytes    float64 `json:"bytes"`     // in memory, as measured when it was built
-	AllBytes float64 `json:"all_bytes"` // of all images as float32, which need not be in memory at once
+	Bytes    float64 `json:"bytes"`     // bytes in memory, measured when the data set was built
+	AllBytes float64 `json:"all_bytes"` // bytes of all images as float32; they need not be in memory at once
 }
 
 // PlanPart counts the numbers of a part of a model.
 type PlanPart struct {
 	Name       string `json:"part"`
 	Parameters int    `json:"parameters"`
-	States     int    `json:"states"` // that follow parameters, such as EMA targets and running moments
+	States     int    `json:"states"` // states that follow parameters, such as EMA targets and running moments
 }
 
 // PlanMemory estimates memory in bytes.
 type PlanMemory struct {
 	engine.Footprint
 	Training float64 `json:"training"` // the sum of the parts, the data set and the program
-	Encoding float64 `json:"encoding"` // of the networks that encode and decode batches of images, to measure and to draw
-	Codes    float64 `json:"codes"`    // of all images that are encoded at the end, with what measuring them takes
+	Encoding float64 `json:"encoding"` // memory of the networks for encoding and decoding, to measure and to draw
+	Codes    float64 `json:"codes"`    // memory of all codes at the end, and of measuring them
 	Peak     float64 `json:"peak"`     // everything together
 	Machine  float64 `json:"machine"`  // memory of the machine, its control group, or its limit of address space
 	Usable   float64 `json:"usable"`   // the part that this program may use
@@ -65,7 +65,7 @@ type PlanSchedule struct {
 	EpochSteps  int `json:"epoch_steps"`
 	EpochImages int `json:"epoch_images"`
 	Steps       int `json:"steps"`
-	Batch       int `json:"batch"` // the largest; train.batch, unless there are fewer images
+	Batch       int `json:"batch"` // the largest batch: train.batch, or all images if there are fewer
 }
 
 // PlanTime estimates the time of the whole run.
@@ -73,13 +73,13 @@ type PlanTime struct {
 	Estimate
 	Total   float64 `json:"seconds"` // the sum of all parts
 	Threads int     `json:"threads"`
-	FLOP    float64 `json:"step_flop"` // of a step: three times the forward pass
+	FLOP    float64 `json:"step_flop"` // operations of a step: three times the forward pass
 }
 
 // PlanMeasures describes the metrics of a run.
 type PlanMeasures struct {
 	Final       []string `json:"final"`
-	FinalImages int      `json:"final_images"` // that are encoded at the end
+	FinalImages int      `json:"final_images"` // images encoded at the end
 	During      []string `json:"during"`
 	Every       int      `json:"every"` // epochs
 	Images      int      `json:"images"`

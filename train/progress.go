@@ -22,7 +22,7 @@ const quietInterval = 10 * time.Second
 // console writes the messages of a run.
 type console struct {
 	w     io.Writer // nil: nowhere
-	clear func()    // makes room in w for text, while it shows progress; nil: it does not
+	clear func()    // makes room in w for text while progress is shown; nil otherwise
 }
 
 // say writes a line.
@@ -136,7 +136,7 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 	var parts, sums, numbers []string
 	for _, l := range losses {
 		if len(l.Values) == 0 {
-			continue // it has had no step
+			continue // the objective has had no step
 		}
 		name := ""
 		if len(losses) > 1 {
@@ -166,7 +166,7 @@ const maxLeft = 100 * 365 * 24 * 3600
 func lineDisplay(l *engine.Loop, w io.Writer) *display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
-	held := "" // the last epoch, if it has no line yet
+	held := "" // text of the last epoch until it is written
 	return &display{step: func(*engine.StepReport) {}, epoch: func(r *engine.EpochReport) {
 		held = epochText(r)
 		now := time.Now()

@@ -22,10 +22,10 @@ type Estimate struct {
 	Steps    int     `json:"timed_steps"`
 	Step     float64 `json:"step_seconds"`     // including the work of epochs between steps
 	Begin    float64 `json:"begin_seconds"`    // until the first step: data set, programs, folder
-	Training float64 `json:"training_seconds"` // all steps, of both stages where there are two, and the checkpoint at the end
+	Training float64 `json:"training_seconds"` // all steps, of both stages if there are two, and the last checkpoint
 	During   float64 `json:"during_seconds"`   // evaluations during training, with their pictures
-	Learn    float64 `json:"learn_seconds"`    // what an earlier stage learns from codes
-	Encode   float64 `json:"encode_seconds"`   // the codes at the end, and how well they fit
+	Learn    float64 `json:"learn_seconds"`    // learning from codes in an earlier stage
+	Encode   float64 `json:"encode_seconds"`   // the codes at the end, and their fit
 	Measure  float64 `json:"measure_seconds"`  // the final metrics
 	Draw     float64 `json:"draw_seconds"`     // figures and the page
 }
@@ -110,7 +110,7 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 	if ctx.Err() != nil {
 		return nil, ErrStopped
 	}
-	if err != nil { // there is no truth
+	if err != nil { // the true hierarchy is unknown
 		second = &Estimate{}
 		second.add(all)
 		second.Learn = 0

@@ -22,9 +22,9 @@ import (
 // Options say where and how to run an experiment.
 type Options struct {
 	Dir    string    // the run's folder; empty: runs/ and the config's name
-	Resume bool      // continue the run in Dir, if there is one
+	Resume bool      // continue an existing run in Dir
 	Once   bool      // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
-	Wait   bool      // with Resume: where only a claim says that another machine holds the run, wait to see whether it is alive
+	Wait   bool      // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
 	Log    io.Writer // human-readable messages and progress; nil: none
 
 	// Progress, if any, is called with the number of finished steps and of all steps: at the beginning and after each
@@ -41,7 +41,7 @@ type Options struct {
 
 // Codes are codes of images with their factors: a row for each image, in the data set's order.
 type Codes struct {
-	Codes   [][]float32 // [n, d], the numbers that codes.npy holds
+	Codes   [][]float32 // [n, d], as in codes.npy
 	Factors []factor.Factor
 	Levels  [][]int // [n, k], by the factors
 }
@@ -56,7 +56,7 @@ type Result struct {
 	Seed    uint64           `json:"seed"`
 	Epochs  int              `json:"epochs"`
 	Steps   int              `json:"steps"`
-	Seconds float64          `json:"seconds"` // of this session, figures included
+	Seconds float64          `json:"seconds"` // duration of this session, including figures
 	Losses  rundir.Losses    `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
@@ -126,7 +126,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = s.recordFailure(err, begin) // what failed the run, such as a full disk, may prevent this too
+			_ = s.recordFailure(err, begin) // the cause, such as a full disk, may prevent this record too
 		}
 		return nil, err
 	}

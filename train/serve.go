@@ -15,7 +15,7 @@ import (
 type Encoder struct {
 	model models.Model
 	data  models.Data
-	views *augment.Views // images are normalised as these are; nil: not at all
+	views *augment.Views // views with the normalisation of images; nil: none
 	width int
 
 	lock     sync.Mutex // held while a program is compiled
@@ -35,7 +35,7 @@ type pool struct {
 	least   int // rows
 	compile func(n int) (*half, error)
 	free    chan *half
-	left    int // programs that may still be compiled
+	left    int // number of programs that may still be compiled
 }
 
 // OpenEncoder opens the encoder of the run in a folder. If the newest checkpoint is damaged, it reads the previous

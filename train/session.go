@@ -37,19 +37,19 @@ type session struct {
 	loop       *engine.Loop
 	store      *rundir.Run
 	config     string          // the resolved config
-	files      *datasets.Files // that the run reads; nil: none
+	files      *datasets.Files // files that the run reads; nil: none
 	console    *console
 	logs       *logs
 	stop       *earlyStop     // nil: training does not end early
-	watch      watchState     // what stop has seen
-	best       *Best          // the best evaluation so far; nil: there is none
-	trained    bool           // training had ended before
+	watch      watchState     // observations of stop
+	best       *Best          // the best evaluation so far; nil: none
+	trained    bool           // whether an earlier session ended training
 	trainedAt  time.Time      // when training ended
 	begun      time.Time      // when the process began to work on the run
-	cpu        time.Duration  // of cores that the process had taken by then
-	resumed    bool           // from a checkpoint
+	cpu        time.Duration  // core time of the process until begun
+	resumed    bool           // whether the session continues from a checkpoint
 	kernels    string         // instruction sets of the sessions so far, in their order
-	history    rundir.History // of the training before this session
+	history    rundir.History // history of the training before this session
 	from       int            // the step after which this session began
 }
 
@@ -80,7 +80,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 		return nil, err
 	}
 	if s.best == nil && e.Config.Train.Keep.Best != "" {
-		if err := s.store.Remove(rundir.BestFile); err != nil { // of a run that begins anew
+		if err := s.store.Remove(rundir.BestFile); err != nil { // from a run that begins again
 			return nil, err
 		}
 	}
@@ -261,7 +261,7 @@ func (s *session) restore() error {
 		return err
 	}
 	if err := began.sameTraining(s.experiment.Config); err != nil {
-		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // its folder says the same
+		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // the folder's config agrees
 			return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 		}
 		return config.AsError(err)

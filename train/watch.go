@@ -12,7 +12,7 @@ import (
 type watchState struct {
 	Seen  int     `json:"seen"` // evaluations
 	Best  float64 `json:"best"`
-	Since int     `json:"since"` // evaluations since the best
+	Since int     `json:"since"` // number of evaluations since the best
 
 	Columns string `json:"columns,omitempty"` // of the best result: columns that a sentence's metric chose for the factors
 }

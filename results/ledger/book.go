@@ -28,7 +28,7 @@ type Book struct {
 	configs    map[string]string // texts, by ID
 
 	lock  sync.Mutex
-	words map[string]map[string]bool // of configs, by ID, as far as they were asked for
+	words map[string]map[string]bool // keys and values of the configs requested so far, by ID
 }
 
 // Open reads the files of a ledger's folder. A missing folder gives an empty Book. If two records have the same

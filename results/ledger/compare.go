@@ -18,12 +18,12 @@ const Tolerance = 0.1
 
 // Comparison says how a run made again agrees with its record.
 type Comparison struct {
-	Exact       bool     `json:"exact"`                 // it was made on the recorded instruction set, and compared bit for bit
-	Metrics     int      `json:"metrics"`               // numbers of metrics that were compared
-	Most        float64  `json:"most"`                  // the largest difference of a metric, relative where it is more than 1
-	Analyses    int      `json:"analyses,omitempty"`    // stored analyses that were compared
-	Left        []string `json:"left_out,omitempty"`    // what could not be compared
-	Differences []string `json:"differences,omitempty"` // what differs, the first first
+	Exact       bool     `json:"exact"`                 // repeated on the recorded instruction set, and compared bit for bit
+	Metrics     int      `json:"metrics"`               // how many numbers of metrics were compared
+	Most        float64  `json:"most"`                  // the largest difference of a metric, relative for values above 1
+	Analyses    int      `json:"analyses,omitempty"`    // how many stored analyses were compared
+	Left        []string `json:"left_out,omitempty"`    // names of analyses that could not be compared
+	Differences []string `json:"differences,omitempty"` // all differences, in order
 }
 
 // Same reports whether all compared values agree.

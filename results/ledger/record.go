@@ -22,7 +22,7 @@ import (
 // Config is a config shared by runs of several seeds.
 type Config struct {
 	ID   string `json:"config"` // the first 16 hexadecimal digits of the SHA-256 hash of YAML
-	YAML string `json:"yaml"`   // the resolved config without name and seed, and without what changes no result (train.Config.Identity)
+	YAML string `json:"yaml"`   // the resolved config without name, seed and settings that change no result (train.Config.Identity)
 }
 
 // Run is a run that has ended. Unknown fields are absent.
@@ -32,11 +32,11 @@ type Run struct {
 	Seed       uint64 `json:"seed"`
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
 	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
-	Scale      string `json:"scale"`          // of the table that it was made for
-	Generation int    `json:"generation"`     // of the code's bits, see [Changes]
+	Scale      string `json:"scale"`          // scale of the table that needed the run
+	Generation int    `json:"generation"`     // generation of the code's bits, see [Changes]
 	Error      string `json:"error,omitempty"`
 
-	Version string          `json:"version,omitempty"` // of the code
+	Version string          `json:"version,omitempty"` // version of the code
 	Machine *rundir.Machine `json:"machine,omitempty"`
 	Begun   *time.Time      `json:"begun,omitempty"`
 	Seconds float64         `json:"seconds,omitempty"`
@@ -48,7 +48,7 @@ type Run struct {
 	Fit         *train.Fit                 `json:"fit,omitempty"`
 	Unconverged string                     `json:"not_converged,omitempty"` // the reason, for runs without a recorded fit
 	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see [Pruned]
-	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by the file in its folder
+	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by file name in the run's folder
 
 	Codes      string `json:"codes,omitempty"`      // SHA-256 hash of codes.npy
 	Parameters string `json:"parameters,omitempty"` // hash of the checkpoint's parameters, see [train.HashParameters]
@@ -59,10 +59,10 @@ func (r *Run) Finished() bool { return r.Error == "" }
 
 // Change is a change of the code after which some runs give other bits.
 type Change struct {
-	Generation int      // of the code from then on
+	Generation int      // generation of the code after the change
 	Date       string   // in UTC, as in RFC 3339
-	What       string   // why runs before it differ
-	Parts      []string // names in configs of the parts that it touches; none: all
+	What       string   // why earlier runs differ
+	Parts      []string // names in configs of the parts that it touches; none: it touches all
 	All        bool     // it touches configs with all of the parts; false: with any of them
 }
 

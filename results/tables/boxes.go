@@ -103,7 +103,7 @@ func (r *Result) WriteFigure(w io.Writer) error {
 type boxPage struct {
 	Title, Axis, Column string
 	Width, Height       int
-	Left, Right         float64 // the ends of lines across
+	Left, Right         float64 // ends of horizontal lines
 	Bottom              float64
 	Ticks               []tick
 	Boxes               []boxShape

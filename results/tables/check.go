@@ -23,11 +23,11 @@ type Checkable struct {
 type Choice struct {
 	Count  int
 	Pick   uint64        // the seed of the choice
-	Within time.Duration // runs that took longer are left out; 0: none
-	Stale  int           // set by Checkables: stale runs that were met and left out
-	Of     int           // set by Checkables: runs to choose from, before stale ones are left out
-	Longer int           // set by Checkables: runs that took longer than Within
-	Begun  int           // set by Checkables: runs that were met and left out, because they begin with another run's weights
+	Within time.Duration // leave out longer runs; 0: leave out none
+	Stale  int           // set by Checkables: number of stale runs left out
+	Of     int           // set by Checkables: number of runs to choose from, including stale ones
+	Longer int           // set by Checkables: number of runs longer than Within
+	Begun  int           // set by Checkables: number of runs left out because they begin with another run's weights
 }
 
 // Checkables chooses recorded runs of tables at random. It takes finished runs that are not stale and do not start

@@ -200,10 +200,10 @@ func metricText(c metrics.Choice) (string, error) {
 type drawn struct {
 	results []metrics.Result
 	exact   bool
-	fits    []*train.Fit      // of runs, by result
+	fits    []*train.Fit      // fits of the runs, by result
 	timings [][]models.Timing // likewise
-	notes   []string          // on runs that are missing, have failed, are stale or have not converged
-	stale   []string          // why runs are stale, one for each that is
+	notes   []string          // remarks on missing, failed, stale or unconverged runs
+	stale   []string          // a reason for each stale run
 }
 
 // sampler caches the samples of a row.

@@ -218,7 +218,7 @@ func complete(results []metrics.Result, choices []metrics.Choice) error {
 	if len(results) < len(names) {
 		return fmt.Errorf("metrics: there are %d; want %d", len(results), len(names))
 	}
-	if len(results) > len(names) { // there is an average
+	if len(results) > len(names) { // the run also averaged its weights
 		for _, name := range names {
 			names = append(names, name+train.AverageSuffix)
 		}

@@ -132,9 +132,9 @@ func (t *Table) Held(o Options) (string, error) {
 
 // Planned is a run that a table needs, with the run time from the ledger.
 type Planned struct {
-	Key     string  // of the run among all tables: its folder and the hash of its settings
+	Key     string  // identifies the run across tables: its folder and the hash of its settings
 	Kind    string  // its name without the seed
-	Seconds float64 // of cores that it took, 0 if the ledger lacks it, or has it as a stale or failed one
+	Seconds float64 // core-seconds of the run; 0 if the ledger lacks the run, or has it as stale or failed
 	Wall    bool    // Seconds are wall time times threads, for runs without a measured core time
 }
 
@@ -199,10 +199,10 @@ func kindOf(name, scale string) string {
 type Counts struct {
 	Scale      string `json:"scale"`
 	Printed    int    `json:"printed"`
-	Computable int    `json:"computable"` // in rows that the scale computes
-	Computed   int    `json:"computed"`   // with a value of ours
+	Computable int    `json:"computable"` // printed cells in rows that the scale computes
+	Computed   int    `json:"computed"`   // cells with a value of ours
 	Reproduced int    `json:"reproduced"`
-	Stale      int    `json:"stale"`  // computed from stale runs of the ledger
+	Stale      int    `json:"stale"`  // cells from stale runs of the ledger
 	Ledger     int    `json:"ledger"` // runs from the ledger
 }
 

@@ -54,7 +54,7 @@ func (t *Table) validCurves(columns []string) error {
 
 // CurveFile is a picture of a result.
 type CurveFile struct {
-	Name  string // of the file
+	Name  string // name of the file
 	Write func(io.Writer) error
 }
 

@@ -12,8 +12,8 @@ import (
 // Keys of cells that compare orders, or printed numbers.
 const (
 	KeyPrinted = "printed" // arithmetic on printed numbers: no measurement of ours
-	KeyItself  = "itself"  // an order compared with itself: neither
-	KeyPair    = "pair "   // the beginning of the keys of two orders, which a symmetric table has twice
+	KeyItself  = "itself"  // an order compared with itself: no measurement and no printed number
+	KeyPair    = "pair "   // prefix of the keys of two orders; a symmetric table has each such key twice
 )
 
 // fromPrinted is a source that computes from a paper's printed numbers.

@@ -12,13 +12,13 @@ type layout struct {
 	*Result
 	Heads     []Column // the columns to show
 	Groups    []group
-	Parts     []group // tables that pages show below each other: one, or one for each group of data sets
+	Parts     []group // tables below each other on pages: one, or one for each group of data sets
 	Compared  bool    // some cell has a printed value
 	Lines     []line
 	Footnotes []footnote
 	Columns   []columnDoc
 	Remarks   []string
-	Grids     []grid // of the agreement
+	Grids     []grid // tables of the agreement
 }
 
 // group is a heading above neighbouring columns.

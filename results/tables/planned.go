@@ -18,10 +18,10 @@ import (
 type plans struct {
 	bases      map[string]*base
 	prototypes map[string]*prototype
-	digests    map[string]string                    // of the settings of planned runs, by hash
+	digests    map[string]string                    // digests of the settings of planned runs, by hash
 	outlines   map[string]func() (sweep.Run, error) // the runs of outlines, by digest
-	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first one
-	texts      map[any]string                       // of single metrics, by their settings
+	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first metric
+	texts      map[any]string                       // texts of single metrics, by their settings
 	quoted     map[string]*Table                    // the tables that rows quote, by name
 }
 
@@ -65,7 +65,7 @@ func (b *base) digest(overrides []string, real bool) string {
 // prototype is a config whose runs differ only in seed.
 type prototype struct {
 	config        train.Config
-	before, after []byte // its identity around the seed
+	before, after []byte // the config's identity before and after the seed
 }
 
 // of returns the run with another name and seed. Runs share the config's pointers.

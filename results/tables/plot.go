@@ -13,7 +13,7 @@ type plot struct {
 }
 
 type tick struct {
-	X, Y  float64 // of a value on both axes
+	X, Y  float64 // label and position of a value on both axes
 	Label string
 }
 

@@ -21,9 +21,9 @@ import (
 // Origin says which runs of a table come from the ledger.
 type Origin struct {
 	Runs     int            `json:"runs"`
-	Versions map[string]int `json:"versions,omitempty"` // runs, by the version of the code that made them
-	Stale    int            `json:"stale,omitempty"`    // runs that the code of today would make with other results, or with another config
-	Reasons  map[string]int `json:"reasons,omitempty"`  // stale runs, by why
+	Versions map[string]int `json:"versions,omitempty"` // numbers of runs, by version of the code
+	Stale    int            `json:"stale,omitempty"`    // number of runs that today's code or config would make differently
+	Reasons  map[string]int `json:"reasons,omitempty"`  // numbers of stale runs, by reason
 }
 
 // String returns the origin as part of a sentence.
@@ -66,7 +66,7 @@ func (t *Table) book(o Options) (*ledger.Book, error) {
 	return open.(func() (*ledger.Book, error))()
 }
 
-var books sync.Map // folders of the ledger that comes with Unravel, which never changes, by name: functions that return a *ledger.Book
+var books sync.Map // books of Unravel's own, constant ledger, by folder: functions that return a *ledger.Book
 
 // RunsFolder returns the name of the folder of the table's runs. Tables may share a folder.
 func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
@@ -74,12 +74,12 @@ func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 // recorded finds runs in the ledger, and counts the shown ones.
 type recorded struct {
 	book  *ledger.Book
-	brief bool // only runs of a name that the ledger has are looked for by their config, which takes time
+	brief bool // search by config only if the ledger has the run's name; the search takes time
 	plans *plans
 	taken []taken              // the ledger's runs in the last requests
 	shown map[*ledger.Run]bool // runs shown in rows
 	total Origin
-	known map[string]*source // of configs in the ledger, by ID
+	known map[string]*source // configs in the ledger, by ID
 }
 
 // taken is a run of the ledger, and why it is stale; empty for a fresh run.
@@ -100,7 +100,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 		return sweep.Entry{}, nil
 	}
 	known, whole := l.book.Settings(l.plans.digests[r.Hash]), l.plans.outlines[r.Hash]
-	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may say the same run with other words
+	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run in other words
 		var err error
 		if r, err = whole(); err != nil {
 			return sweep.Entry{}, err

@@ -25,15 +25,15 @@ type Reference struct {
 type Printed struct {
 	Table, Dataset string // "Table 2", "Synthetic data"
 	Row, Column    string
-	Mean, Std      Decimal // without text where the paper prints none
+	Mean, Std      Decimal // without text if the paper prints no number
 	Note           string
-	Line           int // of the file
+	Line           int // line of the file
 }
 
 // Decimal is a number with its printed digits.
 type Decimal struct {
 	Value    float64
-	Text     string // "0.40"; empty: there is none
+	Text     string // "0.40"; empty: no number
 	Decimals int    // digits behind the point: 2
 }
 

@@ -23,16 +23,16 @@ type Result struct {
 	Printed    int         `json:"printed"`    // cells that the paper prints
 	Rows       []ResultRow `json:"rows"`
 	Ledger     *Origin     `json:"ledger,omitempty"`    // nil: no run is from the ledger
-	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not ask for it
-	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
+	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not compare columns
+	Standing   string      `json:"data,omitempty"`      // data sets behind trained cells if public ones and twins exist; WriteJSON sets it
 
-	Damaged []string `json:"damaged,omitempty"` // runs in the folder of runs with files that cannot be read, and why; they do not count
+	Damaged []string `json:"damaged,omitempty"` // runs in the folder with unreadable files, and the reason; they do not count
 
 	table  *Table
 	origin *Table // the table at all scales
-	remark string // on the scale
+	remark string // remark on the scale
 
-	measured bool    // FindLengths has set lengths
+	measured bool    // whether FindLengths has set lengths
 	standsOn *string // the text of standing; nil: not made yet
 }
 
@@ -52,16 +52,16 @@ type ResultRow struct {
 // Cell holds our value and the printed one.
 type Cell struct {
 	Column     string   `json:"column"`
-	Ours       *float64 `json:"ours"`          // nil: there is none
-	Deviation  float64  `json:"std,omitempty"` // the standard deviation of a draw
+	Ours       *float64 `json:"ours"`          // nil: no value
+	Deviation  float64  `json:"std,omitempty"` // standard deviation of a draw
 	Draws      int      `json:"n"`
-	Exact      bool     `json:"exact"`           // it is deterministic
+	Exact      bool     `json:"exact"`           // the value is deterministic
 	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
 	Difference *float64 `json:"difference"`      // ours - theirs
-	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, of times
+	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, for times
 	Status     Status   `json:"status"`
-	Reason     string   `json:"reason,omitempty"` // why it differs, or is missing
-	Notes      []string `json:"notes,omitempty"`  // on runs that are missing, have failed or have not converged
+	Reason     string   `json:"reason,omitempty"` // why the value differs, or is missing
+	Notes      []string `json:"notes,omitempty"`  // remarks on missing, failed or unconverged runs
 
 	// Unconverged counts the runs that did not converge; Ours includes them. Converged aggregates the converged runs
 	// if the cell has both kinds.
@@ -70,10 +70,10 @@ type Cell struct {
 
 	Unlearned int `json:"not_learned,omitempty"` // runs with a decoder that has not learned the images, see Unlearned
 
-	Length float64 `json:"length,omitempty"` // of training, as a share of the paper's, see FindLengths; 0: not known
+	Length float64 `json:"length,omitempty"` // length of training as a share of the paper's, see FindLengths; 0: unknown
 
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
-	Rank float64   `json:"rank,omitempty"` // among the rows, 1 for the best, in a table with agreement; 0: none
+	Rank float64   `json:"rank,omitempty"` // rank among the rows, 1 for the best, in a table that compares columns; 0: no rank
 
 	printed *Printed
 }
@@ -83,13 +83,13 @@ type Status string
 
 // The statuses.
 const (
-	Same      Status = "same"      // rounded, it is the printed value
-	Near      Status = "near"      // it differs by no more than two standard deviations, rounding aside
-	Known     Status = "known"     // it differs, and the table has a note that says why
-	Differs   Status = "differs"   // it differs, and there is no note
-	Stale     Status = "stale"     // it agrees, but a note says that it differs
-	Unfit     Status = "unfit"     // it would agree, but half of its runs or more have not learned the images
-	Outdated  Status = "outdated"  // it rests on stale runs of the ledger, whether or not it agrees
+	Same      Status = "same"      // equal to the printed value after rounding
+	Near      Status = "near"      // within two standard errors of the difference, apart from rounding
+	Known     Status = "known"     // different, with a note that gives the reason
+	Differs   Status = "differs"   // different, without a note
+	Stale     Status = "stale"     // it agrees, although a note says that it differs
+	Unfit     Status = "unfit"     // it would agree, but at least half of its runs have not learned the images
+	Outdated  Status = "outdated"  // from stale runs of the ledger, whether or not it agrees
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
 	Measured  Status = "measured"  // a time, which is not compared
@@ -304,7 +304,7 @@ func (c *Cell) noise(p *Printed, draws int) float64 {
 	ours, theirs := c.Deviation, c.Deviation
 	if p.Std.Text != "" {
 		theirs = p.Std.Value
-		if c.Draws == 1 { // one value says nothing of how they vary
+		if c.Draws == 1 { // one value shows no variation
 			ours = theirs
 		}
 	}
@@ -379,7 +379,7 @@ func (r *Result) Cell(row, column string) *Cell {
 
 // WriteJSON writes the result as one JSON object.
 func (r *Result) WriteJSON(w io.Writer) error {
-	_ = r.FindLengths() // where the scale full cannot be planned there are none
+	_ = r.FindLengths() // without a plan for the scale full, no lengths are known
 	named := *r
 	named.Standing = r.standing()
 	if err := json.NewEncoder(w).Encode(named); err != nil {

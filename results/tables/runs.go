@@ -164,19 +164,19 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 
 // Planner makes the runs of a table at one scale, for one of its data sets.
 type Planner struct {
-	folder  string // of the table; files that it names are looked for there
+	folder  string // folder of the table and of the files that it names
 	scale   string // its name
 	set     sweep.Settings
-	metrics []metrics.Choice // that runs measure
+	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
-	at      *DataSet         // nil: the table has no list of them
+	at      *DataSet         // nil: the table lists no data sets
 	real    bool             // public data sets replace their twins
 
 	compared map[string]*comparedRuns // of the compared tables, by name
 	by       map[string]*Planner      // the planners of the table's runs, by hash
 
 	plans   *plans
-	outline bool // runs have a name and their digest as hash alone, which takes no time
+	outline bool // runs only have a name, and their digest as hash, to save time
 }
 
 // on returns the planner for a data set.
@@ -240,5 +240,5 @@ type RunSettings struct {
 	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
 	Set, Fixed, Quick sweep.Settings // key.path: value
 	ByScale           ScaleSettings
-	Metrics           []metrics.Choice // measured at the end; none: nothing is
+	Metrics           []metrics.Choice // metrics at the end; empty: none
 }

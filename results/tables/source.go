@@ -49,7 +49,7 @@ var ErrNotRun = errors.New("not run yet")
 type Sample struct {
 	Input *metrics.Input
 	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
-	Timed bool            // the cells are the seconds that the metrics take
+	Timed bool            // the cells show the computation time of the metrics in seconds
 }
 
 // Sources lists the sources that a table can name.

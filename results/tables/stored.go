@@ -20,7 +20,7 @@ func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
 		return false, err
 	}
 	text, err := store.Read(file)
-	if err != nil { // missing, or no file that can be read
+	if err != nil { // missing or unreadable
 		return false, nil
 	}
 	return json.Unmarshal(text, x) == nil, nil

@@ -44,11 +44,11 @@ type Table struct {
 	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
-	Reference *Reference `yaml:"-"` // the cells of the file
+	Reference *Reference `yaml:"-"` // the printed cells
 
-	folder string   // of the table; files that rows name are looked for there
-	isFile bool     // it does not come with Unravel
-	at     *DataSet // the data set of this copy; nil: there is no list
+	folder string   // folder of the table and of the files that rows name
+	isFile bool     // the table is the user's own file
+	at     *DataSet // the data set of this copy; nil: the table lists none
 	real   bool     // runs use public data sets instead of their twins
 }
 

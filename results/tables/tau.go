@@ -79,8 +79,8 @@ type Tau struct {
 type comparedRuns struct {
 	table   *Table
 	planner *Planner
-	texts   []string               // of the metrics that runs measure
-	bySeed  map[uint64][]sweep.Run // row after row, for each row a run for every data set
+	texts   []string               // texts of the metrics that runs measure
+	bySeed  map[uint64][]sweep.Run // row after row, and every data set within a row
 }
 
 // Random implements Source.

@@ -126,7 +126,7 @@ type found struct {
 	byHash  map[string]sweep.Entry
 	ledger  *recorded
 	damaged []string
-	none    bool // there is no run at all
+	none    bool // no run exists
 }
 
 // find looks for the runs of a table.

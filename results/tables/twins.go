@@ -45,7 +45,7 @@ func (t *Table) ofOneSeed() *Table {
 
 // Stand is a training data set of a table's runs.
 type Stand struct {
-	Name string // of the data set
+	Name string // name of the data set
 	Real string // the twin's public data set; empty: not a twin
 }
 
@@ -104,7 +104,7 @@ func (r *Result) standing() string {
 func (r *Result) standsText() string {
 	stands, err := r.table.Stands(r.Scale)
 	if err != nil {
-		return "" // of a table that was computed
+		return "" // the table was computed before, so Stands succeeds
 	}
 	var twins, real []string
 	for _, s := range stands {

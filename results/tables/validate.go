@@ -101,7 +101,7 @@ const (
 
 // Validate checks the table alone; Load checks it against the printed values.
 func (t *Table) Validate() error {
-	if err := rundir.CheckName(t.Name); err != nil { // of its files, too
+	if err := rundir.CheckName(t.Name); err != nil { // its files have this name, too
 		return config.Invalid("name", "%w", err)
 	}
 	if t.Folder != "" {

@@ -198,7 +198,7 @@ func (r *Run) note(name, sum string) error {
 	}
 	var record Record
 	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
-		return nil // a record that is no evidence does not become it
+		return nil // an unsound record must not become sound
 	}
 	if name == Config { // a new config invalidates the record, which is removed next
 		short := sum[:32] // as FileHash has it
@@ -208,7 +208,7 @@ func (r *Run) note(name, sum string) error {
 		record.Before = map[string]string{Config: short}
 		return record.store(r)
 	}
-	for other, before := range record.Before { // of a process that was killed, or that failed
+	for other, before := range record.Before { // from a killed or failed process
 		is, err := hashFile(r.Path(other))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -310,7 +310,7 @@ func Edited(dir string) (string, error) {
 		if drawn(d.File) {
 			continue
 		}
-		if large(d.File) { // who reads a checkpoint finds damage by its checksum, and takes the one before
+		if large(d.File) { // readers find damage by the checksum, and use the previous checkpoint
 			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
 				continue
 			}

@@ -2,7 +2,7 @@ package rundir
 
 // File is a file of a run's folder.
 type File struct {
-	Name string // path in the folder; * stands for any name
+	Name string // path in the folder; * matches any name
 	Doc  string // content
 }
 

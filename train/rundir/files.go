@@ -21,15 +21,15 @@ const (
 	FiguresDir = "figures"     // .png files
 
 	CheckpointFile = "checkpoint.safetensors"      // parameters, moments and, as metadata, the state of training
-	PreviousFile   = "checkpoint.safetensors.prev" // the checkpoint before; see [Run.WriteLast] for older ones
-	BestFile       = "best.safetensors"            // the checkpoint of the best evaluation, where the config keeps it
-	StateFile      = "state.json"                  // a copy of the checkpoint's state, to look at
+	PreviousFile   = "checkpoint.safetensors.prev" // the previous checkpoint; see [Run.WriteLast] for older ones
+	BestFile       = "best.safetensors"            // the checkpoint of the best evaluation, if the config keeps it
+	StateFile      = "state.json"                  // a readable copy of the checkpoint's state
 
 	MetricsFile = "metrics.json"      // a list of metrics.Result
-	FitFile     = "fit.json"          // a train.Fit, of models that decode
+	FitFile     = "fit.json"          // a train.Fit, for models with a decoder
 	CodesFile   = "codes.npy"         // float32 [n, d], see [WriteCodes]
 	FactorsFile = "factors.npy"       // [n, k], see [FactorFiles]
-	LevelsFile  = "factor_levels.npy" // int64 [n, k], of hierarchical data; see [FactorFiles]
+	LevelsFile  = "factor_levels.npy" // int64 [n, k], for hierarchical data; see [FactorFiles]
 )
 
 // Size limits of files read into memory: a damaged file must not fill it.

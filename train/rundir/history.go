@@ -11,9 +11,9 @@ type Segment struct {
 	From       int    `json:"from"` // steps taken before the segment
 	To         int    `json:"to"`   // steps taken at its end
 	Config     string `json:"config"`
-	Version    string `json:"version,omitempty"` // of the code; empty: not known
+	Version    string `json:"version,omitempty"` // version of the code; empty: unknown
 	Kernels    string `json:"kernels,omitempty"`
-	Generation int    `json:"generation,omitempty"` // of the code's bits; 0: not known
+	Generation int    `json:"generation,omitempty"` // generation of the code's bits; 0: unknown
 	Data       string `json:"data,omitempty"`       // hash of the data set's files; empty: the data set has none
 
 	// Other says why training with the run's last config would differ up to the segment's end; empty if it would not.

@@ -11,12 +11,12 @@ type Losses map[string]map[string]float64
 
 // Line is a line of [LogFile]: a finished epoch or an evaluation.
 type Line struct {
-	Step    int                `json:"step"`              // steps taken in all
+	Step    int                `json:"step"`              // total steps so far
 	Epoch   int                `json:"epoch"`             // epochs finished
-	Images  int                `json:"images,omitempty"`  // of the epoch
-	Seconds float64            `json:"seconds,omitempty"` // that the epoch took
-	Losses  Losses             `json:"losses,omitempty"`  // of an epoch
-	Metrics map[string]float64 `json:"metrics,omitempty"` // of an evaluation
+	Images  int                `json:"images,omitempty"`  // images of the epoch
+	Seconds float64            `json:"seconds,omitempty"` // duration of the epoch
+	Losses  Losses             `json:"losses,omitempty"`  // losses of an epoch
+	Metrics map[string]float64 `json:"metrics,omitempty"` // metrics of an evaluation
 }
 
 // ReadLog calls f for every line of the log.

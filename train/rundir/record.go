@@ -20,13 +20,13 @@ import (
 // Record says how and when a run ended, and which code and machine made it. A run in progress or interrupted has no
 // record.
 type Record struct {
-	Config  string    `json:"config"`           // hash of config.yaml as it was then, see [FileHash]
-	Error   string    `json:"error,omitempty"`  // why it failed; empty: it is finished
+	Config  string    `json:"config"`           // hash of config.yaml when the run ended, see [FileHash]
+	Error   string    `json:"error,omitempty"`  // why the run failed; empty: it is finished
 	Begins  bool      `json:"begins,omitempty"` // the run is untrained: the record only holds hashes, and does not count as a record otherwise
-	Begun   time.Time `json:"begun"`            // of the last session
+	Begun   time.Time `json:"begun"`            // start of the last session
 	Ended   time.Time `json:"ended"`
-	Seconds float64   `json:"seconds"`               // of all sessions that ended by themselves or by a signal
-	CPU     float64   `json:"cpu_seconds,omitempty"` // of all cores that the process has taken, from the data set to the figures; 0: not known, as of a resumed run
+	Seconds float64   `json:"seconds"`               // duration of all sessions that ended by themselves or by a signal
+	CPU     float64   `json:"cpu_seconds,omitempty"` // core-seconds of the process, from the data set to the figures; 0: unknown, as for a resumed run
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
 	Version string    `json:"version"` // of the code: a revision, or the module's version; a list such as "v1, v2" if segments differ
@@ -36,7 +36,7 @@ type Record struct {
 	// not record it.
 	Generation int `json:"generation,omitempty"`
 
-	History History `json:"history,omitempty"` // of the training; nil: one segment, of a code that kept no history
+	History History `json:"history,omitempty"` // history of the training; nil: one segment, by code that kept no history
 
 	// Timings are the seconds of three phases: the stage before training, by its own steps; training; and the work
 	// after it, such as encoding, measuring and drawing. Seconds excludes the stage.
@@ -47,8 +47,8 @@ type Record struct {
 	Data *datasets.Files `json:"data,omitempty"` // nil: the run reads no files
 
 	Files  map[string]string `json:"files,omitempty"`  // SHA-256 of the files of a finished run, by name; see [Check]
-	Before map[string]string `json:"before,omitempty"` // and of the version that was there before the file written last, or of the config that follows
-	Sum    string            `json:"sum,omitempty"`    // of the record's text with zeros in this place
+	Before map[string]string `json:"before,omitempty"` // hash of the file before its last replacement, or of the config about to follow
+	Sum    string            `json:"sum,omitempty"`    // hash of the record's text with zeros in this place
 }
 
 // Start says which of a model's initial parameters came from another run or a file.
@@ -59,7 +59,7 @@ type Start struct {
 	Taken   []string `json:"taken"`
 	Derived []string `json:"derived,omitempty"` // EMA targets that began as copies of taken parameters
 	Fresh   []string `json:"fresh,omitempty"`   // parameters drawn by the seed
-	Misfits []string `json:"misfits,omitempty"` // of other shapes than the model's, and not taken
+	Misfits []string `json:"misfits,omitempty"` // parameters not taken because their shapes differ from the model's
 	Warning string   `json:"warning,omitempty"` // about a damaged checkpoint
 }
 
@@ -123,7 +123,7 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 		return nil, err
 	}
 	switch has := FileHash(source); {
-	case r.Begins, r.Config != has && r.Before[Config] == has: // it goes on with another config
+	case r.Begins, r.Config != has && r.Before[Config] == has: // the run goes on with another config
 		return nil, nil
 	case r.Config != has:
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, Config), ErrChanged)

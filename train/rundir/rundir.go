@@ -44,7 +44,7 @@ var (
 type Run struct {
 	dir  string
 	lock *lock.File  // nil: a view
-	self fs.FileInfo // the folder as it was opened; nil: a view
+	self fs.FileInfo // identifies the opened folder; nil: a view
 
 	written   map[string]string // SHA-256 of the files that this process wrote, by name
 	replacing bool              // the record has the hashes of a file before and after it is replaced
@@ -57,7 +57,7 @@ func (w *Watch) create(dir string) (*Run, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
-	if err := checkEmpty(dir); err != nil { // before a lock file is left there
+	if err := checkEmpty(dir); err != nil { // first, because a lock file would stay
 		return nil, err
 	}
 	r, err := hold(dir, w)

@@ -188,7 +188,7 @@ func (r *Run) Remove(name string) error {
 		}
 	}
 	path := r.Path(name)
-	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // it goes into the folder of the claim first, which fails for one who lost it
+	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // it moves to the folder of the claim first, so a process without the claim fails
 		gone := filepath.Join(dir, filepath.Base(name))
 		if err := os.Rename(path, gone); err != nil {
 			return errors.Join(r.Held(), err)

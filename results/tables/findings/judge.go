@@ -18,8 +18,8 @@ type Verdict string
 // standard errors. If its runs trained for less than a tenth of the paper's length, it can also explain the distance
 // from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
-	Holds     Verdict = "holds"     // all tests are as the paper says
-	Fails     Verdict = "does not"  // a test is the other way round
+	Holds     Verdict = "holds"     // all tests agree with the paper
+	Fails     Verdict = "does not"  // a test contradicts the paper
 	Undecided Verdict = "undecided" // the sides can explain a test's difference, and no test fails
 	Missing   Verdict = "no values" // values of a test are missing, and no test fails
 )
@@ -33,7 +33,7 @@ type Judged struct {
 // Outcome is the verdict on one test, with the values behind it.
 type Outcome struct {
 	Verdict Verdict
-	Scale   string // of the table
+	Scale   string // scale of the table
 	Numbers string // our values, and the comparison that decides
 }
 
@@ -71,11 +71,11 @@ type side struct {
 	name  string
 	value float64
 	error float64 // standard error of the mean; 0: it is exact
-	runs  int     // 0: a number
+	runs  int     // number of runs; 0: the side is a number
 	plus  float64 // added to the value
-	short float64 // share of the paper's training, where it is less than a tenth; 0: it is not
-	far   float64 // distance from the printed value, where short
-	unfit bool    // half of its runs or more have not learned the images
+	short float64 // share of the paper's training if less than a tenth; otherwise 0
+	far   float64 // distance from the printed value if short is set
+	unfit bool    // at least half of its runs have not learned the images
 }
 
 // enough is the smallest share of the paper's training for a value that can decide.
@@ -200,7 +200,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	}
 	bound, below := t.bound()
 	o := Outcome{Verdict: Holds}
-	var decisive string // the comparison that is least as the paper says
+	var decisive string // the comparison that agrees least with the paper
 	least := math.Inf(1)
 	for _, row := range t.Rows {
 		c, err := cell(r, row, t.Column)

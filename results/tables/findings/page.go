@@ -15,17 +15,17 @@ import (
 type Summary struct {
 	Printed  int     // cells with a printed value
 	Computed int     // of these, cells with a value of ours
-	Same     int     // rounded, the printed value
+	Same     int     // equal to the printed value after rounding
 	Near     int     // otherwise within two standard errors of the difference
-	Shuffled float64 // cells that would be either if rows were shuffled, on average
-	Unfit    int     // otherwise would be either, but of runs that have not learned the images
+	Shuffled float64 // mean number of same or near cells if rows were shuffled
+	Unfit    int     // same or near, but from runs that have not learned the images
 	Within   int     // otherwise within two printed standard deviations
 	Known    int     // otherwise with a reason
-	Stale    int     // computed from runs of the ledger whose code or config has changed
-	Opposite int     // of the other sign than the printed value
+	Stale    int     // computed from recorded runs, after a change of their code or config
+	Opposite int     // of the opposite sign to the printed value
 
-	FromPrinted int // further computed cells, that are arithmetic on printed numbers
-	Repeated    int // further computed cells, that repeat others
+	FromPrinted int // further computed cells: arithmetic on printed numbers
+	Repeated    int // further computed cells that repeat other cells
 }
 
 // Differs counts the computed cells outside all other classes.
@@ -134,8 +134,8 @@ func (s *Summary) add(c *tables.Cell) {
 type Order struct {
 	Column    string
 	Rows      int
-	Tau       float64 // Kendall's tau-b; NaN if all values of either are equal
-	Low, High float64 // its bounds, where single runs or short training leave the order of some rows open
+	Tau       float64 // Kendall's tau-b; NaN if all our values or all printed values are equal
+	Low, High float64 // bounds of Tau if single runs or short training leave the order of some rows open
 }
 
 // Orders compares the order of rows in every column with at least three printed values.

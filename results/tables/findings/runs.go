@@ -11,7 +11,7 @@ import (
 // effort is the cost of a list of runs: the time spent so far, and the time for missing runs.
 type effort struct {
 	runs, held       int
-	spent, remaining float64 // seconds of a core
+	spent, remaining float64 // core-seconds
 	unknown          int     // missing runs of tables without any measured run
 }
 

@@ -12,7 +12,7 @@ import (
 // either order.
 type tau struct {
 	value, low, high float64
-	open             int // pairs that may go either way
+	open             int // pairs that may have either order
 }
 
 // tauOf compares the orders of two lists.
