@@ -275,7 +275,7 @@ func readResults(path string) ([]metrics.Result, error) {
 }
 
 // named returns the results of the metrics in --metrics, or all results without that flag. A metric with settings
-// selects results of its sentence. Other stored results may have other settings.
+// only matches the result of its sentence. Stored results of other metrics may have other settings.
 func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
 		return results, nil

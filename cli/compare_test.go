@@ -52,7 +52,8 @@ func compare(t *testing.T, args ...string) (compareJSON, string) {
 	return x, o.log
 }
 
-// threeCodes writes three codes of 48 images: both factors, one factor less clearly, and something unrelated.
+// threeCodes writes three codes of 48 images: good ones are the two factors, fair ones are the factors with noise, and
+// bad ones are unrelated.
 func threeCodes(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

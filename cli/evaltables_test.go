@@ -18,7 +18,7 @@ func inUTF16(text string) string {
 	return b.String()
 }
 
-// numbered puts its number before each line.
+// numbered puts its number before each line, and name before the header.
 func numbered(text, name string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {

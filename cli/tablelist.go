@@ -76,7 +76,7 @@ func printTables(out io.Writer, all []listedTable) error {
 // titleWidth is the part of printWidth that the other columns leave for titles.
 const titleWidth = 30
 
-// begin returns the beginning of a text longer than a number of letters.
+// begin shortens a text to at most so many letters, with "…" at the cut.
 func begin(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

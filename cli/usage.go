@@ -80,8 +80,8 @@ func flagsOf(command *kong.Node) (names []string) {
 	return names
 }
 
-// flagBefore returns the unknown flag before a word if the word is its value. The parser takes such a word for an
-// argument. It is empty if no unknown flag precedes.
+// flagBefore returns the unknown flag before a word; empty if no unknown flag precedes. The parser takes the value of
+// an unknown flag for an argument.
 func flagBefore(command *kong.Node, word string, args []string) string {
 	i := slices.Index(args, word)
 	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {

@@ -53,7 +53,7 @@ func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, 
 	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
 }
 
-// gathered returns the elements of a list at some places. A nil list holds its places.
+// gathered returns the elements of a list at some places. A nil list stands for 0, 1, 2, ...
 func gathered(list, at []int) []int {
 	if list == nil {
 		return at

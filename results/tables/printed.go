@@ -57,8 +57,8 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, for the rows that name this data set or none. named is the key in
-// errors.
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key in errors
+// about the data set.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.Reference
 	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {

@@ -168,7 +168,7 @@ func (c *Cell) spoil() {
 	}
 }
 
-// converged counts the runs that have not converged, and aggregates the values of the others, if there are both.
+// converged counts the runs that did not converge, and aggregates the converged ones if both kinds exist.
 func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) {
 	var good []float64
 	for i, f := range d.fits {
@@ -340,7 +340,7 @@ func (r *Result) Shuffled() [][]float64 {
 	return list
 }
 
-// deviation returns the standard deviation of values (n-1 degrees of freedom), 0 for a single one.
+// deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
 func deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0

@@ -267,7 +267,7 @@ func writeTables(b *strings.Builder, results []*tables.Result) error {
 }
 
 // totals counts the distinct cells of tables without training, and of tables with training. It leaves out tables that
-// quote others. The kind with more cells comes first.
+// quote others. It counts larger tables first, so a repeated cell counts in the largest table.
 func totals(results []*tables.Result) (total [2]Summary, err error) {
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
