@@ -51,12 +51,12 @@ func TestZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	if want := []string{"folder/b.txt", "a.txt"}; !slices.Equal(z.Names(), want) || z.Index("a.txt") != 1 || z.Index("c") != -1 {
+	if want := []string{"folder/b.txt", "a.txt"}; !slices.Equal(z.Names(), want) {
 		t.Fatalf("names %q; want %q", z.Names(), want)
 	}
 	for i, name := range []string{"folder/b.txt", "./a.txt"} {
 		want := strings.Repeat("text of "+name, 50)
-		if got, err := z.Read(i, nil); err != nil || string(got) != want || z.Size(i) != int64(len(want)) {
+		if got, err := z.Read(i, nil); err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
@@ -272,8 +272,8 @@ func FuzzZip(f *testing.F) {
 			if !filepath.IsLocal(name) {
 				t.Errorf("name %q", name)
 			}
-			if content, err := z.Read(i, nil); err == nil && int64(len(content)) != z.Size(i) {
-				t.Errorf("%d bytes; want %d", len(content), z.Size(i))
+			if content, err := z.Read(i, nil); err == nil && int64(len(content)) != int64(z.files[i].UncompressedSize64) {
+				t.Errorf("%d bytes; want %d", len(content), int64(z.files[i].UncompressedSize64))
 			}
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -90,12 +89,6 @@ func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 
 // Names returns the names of the files in the archive, in its order. Callers must not change them.
 func (z *Zip) Names() []string { return z.names }
-
-// Index returns the number of a file in Names, or -1.
-func (z *Zip) Index(name string) int { return slices.Index(z.names, name) }
-
-// Size returns the unpacked bytes of file i.
-func (z *Zip) Size(i int) int64 { return int64(z.files[i].UncompressedSize64) }
 
 // Read returns the content of file i, in buf if it is large enough. It checks length and checksum.
 func (z *Zip) Read(i int, buf []byte) ([]byte, error) {
