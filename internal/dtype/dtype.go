@@ -40,9 +40,6 @@ var all = []Type{
 	Float16, Float32, Float64,
 }
 
-// All lists the types.
-func All() []Type { return slices.Clone(all) }
-
 // Find returns the type of a kind and a size; ok is false if no type fits.
 func Find(kind byte, size int) (t Type, ok bool) {
 	for _, t := range all {

@@ -27,7 +27,7 @@ func TestDecode(t *testing.T) {
 	if got := Of[int](); got.Name != "int64" || Of[float32]() != Float32 || Of[bool]() != Bool {
 		t.Error(got)
 	}
-	for _, want := range All() {
+	for _, want := range all {
 		got, ok := Find(want.Kind, want.Size)
 		if !ok || got != want || got.String() != want.Name {
 			t.Errorf("%v: %v, %v", want, got, ok)

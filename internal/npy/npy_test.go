@@ -44,9 +44,10 @@ func TestAllTypes(t *testing.T) {
 		if n := len(z.Names()); n != 28 {
 			t.Errorf("%s: %d arrays: %v", file, n, z.Names())
 		}
-		for _, dt := range dtype.All() {
+		for _, kind := range strings.Fields("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8") {
+			dt, _ := dtype.Find(kind[0], int(kind[1]-'0'))
 			for _, order := range []string{"le", "be"} {
-				name := fmt.Sprintf("%s_%c%d", order, dt.Kind, dt.Size)
+				name := order + "_" + kind
 				r := open(t, z, name)
 				if want := (Header{[]int{2, 3}, dt.Name, false, order == "be" && dt.Size > 1}); !reflect.DeepEqual(r.Header, want) {
 					t.Errorf("%s: header %+v, want %+v", name, r.Header, want)
