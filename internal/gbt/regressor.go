@@ -30,15 +30,6 @@ func (r *Regressor) Importance() []float64 { return r.model.importance }
 // Fitted returns the estimates of the training rows.
 func (r *Regressor) Fitted() []float64 { return r.model.scores[0] }
 
-// Predict returns the estimates of the rows of a table.
-func (r *Regressor) Predict(ctx context.Context, x *Columns) ([]float64, error) {
-	scores, err := r.model.predict(ctx, x)
-	if err != nil {
-		return nil, err
-	}
-	return scores[0], nil
-}
-
 // squared is the squared error of targets.
 type squared []float64
 
