@@ -36,9 +36,10 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 		return 0
 	}
 	sum, norm := 0.0, 0.0
+	var f geometry.Regression
 	switch kind {
 	case losses.LeastSquares:
-		f, _ := geometry.LeastSquares(x, columns, v, targets, ridge)
+		_ = f.LeastSquares(x, columns, v, targets, ridge)
 		for _, r := range f.Residuals {
 			sum += r * r / float64(len(v))
 		}
@@ -47,13 +48,13 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 		}
 		return sum
 	case losses.LeastAbsolute:
-		f, _ := geometry.LeastAbsolute(x, columns, v, targets)
+		_ = f.LeastAbsolute(x, columns, v, targets)
 		for _, r := range f.Residuals {
 			sum += math.Abs(r) / float64(len(v))
 		}
 		return sum
 	case losses.Minimax:
-		f, _ := geometry.JointMinimax(x, columns, v, targets)
+		_ = f.JointMinimax(x, columns, v, targets)
 		for i := 0; i < len(v); i += targets {
 			length := 0.0
 			for _, r := range f.Residuals[i : i+targets] {
@@ -63,7 +64,7 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 		}
 		return norm
 	}
-	f, _ := geometry.Minimax(x, columns, v, targets)
+	_ = f.Minimax(x, columns, v, targets)
 	for _, e := range f.Errors {
 		norm = math.Hypot(norm, e)
 	}

@@ -71,10 +71,12 @@ func deviationOf(d factor.Deviation, points [][]float64) float64 {
 	case factor.MPD:
 		return sum / 2 / pairs
 	case factor.Radius:
-		b, _ := geometry.EnclosingBall(flat, len(points[0]))
+		var b geometry.Ball
+		_ = b.Enclose(flat, len(points[0]))
 		return b.Radius
 	}
-	m, _ := geometry.GeometricMedian(flat, len(points[0]))
+	var m geometry.Median
+	_ = m.Fit(flat, len(points[0]))
 	return m.MeanDistance
 }
 

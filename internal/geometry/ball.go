@@ -24,12 +24,6 @@ type Ball struct {
 	direction     []float64 // direction of the multipliers
 }
 
-// EnclosingBall returns the smallest ball that holds all points.
-func EnclosingBall(points []float64, columns int) (*Ball, error) {
-	b := new(Ball)
-	return b, b.Enclose(points, columns)
-}
-
 // Relative sizes that count as rounding, and a number of steps that no sound computation reaches.
 const (
 	ballTolerance   = 1e-14 // relative excess of a squared radius

@@ -54,15 +54,15 @@ func TestSets(t *testing.T) {
 	load(t, "sets.json", &sets)
 	for _, s := range sets {
 		t.Run(s.Name, func(t *testing.T) {
-			ball, err := geometry.EnclosingBall(s.Points, s.Columns)
+			ball, err := enclosingBall(s.Points, s.Columns)
 			if err != nil {
 				t.Fatal(err)
 			}
-			median, err := geometry.GeometricMedian(s.Points, s.Columns)
+			median, err := geometricMedian(s.Points, s.Columns)
 			if err != nil {
 				t.Fatal(err)
 			}
-			diameter, i, j, err := geometry.Diameter(s.Points, s.Columns)
+			diameter, i, j, err := diameter(s.Points, s.Columns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,12 +218,12 @@ func TestDrawnSets(t *testing.T) {
 		}
 		points := draw(r, n, columns, c)
 		t.Run(fmt.Sprintf("case %d, %d x %d", c, n, columns), func(t *testing.T) {
-			ball, err := geometry.EnclosingBall(points, columns)
+			ball, err := enclosingBall(points, columns)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkBall(t, points, columns, ball)
-			median, err := geometry.GeometricMedian(points, columns)
+			median, err := geometricMedian(points, columns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,25 +242,25 @@ func TestReuse(t *testing.T) {
 		if err := ball.Enclose(points, columns); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, _ := geometry.EnclosingBall(points, columns); fresh.Radius != ball.Radius {
+		if fresh, _ := enclosingBall(points, columns); fresh.Radius != ball.Radius {
 			t.Errorf("case %d: radius %v with used memory, %v with new", c, ball.Radius, fresh.Radius)
 		}
 		if err := median.Fit(points, columns); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, _ := geometry.GeometricMedian(points, columns); fresh.MeanDistance != median.MeanDistance {
+		if fresh, _ := geometricMedian(points, columns); fresh.MeanDistance != median.MeanDistance {
 			t.Errorf("case %d: mean distance %v with used memory, %v with new", c, median.MeanDistance, fresh.MeanDistance)
 		}
 		if err := fit.LeastAbsolute(points, columns, y, 1); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, _ := geometry.LeastAbsolute(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
+		if fresh, _ := leastAbsolute(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
 			t.Errorf("case %d: least absolute deviation %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
 		}
 		if err := fit.Minimax(points, columns, y, 1); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, _ := geometry.Minimax(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
+		if fresh, _ := minimax(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
 			t.Errorf("case %d: largest error %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
 		}
 	}
@@ -268,15 +268,15 @@ func TestReuse(t *testing.T) {
 
 func TestHardSets(t *testing.T) {
 	line := []float64{0, 0, 1, 1, 2, 2, 10, 10}
-	m, err := geometry.GeometricMedian(line, 2)
+	m, err := geometricMedian(line, 2)
 	if err != nil || math.Abs(m.Centre[0]-1.5) > 1e-15 || m.Centre[0] != m.Centre[1] {
 		t.Errorf("median of four points on a line: %v (%v), want the middle of the two in the middle", m.Centre, err)
 	}
-	d, i, j, err := geometry.Diameter([]float64{0, 0, 0, 1, 1, 0, 1, 1}, 2)
+	d, i, j, err := diameter([]float64{0, 0, 0, 1, 1, 0, 1, 1}, 2)
 	if err != nil || math.Abs(d-math.Sqrt2) > 1e-15 || i != 0 || j != 3 {
 		t.Errorf("diameter of a square: %v of points %d and %d (%v), want the first diagonal", d, i, j, err)
 	}
-	b, err := geometry.EnclosingBall([]float64{2, 2, 2, 2}, 2)
+	b, err := enclosingBall([]float64{2, 2, 2, 2}, 2)
 	if err != nil || b.Radius != 0 || b.Multipliers[0] != 1 || b.Centre[0] != 2 {
 		t.Errorf("ball of a repeated point: %+v (%v)", b, err)
 	}
@@ -285,7 +285,7 @@ func TestHardSets(t *testing.T) {
 		t.Errorf("gradient of a radius of 0 is %v, want 0", dx)
 	}
 	// Two of three points coincide and hold the median; they share the pull.
-	m, err = geometry.GeometricMedian([]float64{0, 0, 0, 0, 3, 4}, 2)
+	m, err = geometricMedian([]float64{0, 0, 0, 0, 3, 4}, 2)
 	if m.Gradient(3, make([]float64, 6)); err != nil || m.MeanDistance != 5.0/3 {
 		t.Errorf("median of a majority: %+v (%v)", m, err)
 	}
@@ -314,12 +314,12 @@ func TestErrors(t *testing.T) {
 		{[]float64{1e308, -1e308}, 1, "finite differences"},
 	} {
 		for name, f := range map[string]func() error{
-			"ball":     func() error { _, err := geometry.EnclosingBall(c.points, c.columns); return err },
-			"median":   func() error { _, err := geometry.GeometricMedian(c.points, c.columns); return err },
-			"diameter": func() error { _, _, _, err := geometry.Diameter(c.points, c.columns); return err },
+			"ball":     func() error { _, err := enclosingBall(c.points, c.columns); return err },
+			"median":   func() error { _, err := geometricMedian(c.points, c.columns); return err },
+			"diameter": func() error { _, _, _, err := diameter(c.points, c.columns); return err },
 			"squares": func() error {
 				y := make([]float64, len(c.points)/max(c.columns, 1))
-				_, err := geometry.LeastSquares(c.points, c.columns, y, 1, 0)
+				_, err := leastSquares(c.points, c.columns, y, 1, 0)
 				return err
 			},
 		} {
@@ -328,15 +328,15 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := geometry.LeastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "1 and 2") {
+	if _, err := leastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "1 and 2") {
 		t.Errorf("error %v, want one of 1 target for 2 points", err)
 	}
 	for _, ridge := range []float64{-1, nan, inf} {
-		if _, err := geometry.LeastSquares([]float64{1}, 1, []float64{1}, 1, ridge); err == nil {
+		if _, err := leastSquares([]float64{1}, 1, []float64{1}, 1, ridge); err == nil {
 			t.Errorf("a ridge of %v passes", ridge)
 		}
 	}
-	if _, err := geometry.Minimax([]float64{1, 2}, 1, []float64{1e308, -1e308}, 1); err == nil {
+	if _, err := minimax([]float64{1, 2}, 1, []float64{1e308, -1e308}, 1); err == nil {
 		t.Error("targets with an infinite difference pass")
 	}
 }
@@ -362,22 +362,22 @@ func TestPaperRegressions(t *testing.T) {
 		}
 		t.Run(encoder, func(t *testing.T) {
 			x, columns, y := codes(t, encoder)
-			squares, err := geometry.LeastSquares(x, columns, y, 3, 0)
+			squares, err := leastSquares(x, columns, y, 3, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			e["mse_per_factor_raw"].compare(t, "mse", squares.Errors...)
-			ball, err := geometry.EnclosingBall(squares.Residuals, 3)
+			ball, err := enclosingBall(squares.Residuals, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
 			e["me_paper"].compare(t, "me", math.Exp(-ball.Radius))
-			absolute, err := geometry.LeastAbsolute(x, columns, y, 3)
+			absolute, err := leastAbsolute(x, columns, y, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
 			e["mae_per_factor_raw"].compare(t, "mae", absolute.Errors...)
-			largest, err := geometry.Minimax(x, columns, y, 3)
+			largest, err := minimax(x, columns, y, 3)
 			if err != nil {
 				t.Fatal(err)
 			}

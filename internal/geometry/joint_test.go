@@ -69,13 +69,13 @@ func TestDrawnJointMinimax(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
 
-			f, err := geometry.JointMinimax(x, columns, y, targets)
+			f, err := jointMinimax(x, columns, y, targets)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkJoint(t, x, columns, y, targets, f)
 			if targets == 1 {
-				one, err := geometry.Minimax(x, columns, y, 1)
+				one, err := minimax(x, columns, y, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,11 +93,11 @@ func TestJointMinimaxOfConstants(t *testing.T) {
 	for c := range 200 {
 		n, targets := 1+r.IntN(50), 1+r.IntN(5)
 		y := draw(r, n, targets, c)
-		f, err := geometry.JointMinimax(make([]float64, 2*n), 2, y, targets)
+		f, err := jointMinimax(make([]float64, 2*n), 2, y, targets)
 		if err != nil {
 			t.Fatalf("case %d: %v", c, err)
 		}
-		ball, err := geometry.EnclosingBall(y, targets)
+		ball, err := enclosingBall(y, targets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestJointMinimaxAtHardPoints(t *testing.T) {
 		// by column x the second target alternates, and so does the first: 1/2 in each
 		"ties": {[]float64{0, 0, 0, 0, 1, 1, 1, 1}, 1, []float64{0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1}, 2, math.Sqrt2 / 2},
 	} {
-		f, err := geometry.JointMinimax(c.x, c.columns, c.y, c.targets)
+		f, err := jointMinimax(c.x, c.columns, c.y, c.targets)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -146,11 +146,11 @@ func TestJointMinimaxIsJoint(t *testing.T) {
 	lower := 0
 	for range 100 {
 		x, y := draw(r, 40, 2, 0), draw(r, 40, 3, 5)
-		f, err := geometry.JointMinimax(x, 2, y, 3)
+		f, err := jointMinimax(x, 2, y, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		apart, err := geometry.Minimax(x, 2, y, 3)
+		apart, err := minimax(x, 2, y, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestJointMinimaxGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	const n, columns, targets = 25, 3, 2
 	x, y := draw(r, n, columns, 0), draw(r, n, targets, 0)
-	f, err := geometry.JointMinimax(x, columns, y, targets)
+	f, err := jointMinimax(x, columns, y, targets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,9 +186,9 @@ func TestJointMinimaxGradient(t *testing.T) {
 		}
 		was := x[i]
 		x[i] = was + 1e-5
-		up, _ := geometry.JointMinimax(x, columns, y, targets)
+		up, _ := jointMinimax(x, columns, y, targets)
 		x[i] = was - 1e-5
-		down, _ := geometry.JointMinimax(x, columns, y, targets)
+		down, _ := jointMinimax(x, columns, y, targets)
 		x[i] = was
 		if got := (up.Largest - down.Largest) / 2e-5; math.Abs(got-want) > 1e-7 {
 			t.Errorf("gradient of element %d is %v, want %v", i, want, got)
@@ -201,15 +201,17 @@ func TestJointMinimaxErrors(t *testing.T) {
 	wide := draw(r, 60, 45, 0)
 	for want, run := range map[string]func() (*geometry.Regression, error){
 		"45 independent columns and 45 targets": func() (*geometry.Regression, error) {
-			return geometry.JointMinimax(wide, 45, draw(r, 60, 45, 0), 45)
+			return jointMinimax(wide, 45, draw(r, 60, 45, 0), 45)
 		},
 		"finite numbers": func() (*geometry.Regression, error) {
-			return geometry.JointMinimax([]float64{math.NaN()}, 1, []float64{1}, 1)
+			return jointMinimax([]float64{math.NaN()}, 1, []float64{1}, 1)
 		},
 		"as many targets": func() (*geometry.Regression, error) {
-			return geometry.JointMinimax([]float64{1, 2}, 1, []float64{1}, 1)
+			return jointMinimax([]float64{1, 2}, 1, []float64{1}, 1)
 		},
-		"no points": func() (*geometry.Regression, error) { return geometry.JointMinimax(nil, 1, []float64{1}, 1) },
+		"no points": func() (*geometry.Regression, error) {
+			return jointMinimax(nil, 1, []float64{1}, 1)
+		},
 	} {
 		if _, err := run(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

@@ -26,12 +26,6 @@ type Median struct {
 	order              []int
 }
 
-// GeometricMedian returns a point with the least mean distance from all points.
-func GeometricMedian(points []float64, columns int) (*Median, error) {
-	m := new(Median)
-	return m, m.Fit(points, columns)
-}
-
 const (
 	lineTolerance = 1e-13 // relative distance from a line that counts as rounding
 	flatness      = 1e-10 // least mean curvature that a step relies on

@@ -34,13 +34,7 @@ const (
 	normsSmallest = 1e-15 // e
 )
 
-// LeastNorms returns the affine map that minimises the mean Euclidean length of the rows of residuals.
-func LeastNorms(x []float64, columns int, y []float64, targets int) (*Regression, error) {
-	r := new(Regression)
-	return r, r.LeastNorms(x, columns, y, targets)
-}
-
-// LeastNorms is the function of that name. Mean is the mean length of a row of residuals, which is at most Gap above
+// LeastNorms makes r the affine map that minimises the mean Euclidean length of the rows of residuals. Mean is the mean length of a row of residuals, which is at most Gap above
 // the best. Row i of Signs is the residuals of row i over their length, and a vector of length 1 at most where that
 // length is 0. The gradient of Mean is the sum over targets of -s_i w / rows.
 func (r *Regression) LeastNorms(x []float64, columns int, y []float64, targets int) error {

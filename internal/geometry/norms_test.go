@@ -54,13 +54,13 @@ func TestDrawnLeastNorms(t *testing.T) {
 			}
 		}
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
-			f, err := geometry.LeastNorms(x, columns, y, targets)
+			f, err := leastNorms(x, columns, y, targets)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkNorms(t, x, columns, y, targets, f)
 			if targets == 1 {
-				one, err := geometry.LeastAbsolute(x, columns, y, 1)
+				one, err := leastAbsolute(x, columns, y, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,11 +78,11 @@ func TestLeastNormsOfConstants(t *testing.T) {
 	for c := range 200 {
 		n, targets := 1+r.IntN(50), 1+r.IntN(5)
 		y := draw(r, n, targets, c)
-		f, err := geometry.LeastNorms(make([]float64, 2*n), 2, y, targets)
+		f, err := leastNorms(make([]float64, 2*n), 2, y, targets)
 		if err != nil {
 			t.Fatalf("case %d: %v", c, err)
 		}
-		median, err := geometry.GeometricMedian(y, targets)
+		median, err := geometricMedian(y, targets)
 		if err != nil {
 			t.Fatal(err)
 		}

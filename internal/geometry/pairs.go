@@ -156,13 +156,3 @@ func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) error {
 	})
 	return interrupted(p.Interrupt)
 }
-
-// Diameter returns the largest Euclidean distance of two points and the first two
-// that have it, as [Pairs.Diameter] does.
-func Diameter(points []float64, columns int) (distance float64, i, j int, err error) {
-	var p Pairs
-	if err := p.Set(points, columns); err != nil {
-		return 0, 0, 0, err
-	}
-	return p.Diameter()
-}

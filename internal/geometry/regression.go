@@ -58,39 +58,11 @@ type exchange interface {
 	determined(to []constraint) []constraint
 }
 
-// LeastSquares returns the affine map that minimises, over all rows and targets,
+// LeastSquares makes r the affine map that minimises, over all rows and targets,
 //
 //	mean (y - h(x))^2 + ridge |W|^2
 //
-// with |W|^2 the sum of all squared weights. Of several such maps it is the one with
-// the least |W|.
-func LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) (*Regression, error) {
-	r := new(Regression)
-	return r, r.LeastSquares(x, columns, y, targets, ridge)
-}
-
-// LeastAbsolute returns the affine map that minimises, for every target, the mean
-// over the rows of |y - h(x)|.
-func LeastAbsolute(x []float64, columns int, y []float64, targets int) (*Regression, error) {
-	r := new(Regression)
-	return r, r.LeastAbsolute(x, columns, y, targets)
-}
-
-// Minimax returns the affine map that minimises, for every target, the largest
-// |y - h(x)|: the best one in the sense of Chebyshev.
-func Minimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
-	r := new(Regression)
-	return r, r.Minimax(x, columns, y, targets)
-}
-
-// JointMinimax returns the affine map that minimises the largest Euclidean length of a row
-// of residuals, y_i - h(x_i), over all targets together.
-func JointMinimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
-	r := new(Regression)
-	return r, r.JointMinimax(x, columns, y, targets)
-}
-
-// LeastSquares is the function of that name. Errors are the means of the squared residuals, without the ridge's part,
+// with |W|^2 the sum of all squared weights. Among several such maps it has the least |W|. Errors are the means of the squared residuals, without the ridge's part,
 // and Signs are the residuals. The gradient of the minimised error is -2/(rows*targets) times the sum over targets of
 // s_i w.
 func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
@@ -107,7 +79,7 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 	return nil
 }
 
-// LeastAbsolute is the function of that name. Errors are the means of the absolute residuals. Signs are the signs of
+// LeastAbsolute makes r the affine map that minimises, for every target, the mean over the rows of |y - h(x)|. Errors are the means of the absolute residuals. Signs are the signs of
 // the residuals, and from -1 to 1 where the residual is 0. The gradient of Errors[k] is -s_i w / rows.
 func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.absolute); err != nil {
@@ -119,7 +91,8 @@ func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, target
 	return nil
 }
 
-// Minimax is the function of that name. Errors are the largest absolute residuals. Signs have the residual's sign where
+// Minimax makes r the affine map that minimises, for every target, the largest |y - h(x)|: the best map in the sense of
+// Chebyshev. Errors are the largest absolute residuals. Signs have the residual's sign where
 // it is largest and are 0 elsewhere. Their absolute values add up to 1, or to 0 if the error is 0. The gradient of
 // Errors[k] is -s_i w.
 func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int) error {
@@ -132,7 +105,8 @@ func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int)
 	return nil
 }
 
-// JointMinimax is the function of that name. Errors are the largest absolute residuals, and
+// JointMinimax makes r the affine map that minimises the largest Euclidean length of a row of residuals, y_i - h(x_i),
+// over all targets together. Errors are the largest absolute residuals, and
 // Largest is the largest length of a row of residuals, which is at most Gap above the best.
 // Signs are l_i r_i / Largest, where the multipliers l_i >= 0 add up to 1 and r_i is a row of
 // residuals. The gradient of Largest is the sum over targets of -s_i w. Where the fit is exact

@@ -115,9 +115,11 @@ func TestDrawnRegressions(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("case %d, %d x %d", c, n, columns), func(t *testing.T) {
 			for sense, f := range []func() (*geometry.Regression, error){
-				func() (*geometry.Regression, error) { return geometry.LeastSquares(x, columns, y, 2, 0) },
-				func() (*geometry.Regression, error) { return geometry.LeastAbsolute(x, columns, y, 2) },
-				func() (*geometry.Regression, error) { return geometry.Minimax(x, columns, y, 2) },
+				func() (*geometry.Regression, error) { return leastSquares(x, columns, y, 2, 0) },
+				func() (*geometry.Regression, error) {
+					return leastAbsolute(x, columns, y, 2)
+				},
+				func() (*geometry.Regression, error) { return minimax(x, columns, y, 2) },
 			} {
 				fit, err := f()
 				if err != nil {
@@ -140,7 +142,7 @@ func TestWildRegressions(t *testing.T) {
 		}
 		constant := make([]float64, n)
 		for name, solve := range map[string]func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error){
-			"absolute": geometry.LeastAbsolute, "minimax": geometry.Minimax,
+			"absolute": leastAbsolute, "minimax": minimax,
 		} {
 			f, err := solve(x, columns, y, 1)
 			if err != nil {
@@ -159,11 +161,11 @@ func TestLinearProgram(t *testing.T) {
 	for c := range 200 {
 		columns, n := 1+r.IntN(3), 6+r.IntN(10)
 		x, y := draw(r, n, columns, 0), draw(r, n, 1, 0)
-		fit, err := geometry.LeastAbsolute(x, columns, y, 1)
+		fit, err := leastAbsolute(x, columns, y, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		best, err := geometry.Minimax(x, columns, y, 1)
+		best, err := minimax(x, columns, y, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +238,7 @@ func TestMinimumNorm(t *testing.T) {
 		x = append(x, v, v, 7, 2*v)
 		y = append(y, 6*v+1)
 	}
-	f, err := geometry.LeastSquares(x, 4, y, 1, 0)
+	f, err := leastSquares(x, 4, y, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,12 +273,12 @@ func TestRidge(t *testing.T) {
 		}
 		return sum
 	}
-	f, err := geometry.LeastSquares(x, 3, y, 2, ridge)
+	f, err := leastSquares(x, 3, y, 2, ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := value(f)
-	if none, _ := geometry.LeastSquares(x, 3, y, 2, 0); value(none) < best+1e-6 || magnitude(none.Weights) < 1.1*magnitude(f.Weights) {
+	if none, _ := leastSquares(x, 3, y, 2, 0); value(none) < best+1e-6 || magnitude(none.Weights) < 1.1*magnitude(f.Weights) {
 		t.Errorf("the ridge makes no difference: value %v, %v without; weights %v, %v without", best, value(none), f.Weights, none.Weights)
 	}
 	for _, w := range [][]float64{f.Weights, f.Intercept} {
@@ -301,9 +303,11 @@ func TestRegressionGradients(t *testing.T) {
 		solve  func() (*geometry.Regression, error)
 		factor float64
 	}{
-		{func() (*geometry.Regression, error) { return geometry.LeastSquares(x, columns, y, 1, 0) }, 2.0 / n},
-		{func() (*geometry.Regression, error) { return geometry.LeastAbsolute(x, columns, y, 1) }, 1.0 / n},
-		{func() (*geometry.Regression, error) { return geometry.Minimax(x, columns, y, 1) }, 1},
+		{func() (*geometry.Regression, error) { return leastSquares(x, columns, y, 1, 0) }, 2.0 / n},
+		{func() (*geometry.Regression, error) {
+			return leastAbsolute(x, columns, y, 1)
+		}, 1.0 / n},
+		{func() (*geometry.Regression, error) { return minimax(x, columns, y, 1) }, 1},
 	} {
 		f, err := c.solve()
 		if err != nil {

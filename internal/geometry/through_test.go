@@ -19,19 +19,19 @@ func TestThrough(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 1))
 	fits := map[string]func(x []float64, columns int, y []float64, targets int) (fit, []float64, error){
 		"squares": func(x []float64, columns int, y []float64, targets int) (fit, []float64, error) {
-			f, err := geometry.LeastSquares(x, columns, y, targets, 0)
+			f, err := leastSquares(x, columns, y, targets, 0)
 			return f, f.Residuals, err
 		},
 		"absolute": func(x []float64, columns int, y []float64, targets int) (fit, []float64, error) {
-			f, err := geometry.LeastAbsolute(x, columns, y, targets)
+			f, err := leastAbsolute(x, columns, y, targets)
 			return f, f.Residuals, err
 		},
 		"minimax": func(x []float64, columns int, y []float64, targets int) (fit, []float64, error) {
-			f, err := geometry.Minimax(x, columns, y, targets)
+			f, err := minimax(x, columns, y, targets)
 			return f, f.Residuals, err
 		},
 		"joint": func(x []float64, columns int, y []float64, targets int) (fit, []float64, error) {
-			f, err := geometry.JointMinimax(x, columns, y, targets)
+			f, err := jointMinimax(x, columns, y, targets)
 			return f, f.Residuals, err
 		},
 		"isometry": func(x []float64, columns int, y []float64, targets int) (fit, []float64, error) {
