@@ -47,7 +47,7 @@ func TestInstructionSets(t *testing.T) {
 		return
 	}
 	var results []kernelResult
-	for _, set := range kernel.InstructionSets() {
+	for _, set := range []string{"go", "avx2", "avx512", "neon"} {
 		file := filepath.Join(t.TempDir(), set)
 		command := exec.Command(os.Args[0], "-test.run=^TestInstructionSets$", fmt.Sprintf("-long=%t", long.Enabled()))
 		command.Env = append(os.Environ(), kernelResultFile+"="+file, "UNRAVEL_KERNEL="+set)

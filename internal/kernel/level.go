@@ -54,9 +54,6 @@ func list(levels []level, last string) string {
 	return text
 }
 
-// InstructionSets returns the names of the instruction sets that the kernels exist in, on any processor.
-func InstructionSets() []string { return slices.Clone(levelNames[:]) }
-
 // InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. The error is not nil if UNRAVEL_KERNEL
 // asks for an instruction set that this machine lacks.
 func InstructionSet() (string, error) { return active.String(), activeErr }

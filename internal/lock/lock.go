@@ -55,10 +55,8 @@ type File struct {
 }
 
 // Try locks the file of a path, which is made if it is missing. The file stays when the lock ends: removing it would let
-// two processes lock two files of the same name.
-func Try(path string) (*File, error) { return NewWatch().Try(path) }
-
-// Try is [Try]. It also takes over a claim if the watch has seen its heartbeat stand still.
+// two processes lock two files of the same name. Try also takes over a claim if the watch has seen its heartbeat stand
+// still.
 func (w *Watch) Try(path string) (*File, error) {
 	if w.err != nil {
 		return nil, w.err

@@ -13,12 +13,12 @@ import (
 // A lock is held by one at a time; its error names the holder and why waiting ended.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	l, err := Try(path)
+	l, err := NewWatch().Try(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var held *HeldError
-	if _, err := Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
+	if _, err := NewWatch().Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 		t.Errorf("locked twice: %v", err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 3*pause)
