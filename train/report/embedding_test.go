@@ -99,7 +99,7 @@ func BenchmarkEmbedding(b *testing.B) {
 	})
 	b.Run("neighbours", func(b *testing.B) {
 		for b.Loop() {
-			Neighbours(in.Codes, 17, 8)
+			neighbours(in.Codes, lengths(in.Codes), 17, 8)
 		}
 	})
 }

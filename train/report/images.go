@@ -72,9 +72,3 @@ func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, 
 	}
 	return raster.WritePNG(w, t.Draw())
 }
-
-// ImageTable shows any table of images with labels; nil images leave a blank.
-func ImageTable(w io.Writer, title string, rows [][]image.Image, rowLabels, columnLabels []string) error {
-	t := raster.Tiles{Title: title, Rows: rows, RowLabels: rowLabels, ColumnLabels: columnLabels}
-	return raster.WritePNG(w, t.Draw())
-}

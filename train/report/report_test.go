@@ -18,7 +18,6 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -232,10 +231,6 @@ func TestImages(t *testing.T) {
 	show(t, "reconstructions", func(w io.Writer) error { return Reconstructions(w, "Reconstructions", in, out, 16, 16, 3) })
 	show(t, "traversals", func(w io.Writer) error {
 		return Traversals(w, "Traversals", "degrees", []string{"circle 1", "circle 2"}, strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, 16, 16, 3)
-	})
-	show(t, "table", func(w io.Writer) error {
-		img, _ := raster.FromFloats(in[:768], 16, 16, 3)
-		return ImageTable(w, "Table", [][]image.Image{{img, nil}}, []string{"row"}, []string{"a", "b"})
 	})
 	for i, err := range []error{
 		Reconstructions(io.Discard, "", in, out[1:], 16, 16, 3),

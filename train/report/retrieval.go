@@ -31,17 +31,10 @@ type Images struct {
 	Height, Width, Channels int
 }
 
-// Neighbour is a row of codes and its distance from a query.
-type Neighbour struct {
-	Row      int
-	Distance float64
-}
-
-// Neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. Among
-// equal distances the first rows win. Codes of length 0 and codes with NaN or infinite numbers have a distance of 1
-// from all others.
-func Neighbours(codes metrics.Matrix, query, count int) []Neighbour {
-	return neighbours(codes, lengths(codes), query, count)
+// neighbour is a row of codes and its distance from a query.
+type neighbour struct {
+	row      int
+	distance float64
 }
 
 // lengths are the Euclidean norms of codes.
@@ -53,8 +46,11 @@ func lengths(codes metrics.Matrix) []float64 {
 	return list
 }
 
-func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []Neighbour {
-	list := make([]Neighbour, 0, codes.Rows)
+// neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. Among
+// equal distances the first rows win. Codes of length 0 and codes with NaN or infinite numbers have a distance of 1
+// from all others.
+func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []neighbour {
+	list := make([]neighbour, 0, codes.Rows)
 	q := slices.Clone(codes.Row(query))
 	for c := range q {
 		q[c] /= lengths[query]
@@ -70,9 +66,9 @@ func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []Nei
 		if math.IsNaN(cosine) {
 			cosine = 0
 		}
-		list = append(list, Neighbour{i, max(0, 1-cosine)})
+		list = append(list, neighbour{i, max(0, 1-cosine)})
 	}
-	slices.SortStableFunc(list, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
+	slices.SortStableFunc(list, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
 	return list[:min(count, len(list))]
 }
 
@@ -103,8 +99,8 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 		rows = append(rows, q)
 		captions, marks, framed := []string{"query"}, [][]bool{nil}, []bool{false}
 		for _, near := range neighbours(in.Codes, all, q, count) {
-			rows, captions = append(rows, near.Row), append(captions, fmt.Sprintf("%.3g", near.Distance))
-			agree := agreement(in, marked, q, near.Row)
+			rows, captions = append(rows, near.row), append(captions, fmt.Sprintf("%.3g", near.distance))
+			agree := agreement(in, marked, q, near.row)
 			marks, framed = append(marks, agree), append(framed, len(agree) > 0 && !slices.Contains(agree, false))
 		}
 		t.Captions, t.Framed = append(t.Captions, captions), append(t.Framed, framed)

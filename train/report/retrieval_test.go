@@ -12,18 +12,18 @@ import (
 
 func TestNeighbours(t *testing.T) {
 	codes := metrics.Matrix{Rows: 7, Cols: 2, Data: []float64{1, 0, 5, 0, 0, 0, 0, 2, -3, 0, math.NaN(), 1, 1, 1}}
-	got := Neighbours(codes, 0, 9)
+	got := neighbours(codes, lengths(codes), 0, 9)
 	var rows []int
 	for i, want := range []float64{0, 1 - math.Sqrt2/2, 1, 1, 1, 2} {
-		rows = append(rows, got[i].Row)
-		if math.Abs(got[i].Distance-want) > 1e-12 {
-			t.Errorf("%d: distance %v, want %v", i, got[i].Distance, want)
+		rows = append(rows, got[i].row)
+		if math.Abs(got[i].distance-want) > 1e-12 {
+			t.Errorf("%d: distance %v, want %v", i, got[i].distance, want)
 		}
 	}
 	if want := []int{1, 6, 2, 3, 5, 4}; !slices.Equal(rows, want) {
 		t.Errorf("%v, want %v", rows, want)
 	}
-	if got := Neighbours(codes, 2, 2); len(got) != 2 || got[0] != (Neighbour{0, 1}) {
+	if got := neighbours(codes, lengths(codes), 2, 2); len(got) != 2 || got[0] != (neighbour{0, 1}) {
 		t.Errorf("of a code of length 0: %v", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // it by Unravel.array.
 type Array struct {
 	Shape []int  `json:"shape"`
-	Type  string `json:"type"` // f32, f16, u8 or i32
+	Type  string `json:"type"` // f32, f16 or i32
 	Data  []byte `json:"data"`
 }
 
@@ -32,9 +32,6 @@ func Halves(values []float32, shape ...int) Array {
 	}
 	return Array{shape, "f16", data}
 }
-
-// Bytes returns numbers from 0 to 255 as an array u8. It does not copy values.
-func Bytes(values []uint8, shape ...int) Array { return Array{shape, "u8", values} }
 
 // Integers returns whole numbers as an array i32.
 func Integers[T int | int32](values []T, shape ...int) Array {

@@ -16,7 +16,7 @@ Unravel.element = function (tag, properties = {}, ...children) {
 };
 
 // types are the views of bytes by type of array; f16 is widened by hand.
-Unravel.types = { f32: Float32Array, u8: Uint8Array, i32: Int32Array };
+Unravel.types = { f32: Float32Array, i32: Int32Array };
 
 // half widens the bits of a half-precision number.
 Unravel.half = function (bits) {
