@@ -13,23 +13,6 @@ func Product(a, b [9]float64) [9]float64 {
 	return m
 }
 
-// Turn returns the matrix, by rows, of the rotation about an axis by an angle in radians, counter-clockwise when
-// looking against the axis. An axis of length 0 gives the identity.
-func Turn(axis [3]float64, angle float64) [9]float64 {
-	u := vector(axis).unit()
-	if u == (vec{}) {
-		return identity
-	}
-	sin, cos := Sincos(angle)
-	rest := 1 - cos
-	xy, yz, zx := float64(rest*float64(u.x*u.y)), float64(rest*float64(u.y*u.z)), float64(rest*float64(u.z*u.x))
-	return [9]float64{
-		float64(rest*float64(u.x*u.x)) + cos, xy - float64(sin*u.z), zx + float64(sin*u.y),
-		xy + float64(sin*u.z), float64(rest*float64(u.y*u.y)) + cos, yz - float64(sin*u.x),
-		zx - float64(sin*u.y), yz + float64(sin*u.x), float64(rest*float64(u.z*u.z)) + cos,
-	}
-}
-
 var identity = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
 
 // Sincos returns the sine and the cosine of an angle in radians, with the same bits on every machine. The error is
