@@ -130,9 +130,3 @@ func (s Supervisions) ConfigType() string {
 // RegisterSupervision adds a supervision to the names for configs. Call it before a config is read. A taken name is an
 // error.
 func RegisterSupervision(e registry.Entry[Supervision]) error { return SupervisionRegistry.Register(e) }
-
-// NamedSupervision returns a supervision by name with its defaults.
-func NamedSupervision(name string) (SupervisionChoice, error) {
-	c, err := SupervisionRegistry.Named(name)
-	return SupervisionChoice(c), err
-}

@@ -65,14 +65,3 @@ func RealOf(b Builder) (Choice, bool) {
 	real := twin.Real()
 	return real, real.Name != ""
 }
-
-// TwinsOf returns the names of the twins of a public data set.
-func TwinsOf(name string) []string {
-	var list []string
-	for _, e := range Registry.Entries {
-		if real, ok := RealOf(e.New()); ok && real.Name == name {
-			list = append(list, e.Name)
-		}
-	}
-	return list
-}

@@ -29,9 +29,6 @@ const (
 // String returns the name of an activation, which [ParseActivation] reads.
 func (a Activation) String() string { return kernel.Activation(a).String() }
 
-// ActivationNames lists the names that [ParseActivation] knows.
-func ActivationNames() []string { return kernel.ActivationNames() }
-
 // ParseActivation returns an activation by name: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid.
 func ParseActivation(name string) (Activation, error) {
 	a, err := kernel.ParseActivation(name)

@@ -184,9 +184,3 @@ func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // Register adds an operation to the names for configs. Call it before a config is read. A taken name is an error.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
-
-// Named returns an operation by name with its defaults.
-func Named(name string) (Choice, error) {
-	c, err := Registry.Named(name)
-	return Choice(c), err
-}

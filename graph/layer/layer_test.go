@@ -9,12 +9,13 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // activations lists all activations.
 func activations() (list []graph.Activation) {
-	for i := range graph.ActivationNames() {
+	for i := range kernel.ActivationNames() {
 		list = append(list, graph.Activation(i))
 	}
 	return list

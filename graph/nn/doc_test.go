@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Every option that takes an activation names all of them.
@@ -27,7 +27,7 @@ func TestActivationsAreDocumented(t *testing.T) {
 			if f.Tag.Get("yaml") == "activation" || v == reflect.TypeOf(nn.ActivationLayer{}) && f.Name == "Kind" {
 				options++
 				doc := strings.FieldsFunc(f.Tag.Get("doc"), func(r rune) bool { return r == ' ' || r == ',' })
-				for _, name := range graph.ActivationNames() {
+				for _, name := range kernel.ActivationNames() {
 					if !strings.Contains(" "+strings.Join(doc, " ")+" ", " "+name+" ") {
 						t.Errorf("%s: the option activation does not name %s: %q", what, name, f.Tag.Get("doc"))
 					}

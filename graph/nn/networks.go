@@ -116,11 +116,6 @@ func (c DecoderChoice) EncodeConfig() (any, error) {
 // ConfigType lists the decoders for messages.
 func (c DecoderChoice) ConfigType() string { return config.ChoiceType(Decoders) }
 
-// DefaultDecoder chooses conv64 with its defaults.
-func DefaultDecoder() DecoderChoice {
-	return DecoderChoice{Name: "conv64", Value: NewConvDecoder()}
-}
-
 // ConvEncoder has four convolutions with 32, 32, 64 and 64 filters of side 4 and stride 2, and a dense layer.
 type ConvEncoder struct {
 	Features     int    `yaml:"features" doc:"width of the dense layer"`

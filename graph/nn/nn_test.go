@@ -248,8 +248,12 @@ func TestConfig(t *testing.T) {
 		Encoder nn.EncoderChoice `yaml:"encoder"`
 		Decoder nn.DecoderChoice `yaml:"decoder"`
 	}
+	decoder, err := nn.NamedDecoder("conv64")
+	if err != nil {
+		t.Fatal(err)
+	}
 	load := func(source string) (settings, error) {
-		s := settings{nn.DefaultEncoder(), nn.DefaultDecoder()}
+		s := settings{nn.DefaultEncoder(), decoder}
 		return s, config.Load("m.yaml", []byte(source), &s)
 	}
 	s, err := load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n")

@@ -230,9 +230,3 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 // Register adds a latent space to [Registry], and configs can then name it. Call it before reading a config. A second
 // entry with the same name is an error.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }
-
-// Named returns a latent space by name with its defaults.
-func Named(name string) (Choice, error) {
-	c, err := Registry.Named(name)
-	return Choice(c), err
-}

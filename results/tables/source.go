@@ -156,9 +156,3 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 
 // RegisterSource adds a source for tables to name. Call it before a table is opened. A taken name is an error.
 func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
-
-// NamedSource returns a source by name with its defaults.
-func NamedSource(name string) (SourceChoice, error) {
-	c, err := Sources.Named(name)
-	return SourceChoice(c), err
-}

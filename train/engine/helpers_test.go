@@ -116,15 +116,15 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	t.Helper()
 	var c taskConfig
 	c.Supervision = datasets.Supervised("none", &datasets.None{})
-	adam, err := NamedOptimizer("adam")
+	adam, err := Optimizers.Named("adam")
 	if err != nil {
 		t.Fatal(err)
 	}
-	constant, err := NamedSchedule("constant")
+	constant, err := Schedules.Named("constant")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Train.Optimizer, c.Train.Schedule = adam, constant
+	c.Train.Optimizer, c.Train.Schedule = OptimizerChoice(adam), ScheduleChoice(constant)
 	if err := config.Load("task.yaml", []byte(source), &c, overrides...); err != nil {
 		t.Fatal(err)
 	}

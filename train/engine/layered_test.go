@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -32,7 +32,7 @@ func TestLayeredNetworks(t *testing.T) {
 		}
 		source += "\ntrain: {epochs: 1, batch: 60}"
 		for i, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm} {
-			for j, activation := range graph.ActivationNames() {
+			for j, activation := range kernel.ActivationNames() {
 				if (i+j)%5 != 0 || j%3 != k%3 && !long.Enabled() {
 					continue
 				}

@@ -102,9 +102,3 @@ func parametersOf(store *nn.Params, names []string) []Parameter {
 // RegisterOptimizer adds an optimiser from another module. A config can then name it. A program calls RegisterOptimizer
 // before it reads a config. A name that is taken is an error.
 func RegisterOptimizer(e registry.Entry[OptimizerSettings]) error { return Optimizers.Register(e) }
-
-// NamedOptimizer returns an optimiser by name with its defaults.
-func NamedOptimizer(name string) (OptimizerChoice, error) {
-	c, err := Optimizers.Named(name)
-	return OptimizerChoice(c), err
-}

@@ -265,9 +265,3 @@ func (c ScheduleChoice) ConfigType() string { return config.ChoiceType(Schedules
 // RegisterSchedule adds a schedule from another module. A config can then name it. A program calls RegisterSchedule
 // before it reads a config. A name that is taken is an error.
 func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
-
-// NamedSchedule returns a schedule by name with its defaults.
-func NamedSchedule(name string) (ScheduleChoice, error) {
-	c, err := Schedules.Named(name)
-	return ScheduleChoice(c), err
-}

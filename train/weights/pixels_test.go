@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // pixelEncoders are a convolution to 7 by 7 pixels of 8 channels, an operation on images, another convolution.
@@ -37,7 +38,7 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 			}
 		}
 	}
-	for i, name := range graph.ActivationNames() {
+	for i, name := range kernel.ActivationNames() {
 		operations["activation "+name] = func(x *gorgonia.Node) (*gorgonia.Node, error) { return graph.Activate(x, graph.Activation(i)) }
 		operations["residual sum, "+name] = func(x *gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Add(x, must(graph.Activate(x, graph.Tanh)), graph.Activation(i))
