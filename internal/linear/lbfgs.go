@@ -1,15 +1,13 @@
 package linear
 
-import "math"
+import (
+	"math"
 
-// memory is the number of steps that L-BFGS keeps.
-const memory = 20
+	"github.com/unravel-ml/unravel/internal/lbfgs"
+)
 
 // patience is the number of steps without a smaller gradient that ends the search: later steps follow rounding only.
 const patience = 50
-
-// step is a step of L-BFGS: the change of the point and of the gradient.
-type step struct{ s, y []float64 }
 
 // minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the size of the gradient, from steepest,
 // is at most tolerance. It reports whether it got there.
@@ -19,7 +17,7 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 	value, _ := f.at(x, g)
 	best, flattest, since := append([]float64(nil), x...), math.Inf(1), 0
 	stuck := false // rounding hides the descent
-	var steps []step
+	var past lbfgs.Memory
 	for i := range iterations {
 		if f.ctx.Err() != nil {
 			return x, false
@@ -34,22 +32,13 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 		if i >= 4 && i&(i-1) == 0 { // not in the first steps, which are too far from the minimum
 			f.sharpen(x)
 		}
-		direction := descent(f, g, steps)
+		direction := past.Direction(g, f.precondition)
 		along := dot(g, direction)
 		v, ok := f.along(x, direction, value, along, next, slope)
 		if stuck = !ok; stuck {
 			break
 		}
-		t := step{make([]float64, len(x)), make([]float64, len(x))}
-		for i := range x {
-			t.s[i], t.y[i] = next[i]-x[i], slope[i]-g[i]
-		}
-		if dot(t.s, t.y) > 1e-14*math.Sqrt(dot(t.s, t.s)*dot(t.y, t.y)) {
-			if len(steps) == memory {
-				steps = steps[1:]
-			}
-			steps = append(steps, t)
-		}
+		past.Add(x, next, g, slope)
 		copy(x, next)
 		copy(g, slope)
 		value = v
@@ -80,44 +69,9 @@ func (f *logisticLoss) along(x, direction []float64, value, down float64, next, 
 	return value, false
 }
 
-// descent returns minus the approximate inverse of the second derivatives times the gradient.
-func descent(f *logisticLoss, g []float64, steps []step) []float64 {
-	q := append([]float64(nil), g...)
-	a := make([]float64, len(steps))
-	for i := len(steps) - 1; i >= 0; i-- {
-		t := steps[i]
-		a[i] = dot(t.s, q) / dot(t.s, t.y)
-		add(q, -a[i], t.y)
-	}
-	f.precondition(q)
-	if n := len(steps); n > 0 {
-		y := append([]float64(nil), steps[n-1].y...)
-		f.precondition(y)
-		scale := dot(steps[n-1].s, steps[n-1].y) / dot(steps[n-1].y, y)
-		for i := range q {
-			q[i] *= scale
-		}
-	}
-	for i, t := range steps {
-		b := dot(t.y, q) / dot(t.s, t.y)
-		add(q, a[i]-b, t.s)
-	}
-	for i := range q {
-		q[i] = -q[i]
-	}
-	return q
-}
-
 func dot(a, b []float64) (sum float64) {
 	for i, v := range a {
 		sum += v * b[i]
 	}
 	return sum
-}
-
-// add adds c b to a.
-func add(a []float64, c float64, b []float64) {
-	for i, v := range b {
-		a[i] += c * v
-	}
 }
