@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -48,8 +49,15 @@ type file struct {
 
 func files(t *testing.T) []file {
 	t.Helper()
-	var list []file
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	list, err := parsed()
+	if err != nil || len(list) < 300 {
+		t.Fatalf("%d files, %v", len(list), err)
+	}
+	return list
+}
+
+var parsed = sync.OnceValues(func() (list []file, err error) {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -71,11 +79,8 @@ func files(t *testing.T) []file {
 		list = append(list, file{path.Dir(rel), rel, f})
 		return err
 	})
-	if err != nil || len(list) < 300 {
-		t.Fatalf("%d files, %v", len(list), err)
-	}
-	return list
-}
+	return list, err
+})
 
 // imports lists the packages of the module that a file imports: name in the file -> folder.
 func (f file) imports() map[string]string {
@@ -96,7 +101,7 @@ func (f file) imports() map[string]string {
 	return list
 }
 
-func (f file) public() bool { return !strings.HasPrefix(f.folder, "internal") }
+func (f file) public() bool { return !slices.Contains(strings.Split(f.folder, "/"), "internal") }
 
 // roomOf returns the folder on a floor that a package is in, and the floor, or -1.
 func roomOf(folder string) (string, int) {

@@ -1,0 +1,147 @@
+package house
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	limitsFile   = "testdata/limits.txt"
+	widest       = 120 // columns, a tab counted as one
+	mostComplex  = 25  // cognitive complexity
+	packageLines = 3000
+	packageFiles = 30
+)
+
+// A measure is a size of the code that may only fall, such as the lines of a package.
+type measure struct {
+	value int
+	step  int // limits are multiples of it, to leave small changes alone
+	limit int // of a measure that limits.txt does not name
+	where []string
+}
+
+// measures returns the sizes of the code without tests, tools and examples.
+func measures(t *testing.T) map[string]measure {
+	list := map[string]measure{}
+	for _, f := range files(t) {
+		text, err := os.ReadFile(filepath.Join(root, f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text[:min(400, len(text))], []byte("DO NOT EDIT")) {
+			continue
+		}
+		add(list, "lines of "+f.folder, bytes.Count(text, []byte("\n")), 500, packageLines)
+		add(list, "files of "+f.folder, 1, 5, packageFiles)
+		folder, _, _ := strings.Cut(f.path, "/")
+		for i, l := range bytes.Split(text, []byte("\n")) {
+			if n := utf8.RuneCount(l); n > widest {
+				add(list, "long lines of "+folder, 1, 10, 0, fmt.Sprintf("%s:%d: %d columns", f.path, i+1, n))
+			}
+		}
+		for _, d := range f.syntax.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				if n := cognitive(d); n > mostComplex {
+					add(list, "complex functions", 1, 1, 0, fmt.Sprintf("%s: %s has %d", f.path, d.Name.Name, n))
+				}
+			}
+		}
+	}
+	add(list, "exported identifiers", len(api(t)), 50, 0)
+	return list
+}
+
+func add(list map[string]measure, name string, n, step, limit int, where ...string) {
+	m := list[name]
+	list[name] = measure{m.value + n, step, limit, append(m.where, where...)}
+}
+
+// lowered returns the limits for measures: the next multiple of the step where that is lower. A measure within its
+// limit of all packages needs none of its own.
+func lowered(limits map[string]int, list map[string]measure) map[string]int {
+	low := map[string]int{}
+	for name, limit := range limits {
+		m := list[name]
+		if limit = min(limit, (m.value+m.step-1)/max(1, m.step)*m.step); limit > m.limit {
+			low[name] = limit
+		}
+	}
+	return low
+}
+
+// exceeded lists the measures above their limits.
+func exceeded(limits map[string]int, list map[string]measure) (wrong []string) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		m := list[name]
+		if limit := max(m.limit, limits[name]); m.value > limit {
+			wrong = append(wrong, fmt.Sprintf("%s: %d, at most %d are allowed", name, m.value, limit))
+		}
+	}
+	return wrong
+}
+
+func readLimits(t *testing.T) map[string]int {
+	text, err := os.ReadFile(limitsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]int{}
+	for l := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(l, ": ")
+		var n int
+		if _, err := fmt.Sscan(value, &n); err != nil {
+			t.Fatalf("%s: %q: %v", limitsFile, l, err)
+		}
+		limits[name] = n
+	}
+	return limits
+}
+
+// TestLimits checks sizes of the code against limits that may only fall.
+func TestLimits(t *testing.T) {
+	limits, list := readLimits(t), measures(t)
+	if *update {
+		limits = lowered(limits, list)
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			fmt.Fprintf(&b, "%s: %d\n", name, limits[name])
+		}
+		if err := os.WriteFile(limitsFile, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range exceeded(limits, list) {
+		t.Error(w)
+		name, _, _ := strings.Cut(w, ": ")
+		if where := list[name].where; len(where) > 0 {
+			t.Log(strings.Join(where, "\n"))
+		}
+	}
+	if t.Failed() {
+		t.Errorf("shorten or divide the code; a limit of internal/house/%s rises only in a commit that gives the reason", limitsFile)
+	}
+}
+
+func TestLimitsFall(t *testing.T) {
+	limits := map[string]int{"long lines of c": 200, "lines of a": 9000, "lines of b": 4000, "lines of gone": 5000}
+	list := map[string]measure{
+		"long lines of c": {value: 181, step: 10}, "lines of a": {value: 9001, step: 500, limit: 3000},
+		"lines of b": {value: 2900, step: 500, limit: 3000}, "lines of new": {value: 3001, step: 500, limit: 3000},
+	}
+	if got, want := lowered(limits, list), map[string]int{"long lines of c": 190, "lines of a": 9000}; !maps.Equal(got, want) {
+		t.Errorf("limits %v, want %v", got, want)
+	}
+	want := []string{"lines of a: 9001, at most 9000 are allowed", "lines of new: 3001, at most 3000 are allowed"}
+	if got := exceeded(limits, list); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
