@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPlan(t *testing.T) {
+	for line, want := range map[string][]string{
+		"test":                        {"go test ./..."},
+		"test ./losses -long":         {"go test ./losses -long"},
+		"bench ./graph/machine":       {"go test -run ^$ -bench . ./graph/machine"},
+		"ci":                          {".ci/run"},
+		"ci quick":                    {".ci/run quick"},
+		"docs -run TestDocs/start.md": {"go run ./cmd/unravel docs --reference docs/reference", "go test ./cli/pages -run TestDocs/start.md", "go test ./cli -run TestSite"},
+		"lint ./losses":               {"gofmt -l .", "go vet ./losses", "go tool -modfile=tools/external/go.mod staticcheck ./losses", "go run ./tools/prose -check"},
+	} {
+		words := strings.Fields(line)
+		if got, err := plan(words[0], words[1:]); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
+		}
+	}
+	for _, name := range []string{"", "tests"} {
+		if _, err := plan(name, nil); err == nil {
+			t.Errorf("%q is no error", name)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.go", []byte("package a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, "gofmt -l ."); err != nil || out.String() != "$ gofmt -l .\n" {
+		t.Errorf("a formatted file: %q, %v", &out, err)
+	}
+	if err := os.WriteFile("b.go", []byte("package  a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), &out, "gofmt -l ."); err == nil || !strings.HasSuffix(out.String(), "\nb.go\n") {
+		t.Errorf("an unformatted file: %q, %v", &out, err)
+	}
+}
