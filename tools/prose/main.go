@@ -1,8 +1,8 @@
 // Command prose counts constructions that make English hard to read, in comments of Go files and in Markdown pages.
 //
-//	go run ./tools/prose              hits in 1,000 words and the share of long sentences, by page and by folder of the first level
+//	go run ./tools/prose              hits in 1,000 words and the share of long sentences, by package and page
 //	go run ./tools/prose -worst 20    also the sentences with the most hits
-//	go run ./tools/prose -check       fails above the limits of tools/prose/limits.json
+//	go run ./tools/prose -check       fails where a page or a folder of the first level is above its limit in tools/prose/limits.json
 //	go run ./tools/prose -update      lowers limits that the text stays below
 //
 // The count is a thermometer. Replacing a word without rewriting its sentence makes the text worse.
@@ -45,6 +45,7 @@ func run(w io.Writer, root fs.FS, worst int, check, update bool) error {
 		if err != nil {
 			return err
 		}
+		groups = together(groups)
 		if update {
 			return writeLimits(lower(limits, groups))
 		}

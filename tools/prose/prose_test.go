@@ -54,12 +54,17 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]sentence{
-		"a":         {{"a/b/c.go", 1, "Package c sums rows.", 0}, {"a/b/c.go", 2, "It is short.", 0}, {"a/b/c.go", 5, "Not a number!", 0}, {"a/b/c.go", 5, "else", 1}},
+		"a":         nil, // a program wrote it
+		"a/b":       {{"a/b/c.go", 1, "Package c sums rows.", 0}, {"a/b/c.go", 2, "It is short.", 0}, {"a/b/c.go", 5, "Not a number!", 0}, {"a/b/c.go", 5, "else", 1}},
 		".":         {{"main.go", 1, "Command.", 0}},
 		"docs/p.md": {{"docs/p.md", 1, "# Title One two three?", 0}, {"docs/p.md", 4, "Four `five`.", 0}, {"docs/p.md", 11, "Six.", 0}},
 	}
 	if !maps.EqualFunc(groups, want, slices.Equal) {
 		t.Errorf("got %v, want %v", groups, want)
+	}
+	groups = together(groups)
+	if len(groups) != 3 || len(groups["docs/p.md"]) != 3 {
+		t.Errorf("together %v", groups)
 	}
 	if c := count(groups["a"]); c != (counts{Words: 11, Hits: 1, Sentences: 1}) {
 		t.Errorf("counts %+v", c)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -18,8 +19,8 @@ type sentence struct {
 
 func (s sentence) length() int { return strings.Count(s.text, " ") + 1 }
 
-// read returns the sentences of a folder's pages and Go comments by group: the path of a page, or the first folder of a
-// Go file. It leaves out tests, test data and generated Go files.
+// read returns the sentences of the pages and the Go comments in a folder, by the path of the page or the package. It
+// leaves out tests, test data and generated Go files.
 func read(root fs.FS) (map[string][]sentence, error) {
 	groups := map[string][]sentence{}
 	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
@@ -36,10 +37,7 @@ func read(root fs.FS) (map[string][]sentence, error) {
 		var lines func(string) []string
 		switch {
 		case strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"):
-			lines, group = comments, "."
-			if folder, _, inside := strings.Cut(p, "/"); inside {
-				group = folder
-			}
+			lines, group = comments, path.Dir(p)
 		case path.Ext(p) == ".md":
 			lines, group = markdown, p
 		default:
@@ -50,6 +48,19 @@ func read(root fs.FS) (map[string][]sentence, error) {
 		return err
 	})
 	return groups, err
+}
+
+// together joins the packages of each folder of the first level.
+func together(groups map[string][]sentence) map[string][]sentence {
+	joined := map[string][]sentence{}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		folder := name
+		if path.Ext(name) != ".md" {
+			folder, _, _ = strings.Cut(name, "/")
+		}
+		joined[folder] = append(joined[folder], groups[name]...)
+	}
+	return joined
 }
 
 var comment = regexp.MustCompile(`^\s*//\s?(.*)$`)
