@@ -145,8 +145,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	if err := checkWritten(k.Flags()); err != nil {
 		return exitCode(err, out, log)
 	}
-	if line.Table.takesData(k.Command(), line.Root) {
-		line.Root = ""
+	if err := line.Table.checkRoot(k.Command(), line.Root); err != nil {
+		return exitCode(err, out, log)
 	}
 	restore, err := setRoot(line.Root)
 	if err == nil {

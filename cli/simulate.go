@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -111,7 +110,7 @@ func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...
 		fmt.Fprintln(t, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT")
 	}
 	for _, name := range names {
-		table, err := tables.Open(name)
+		table, err := c.open(name)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
 	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made; above quick the command asks first (see --yes). If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
+	Real  bool   `help:"Train on the public data sets instead of their twins."`
 	Out   string `placeholder:"DIR" writes:"folder" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 	All   bool   `help:"Without a table: list every scale of each table, also on public data sets, with sources."`
@@ -41,8 +42,7 @@ type tableCommand struct {
 	checkFlags
 	clusterFlags
 
-	data   string // real, twin or empty, from --data, a flag of all commands
-	scaled bool   // whether --scale is given
+	scaled bool // whether --scale is given
 }
 
 // tableRuns is the folder of the runs of tables.
@@ -72,7 +72,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		return c.checkAll(ctx, s)
 	}
 	if c.Name == "" {
-		if c.data != "" || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.Replace || c.clusterFlags != (clusterFlags{}) {
+		if c.Real || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.Replace || c.clusterFlags != (clusterFlags{}) {
 			return usagef("flags such as --out and --no-run belong to a table; want its name")
 		}
 		return c.list(ctx, s)
@@ -97,7 +97,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if _, err := t.Scales.Find(cmp.Or(c.Scale, tables.QuickScale)); err != nil {
 		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
 	}
-	if c.data == realData {
+	if c.Real {
 		if err := onTwins(t, cmp.Or(c.Scale, tables.QuickScale)); err != nil {
 			return err
 		}

@@ -133,6 +133,11 @@ func TestTableMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", "none.yaml"), 2, "table none.yaml: ")
 	checkMistake(t, call(t, "table", "enriching-table3", "--scale", "huge"), 2, "--scale")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "--out and --no-run belong to a table")
+	checkMistake(t, call(t, "table", "--real"), 2, "belong to a table")
+	checkMistake(t, call(t, "table", "enriching-table3", "--real"), 2, "--real: no run of the table enriching-table3")
+	for _, args := range [][]string{{"--data", "real"}, {"enriching-table3", "--data=twin"}} {
+		checkMistake(t, call(t, append([]string{"table"}, args...)...), 2, "--data is a folder; want --real")
+	}
 	own := ownTable(t)
 	text := string(readFile(t, own))
 	writeFile(t, own, []byte(strings.Replace(text, "exp(-x)", "exp(x)", 1)))

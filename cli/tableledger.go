@@ -82,13 +82,13 @@ func (c *tableCommand) accept(t *tables.Table, s *streams) error {
 	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
-	names := ledger.Names(f, c.data == realData)
+	names := ledger.Names(f, c.Real)
 	if err := c.replaces(f, dir, names, s); err != nil {
 		return err
 	}
 	for _, name := range names {
 		path := ledger.Path(dir, name)
-		added, replaced, err := ledger.Merge(path, f.Of(name, c.data == realData))
+		added, replaced, err := ledger.Merge(path, f.Of(name, c.Real))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (c *tableCommand) replaces(f *ledger.File, dir string, names []string, s *s
 	n := 0
 	for _, name := range names {
 		path := ledger.Path(dir, name)
-		list, err := ledger.Replacements(path, f.Of(name, c.data == realData))
+		list, err := ledger.Replacements(path, f.Of(name, c.Real))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,12 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
+// Kinds of data sets under a table: public ones, or their twins.
+const (
+	realData = "real"
+	twinData = "twin"
+)
+
 // listedTable is a table in the list, on twins or on public data sets. Public data sets are listed only with results.
 type listedTable struct {
 	Name   string          `json:"table"`

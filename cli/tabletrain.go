@@ -17,19 +17,12 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Values of --data for a table: public data sets, or their twins.
-const (
-	realData = "real"
-	twinData = "twin"
-)
-
-// takesData takes a value of --data meant for a table; false if the value is a folder.
-func (c *tableCommand) takesData(command, value string) bool {
-	if !strings.HasPrefix(command, "table") || value != realData && value != twinData {
-		return false
+// checkRoot refuses `table --data real`, an older form of --real.
+func (c *tableCommand) checkRoot(command, root string) error {
+	if strings.HasPrefix(command, "table") && (root == realData || root == twinData) {
+		return usagef("--data %[1]s: --data is a folder; want --real for the public data sets, nothing for their twins, or ./%[1]s for this folder", root)
 	}
-	c.data = value
-	return true
+	return nil
 }
 
 // onTwins returns an error for a table without runs on a twin of a public data set.
@@ -39,7 +32,7 @@ func onTwins(t *tables.Table, scale string) error {
 		return err
 	}
 	if !slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }) {
-		return usagef("--data real: no run of the table %s is on a twin of a public data set", t.Name)
+		return usagef("--real: no run of the table %s is on a twin of a public data set", t.Name)
 	}
 	return nil
 }
@@ -151,8 +144,8 @@ func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *stream
 	if c.Fresh {
 		args = append(args, "--fresh")
 	}
-	if c.data != "" {
-		args = append(args, "--data", c.data)
+	if c.Real {
+		args = append(args, "--real")
 	}
 	job, err := c.job(t.Name, c.Runs, args...)
 	if err != nil {

@@ -24,7 +24,7 @@ type DataSet struct {
 	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all but the by_scale settings of a row"`
 	Full    bool            `yaml:"full" doc:"show it at the scale full only"`
 	Scales  []string        `yaml:"scales" doc:"in place of full: the scales that show it; none: all"`
-	Real    bool            `yaml:"real" doc:"compute it with --data real only, because it is a public data set without a twin"`
+	Real    bool            `yaml:"real" doc:"compute it with --real only, because it is a public data set without a twin"`
 
 	Components int `yaml:"components" doc:"number of principal components of the metrics that take them; 0: their own"`
 }

@@ -29,7 +29,7 @@ func (t *Table) absent(r Row, scale string) string {
 	case len(r.On) > 0 && !slices.Contains(r.On, t.at.Label):
 		return "only on " + strings.Join(r.On, ", ")
 	case t.at.Real && !t.real:
-		return fmt.Sprintf("%s has no twin; computed with --data real", t.at.Label)
+		return fmt.Sprintf("%s has no twin; computed with --real", t.at.Label)
 	}
 	return ""
 }

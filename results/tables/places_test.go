@@ -22,7 +22,7 @@ func TestPlaces(t *testing.T) {
 		table               *Table
 		runs, small, larger string
 	}{
-		{table, "a_small_quick_seed0", "only on large", "large has no twin; computed with --data real"},
+		{table, "a_small_quick_seed0", "only on large", "large has no twin; computed with --real"},
 		{table.OnReal(), "a_small_real_quick_seed0 a_large_real_quick_seed0 b_large_real_quick_seed0", "only on large", "not run yet"},
 	} {
 		runs, err := test.table.Runs(QuickScale)

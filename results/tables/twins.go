@@ -117,7 +117,7 @@ func (r *Result) standsText() string {
 	}
 	switch {
 	case len(twins) > 0:
-		return fmt.Sprintf("Trained cells stand on %s; with --data real they stand on the public data sets.", strings.Join(twins, ", and on "))
+		return fmt.Sprintf("Trained cells stand on %s; with --real they stand on the public data sets.", strings.Join(twins, ", and on "))
 	case len(real) > 0:
 		return fmt.Sprintf("Trained cells stand on public data sets: %s.", strings.Join(real, ", "))
 	}

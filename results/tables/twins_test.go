@@ -160,7 +160,7 @@ func TestConfigsOnReal(t *testing.T) {
 	}
 }
 
-// TestTablesOnReal plans the runs of every table on twins with --data real. It trains one step of each model on each
+// TestTablesOnReal plans the runs of every table on twins with --real. It trains one step of each model on each
 // data set. The default test takes a sample of the tables.
 func TestTablesOnReal(t *testing.T) {
 	if testing.Short() {
@@ -237,7 +237,7 @@ func checkStanding(t *testing.T, table *Table, twins []Stand) {
 		t.Fatal(err)
 	}
 	for _, s := range twins {
-		for _, want := range []string{s.Name, published[s.Real], "drawn twin", "--data real"} {
+		for _, want := range []string{s.Name, published[s.Real], "drawn twin", "--real"} {
 			if !strings.Contains(comment, want) {
 				t.Errorf("%s: its comment %q lacks %q", table.Name, comment, want)
 			}
