@@ -44,7 +44,7 @@ func takes(f *kong.Flag, arg string) bool {
 
 // helpCommand is `unravel help [COMMAND ...]`, which asCommand turns into `unravel COMMAND --help`.
 type helpCommand struct {
-	Command []string `arg:"" optional:"" help:"The command; if absent, all commands."`
+	Command []string `arg:"" optional:"" help:"Command to explain (default: all commands)."`
 }
 
 // Run does nothing: every such command has --help.

@@ -24,21 +24,21 @@ import (
 
 // clusterFlags are the flags of commands that can make runs on a cluster.
 type clusterFlags struct {
-	On         string     `placeholder:"SCHEDULER" help:"Make the runs on a cluster, as tasks of slurm or kubernetes: submit a job, or follow the one that is there, until all runs have ended. ctrl-C leaves the job."`
-	Print      bool       `help:"With --on: print what would be submitted, and submit nothing."`
-	Tasks      countFlag  `placeholder:"N" help:"With --on: largest number of tasks, which share the runs; if absent, one for each run, as far as the scheduler allows."`
+	On         string     `placeholder:"SCHEDULER" help:"Make the runs as a job of a cluster's scheduler, slurm or kubernetes, and follow it until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
+	Print      bool       `help:"With --on: print the job instead of submitting it."`
+	Tasks      countFlag  `placeholder:"N" help:"With --on: largest number of tasks, which share the runs (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
 	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
-	Time       timeFlag   `placeholder:"TIME" help:"With --on: time of a task, such as 4h, 90m or 1-12:00:00. A task whose time ends saves, and goes on in the queue."`
+	Time       timeFlag   `placeholder:"TIME" help:"With --on: time limit of a task, such as 4h, 90m or 1-12:00:00." detail:"At the end of its time, a task saves its run and returns to the queue."`
 	CPUs       countFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
-	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G; unravel train --dry-run prints what a run needs."`
+	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G." detail:"unravel train --dry-run prints the memory that a run needs."`
 	ArrayLimit countFlag  `placeholder:"N" help:"With --on: largest number of tasks at a time."`
-	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: image of the tasks, with unravel on its path."`
-	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim of the volume that holds the folder of the runs and the current one, and its path, the same here and in tasks."`
-	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job; if absent, that of kubectl's context."`
+	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: container image of the tasks, with unravel on its path."`
+	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must hold the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
+	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job (default: the namespace of kubectl's context)."`
 
-	Index  indexFlag `placeholder:"N" help:"Be the task of this number, from 0: begin with the runs N, N + M, N + 2 M ... of the plan. Without a number, that of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
-	Of     countFlag `placeholder:"M" help:"With --index: number of tasks; if absent, one for each run."`
-	NoWait bool      `help:"End when other processes hold all runs that are left, rather than wait for them."`
+	Index  indexFlag `placeholder:"N" help:"Be task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
+	Of     countFlag `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
+	NoWait bool      `help:"End when other processes hold all remaining runs, instead of waiting for them."`
 }
 
 // check returns an error for flags that exclude or need each other.

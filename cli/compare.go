@@ -20,17 +20,17 @@ import (
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.
 type compareCommand struct {
-	Sources   []string `arg:"" name:"source" help:"Two or more runs: folders of a run or of several, files of metrics (.json, of eval --out or training), or files of codes (.npy, .npz, .csv), a row for each image."`
-	Factors   string   `placeholder:"FILE" help:"Factors of the files of codes, as for eval. Metrics of those files are computed."`
-	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
+	Sources   []string `arg:"" name:"source" help:"Two or more runs, folders of runs, files of metrics (.json) or files of codes (.npy, .npz, .csv)." detail:"eval --out and training write files of metrics. A file of codes has a row for each image."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors for the files of codes, as for eval." detail:"The command computes the metrics of these files."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the factors, as for eval."`
 	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
-	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas; those with settings, such as 'logic: \"forall ...\"', and those that a run has not stored are computed. If absent: the stored metrics, and of files of codes all metrics that apply."`
-	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval, for metrics of --metrics. If absent, each run has the columns of its own losses."`
-	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles of the chance level of metrics that are computed, as for eval. 0: no chance levels."`
-	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR), which needs codes of the same images: lasso, spearman or none."`
-	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in the ranking."`
+	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas (default: the stored metrics; for files of codes, all that apply)." detail:"Metrics with settings, such as 'logic: \"forall ...\"', are computed, and so are metrics that a run has not stored."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
+	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`
+	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR): lasso, spearman or none." detail:"UDR needs codes of the same images."`
+	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in UDR."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out       string   `placeholder:"DIR" writes:"folder" help:"Write a folder: compare.json, the metrics as .csv, and as .csv and .png the ranks, Kendall's tau between metrics (of three runs or more), and UDR by pairs of runs."`
+	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
 }
 
 // Run prints the comparison.

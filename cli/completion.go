@@ -19,7 +19,7 @@ import (
 
 // completionCommand is `unravel completion SHELL`.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash: source <(unravel completion bash); zsh: source <(unravel completion zsh), after compinit; fish: unravel completion fish | source."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell, for source <(unravel completion bash), source <(unravel completion zsh) or unravel completion fish | source." detail:"In zsh, load the script after compinit."`
 }
 
 // completionScripts ask the program for candidates at the cursor, and offer files if the program has none.

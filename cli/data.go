@@ -21,11 +21,11 @@ import (
 
 // dataCommand is `unravel data`.
 type dataCommand struct {
-	List  dataListCommand  `cmd:"" default:"1" help:"List the data sets, and which public ones are on this machine."`
+	List  dataListCommand  `cmd:"" default:"1" help:"List data sets, and say which public ones are on this machine."`
 	Fetch dataFetchCommand `cmd:"" help:"Bring the files of a public data set and convert them."`
 	Check dataCheckCommand `cmd:"" help:"Compare public data sets on this machine with their hashes."`
 	Show  dataShowCommand  `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
-	Ask   dataAskCommand   `cmd:"" help:"Write the most useful pairs to ask a person about: do they agree in a factor?"`
+	Ask   dataAskCommand   `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
 }
 
 type dataListCommand struct{}
@@ -40,14 +40,14 @@ func (*dataListCommand) Run(s *streams) error {
 type dataShowCommand struct {
 	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
 	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
-	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write; if absent, NAME.png."`
-	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row; if absent, the first, or of more than two the first categorical one."`
-	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column; if absent, the second, or of more than two the first circular one, or that of the most levels."`
+	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
+	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical one."`
+	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular one, or otherwise the factor with the most levels."`
 	Count   int            `default:"8" help:"Number of levels of each factor to show."`
-	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; if absent, the middle of ordinal ones and 0 of others."`
-	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0: chosen by the size of the sheet."`
-	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them instead of factors. The value is the name of a pipeline (unravel list pipelines) or a list such as [flip,crop]; without one, the pipeline of Cao et al. 2022."`
-	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images that a supervision gives instead of factors, such as changes or {changes: {k: 1}}."`
+	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors." detail:"The default is the middle level of an ordinal factor, and level 0 of any other."`
+	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0 chooses by the size of the sheet."`
+	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show augmented views of random images instead of factors, by a pipeline or a list such as [flip,crop]." detail:"unravel list pipelines lists the pipelines. The default is the pipeline of Cao et al. 2022."`
+	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images of a supervision instead of factors, such as changes or {changes: {k: 1}}."`
 }
 
 // augmentFlag is the flag --augment with an optional value.

@@ -21,20 +21,20 @@ const mostShown = 200
 
 // dataAskCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
 type dataAskCommand struct {
-	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list), as the seed 0 makes it."`
+	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list)." detail:"The command builds the data set with seed 0."`
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as path=photos."`
-	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its data set is asked about, and its codes say which pairs are useful."`
+	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its codes say which pairs of its data set are useful."`
 	weightsFlags
-	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes, a row for each image, which say which pairs are useful; formats as for eval."`
-	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, of any names. If absent: those of --answers, or of the data set."`
-	Answers string   `placeholder:"FILE" help:"File of answers so far. What follows from them is not asked."`
-	Count   int      `default:"100" help:"Number of questions, shared out evenly to the factors."`
-	Explore float64  `default:"0.1" help:"Fraction of the questions that are random, from which the probability of the answer same is learned."`
+	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes that say which pairs are useful, with a row for each image." detail:"The formats are the same as for eval."`
+	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, with any names (default: the factors of --answers or of the data set)."`
+	Answers string   `placeholder:"FILE" help:"File of earlier answers; the command asks nothing that follows from them."`
+	Count   int      `default:"100" help:"Number of questions, shared evenly among the factors."`
+	Explore float64  `default:"0.1" help:"Fraction of random questions, which teach the probability of the answer same."`
 	Random  bool     `help:"Ask about random pairs instead, for comparison."`
-	Fill    bool     `help:"Answer the questions by the levels of the data set, for simulations."`
-	Seed    uint64   `default:"0" help:"Seed of the rows that are looked at."`
-	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the answers so far, then the questions, in each line row, row, factor, and an empty field for same or different. It may be the file of --answers."`
-	Sheet   string   `placeholder:"FILE" writes:".png" help:"Draw the pairs as a PNG too, at most 200, a row for each with the number of its line."`
+	Fill    bool     `help:"Answer the questions from the levels of the data set, for simulations."`
+	Seed    uint64   `default:"0" help:"Seed of the rows to consider."`
+	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers."`
+	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
 
 // Run writes the questions.

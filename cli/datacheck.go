@@ -14,7 +14,7 @@ import (
 
 // dataCheckCommand is `unravel data check [NAME]`.
 type dataCheckCommand struct {
-	Name string `arg:"" optional:"" help:"Name of a data set; if absent, all that are on this machine."`
+	Name string `arg:"" optional:"" help:"Name of a data set (default: all on this machine)."`
 }
 
 // Run reads all files of the sets and compares them with their hashes.

@@ -20,11 +20,11 @@ import (
 // dataFetchCommand is `unravel data fetch NAME [option=value ...]`.
 type dataFetchCommand struct {
 	Name    string   `arg:"" help:"Name of the public data set (see unravel data list)."`
-	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set: their files are brought, and their form is converted."`
-	From    string   `placeholder:"FILE|DIR|URL" help:"Take the files from a file or a folder of this machine, or from a mirror: a URL of a file, or of a folder if it ends with /. If absent, from where they are published."`
-	Trust   bool     `help:"Take files of any size and hash, such as a part of a set."`
-	Again   bool     `help:"Bring files that are here already."`
-	File    []string `placeholder:"NAME" help:"Bring these files of the set only, also optional ones; convert if they suffice."`
+	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set, which choose the files to fetch and the form to convert."`
+	From    string   `placeholder:"FILE|DIR|URL" help:"File, folder or URL of a mirror to take the files from (default: where they are published)." detail:"A URL names a file, or a folder if it ends with /."`
+	Trust   bool     `help:"Accept files of any size and hash, such as a part of a set."`
+	Again   bool     `help:"Fetch again files that are already here."`
+	File    []string `placeholder:"NAME" help:"Fetch only these files of the set, optional ones included." detail:"The command converts the set if these files suffice."`
 }
 
 // Run brings the files and converts them.

@@ -28,20 +28,20 @@ const (
 type decodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
-	What    []string `placeholder:"KIND,..." help:"samples (of the prior), traversals (of every part of a code), grid (one part against objects, images or another part) and interpolation (between images and objects); if absent, all that the model can do."`
-	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files, which take the place of older ones of the same names; if absent, decoded in the run's folder (decoded-best, decoded-average). Every sheet is NAME.png, NAME.gif if it moves, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d])."`
+	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model can do)." detail:"Samples come from the prior. Traversals move every part of a code. A grid moves one part against objects, images or another part. Interpolations lead from image to image and from object to object."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). A sheet that moves is NAME.gif, too."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
-	Images  []int    `placeholder:"N,..." help:"Images of the data set, from 0, to start from; if absent, three at random."`
-	Seed    uint64   `default:"0" help:"Seed of the samples and of the images."`
-	Steps   int      `default:"12" help:"Steps of a traversal, of the columns of a grid, and of an interpolation."`
-	Columns string   `placeholder:"PART" help:"Part of the code that moves along the columns of a grid: circle1, sphere1.x, spheres.x, z0, a0 and so on; if absent, the first circle, or else the first sphere, or the coordinate that varies most."`
-	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects (mean codes of their images), images, prior (samples), or a part of the code; if absent, objects where a circle or a sphere moves and there are some, or else another part."`
-	Factor  string   `placeholder:"NAME" help:"Factor that tells objects apart; if absent, the first categorical one."`
-	Objects []int    `placeholder:"N,..." help:"Objects of a grid, from 0, and those between which codes are interpolated, each and the next; if absent, eight and four of them."`
-	Codes   string   `placeholder:"FILE" help:"Decode the codes of a .npy, .npz or .csv file, too, into decoded.npy; without --what, these alone. Points that are not on the spheres of the model are projected to them."`
+	Images  []int    `placeholder:"N,..." help:"Images of the data set to start from, counted from 0 (default: three random ones)."`
+	Seed    uint64   `default:"0" help:"Seed of the samples and of the random images."`
+	Steps   int      `default:"12" help:"Number of steps of a traversal, of a grid's columns and of an interpolation."`
+	Columns string   `placeholder:"PART" help:"Part of the code that moves along the columns of a grid, such as circle1, sphere1.x, spheres.x, z0 or a0." detail:"The default is the first circle, otherwise the first sphere, and otherwise the coordinate that varies most."`
+	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects where a circle or a sphere moves and the data set has objects, and otherwise another part."`
+	Factor  string   `placeholder:"NAME" help:"Factor that tells objects apart (default: the first categorical one)."`
+	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight and four of them)." detail:"Interpolations lead from each object to the next."`
+	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
 	GIF     bool     `name:"gif" default:"true" negatable:"" help:"Write animations."`
-	Scale   int      `default:"0" help:"Side of a pixel in sheets and animations; 0: chosen by the size of the images."`
-	JSON    bool     `name:"json" help:"Print one JSON object on standard output: what was written, with the labels of rows and columns."`
+	Scale   int      `default:"0" help:"Side of a pixel in sheets and animations; 0 chooses by the size of the images."`
+	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the written files, with labels of rows and columns."`
 }
 
 // decoded is the output of --json.

@@ -19,9 +19,9 @@ const repository = "https://github.com/unravel-ml/unravel/blob/main/"
 
 // docsCommand is `unravel docs`.
 type docsCommand struct {
-	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Where to write the site: a new or empty folder, or one that this command has made. Open index.html in it."`
-	Reference string `placeholder:"DIR" help:"Write the pages of the reference there, as Markdown, in place of the site."`
-	Results   string `placeholder:"FILE" writes:".md" help:"Write the page of results there, as Markdown, made from the ledger, in place of the site."`
+	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
+	Reference string `placeholder:"DIR" help:"Folder to write the pages of the reference to, as Markdown, instead of the site."`
+	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
 }
 
 // Run writes the site, the reference or the page of results.

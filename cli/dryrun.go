@@ -19,8 +19,8 @@ import (
 
 // dryRunFlags are flags of commands that make many runs.
 type dryRunFlags struct {
-	DryRun   bool `help:"List the runs that would be made, with the times that finished runs tell; make none."`
-	Rehearse bool `help:"With --dry-run: estimate the other times too, by training first steps for about a minute."`
+	DryRun   bool `help:"List the runs to make, with times estimated from finished runs, but make none."`
+	Rehearse bool `help:"With --dry-run: estimate the other times, too, by training first steps for about a minute."`
 }
 
 func (f *dryRunFlags) checkRehearse() error {

@@ -16,7 +16,7 @@ import (
 type encodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
-	Out string `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder (codes-best.npy, codes-average.npy). Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
+	Out string `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. Of hierarchical data, the second file has true values and a third file the levels."`
 }
 
 // Run encodes the run's data set, or the sample that its config sets.

@@ -13,9 +13,9 @@ import (
 
 // pairFlags choose a file of answers instead of factors.
 type pairFlags struct {
-	Pairs     string  `placeholder:"FILE" help:"File that says which rows agree, in place of --factors: in each line row, row, factor, and same or different (see unravel data ask). Metrics of modularity need no more. Rows count from 0; of a run they are images, or files of pictures."`
-	Conflicts string  `placeholder:"RULE" help:"Answers of --pairs that contradict each other: error, drop (leaves their classes out) or majority (classes that most answers agree with). If absent: error, with --noise majority."`
-	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5: rows stay in a class only if their answers make it likely."`
+	Pairs     string  `placeholder:"FILE" help:"File of answers instead of --factors: row, row, factor, and same or different in each line." detail:"unravel data ask writes the questions. Metrics of modularity need no other factors. Rows count from 0. For a run, rows are images or files of pictures."`
+	Conflicts string  `placeholder:"RULE" help:"Rule for contradicting answers of --pairs: error, drop or majority (default: error; with --noise, majority)." detail:"drop leaves out the classes of contradicting answers. majority takes the classes that most answers agree with."`
+	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5." detail:"Rows stay in a class only if their answers make it likely."`
 }
 
 // unite turns answers into classes.

@@ -25,10 +25,10 @@ const (
 type exportCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
-	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"safetensors: parameters by name. onnx: a network of operator set 17. If absent, what the name of --out says, else safetensors."`
-	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"encoder or decoder: only that one. If absent: all parameters (safetensors), or the encoder (onnx)."`
-	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes. unravel: images [N, H, W, C]. pytorch: images [N, C, H, W], and, of safetensors, names and shapes of a state_dict."`
-	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"Where to write; if absent, weights.safetensors, encoder.onnx or decoder.onnx in the run's folder."`
+	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"Format of the file: safetensors (parameters by name) or onnx (a network of operator set 17)." detail:"The name of --out gives the default, which is otherwise safetensors."`
+	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"Part of the model to write: encoder or decoder." detail:"The default is all parameters for safetensors, and the encoder for onnx."`
+	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes: unravel for images [N, H, W, C], pytorch for images [N, C, H, W]." detail:"In safetensors, pytorch also means names and shapes of a state_dict."`
+	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"File to write (default: weights.safetensors, encoder.onnx or decoder.onnx in the run's folder)."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 

@@ -14,11 +14,11 @@ import (
 
 // rateFlags are the flags of a learning-rate range test.
 type rateFlags struct {
-	FindRate bool    `help:"Test learning rates on the first steps in place of training: the rate rises until the loss diverges (Smith 2017). Prints a rate, and writes a picture and the losses."`
+	FindRate bool    `help:"Test learning rates on the first steps instead of training (Smith 2017)." detail:"The rate rises until the loss diverges. The command prints a rate, and writes a picture and the losses."`
 	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`
 	RateHigh float64 `default:"1" placeholder:"RATE" help:"Highest rate of --find-rate."`
-	RateStep int     `name:"rate-steps" default:"200" placeholder:"N" help:"Rates that --find-rate tries, one for each update."`
-	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder of rates.png, rates.csv and rates.json of --find-rate; if absent, find-rate/NAME."`
+	RateStep int     `name:"rate-steps" default:"200" placeholder:"N" help:"Number of rates of --find-rate, one for each update."`
+	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder of rates.png, rates.csv and rates.json of --find-rate (default: find-rate/NAME)."`
 }
 
 // find tests rates, and writes and prints the result.

@@ -11,12 +11,12 @@ import (
 
 // importCommand is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.
 type importCommand struct {
-	Args    []string `arg:"" optional:"" name:"config" help:"The experiment: a YAML file or the name of an embedded one, then overrides key.path=value; if absent, the one that the file was exported from."`
-	From    string   `required:"" placeholder:"FILE" help:"A safetensors file, of unravel export or of another program. It needs no checksum."`
-	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"The folder of the new run."`
-	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch; if absent, what the file says, or unravel. pytorch: filters [out, in, k, k], dense layers [out, in], names of a state_dict."`
-	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Names in the file that begin with OLD begin with NEW in the model. Several are tried in order, and the first that fits counts."`
-	Partial bool     `help:"Take the tensors that the model has; leave out the others, and leave parameters that the file lacks as they are initialised."`
+	Args    []string `arg:"" optional:"" name:"config" help:"YAML file or embedded experiment, then overrides key.path=value." detail:"The default is the experiment that the file was exported from."`
+	From    string   `required:"" placeholder:"FILE" help:"Safetensors file of unravel export or of another program." detail:"The file needs no checksum."`
+	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"Folder of the new run."`
+	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: as the file says, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
+	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Replace OLD by NEW at the beginning of names in the file; repeatable." detail:"The command tries several renamings in order, and the first that fits counts."`
+	Partial bool     `help:"Take only tensors that the model has, and leave missing parameters as they are initialised."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 

@@ -23,10 +23,10 @@ import (
 
 // listCommand is `unravel list [KIND] [NAME]`; kinds may be singular or plural.
 type listCommand struct {
-	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
-	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source; with encoder or decoder also a config, a FILE.yaml or a name, whose network's layers are listed."`
+	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources, dialects or configs." detail:"Sources are sources of codes for tables."`
+	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source." detail:"With encoder or decoder, the name of a config or a FILE.yaml lists the layers of its network."`
 
-	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder to change, with --image or --layers: width=32. Of a config, its settings: dataset.square.size=32."`
+	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder with --image or --layers, such as width=32, or settings of a config." detail:"A setting of a config is, for instance, dataset.square.size=32."`
 
 	networkFlags
 }

@@ -22,8 +22,8 @@ import (
 
 // networkFlags are the flags of `unravel list encoder NAME` and `unravel list decoder NAME`.
 type networkFlags struct {
-	Image  string `placeholder:"HxWxC" help:"List the layers of an encoder or decoder on images of this height, width and number of channels, such as 64x64x3: shapes, parameters and FLOP of the forward pass of one image."`
-	Codes  int    `default:"10" help:"Columns of the codes that a decoder takes, with --image."`
+	Image  string `placeholder:"HxWxC" help:"List the layers of an encoder or decoder for images of this shape, such as 64x64x3." detail:"The shape is height, width and channels. The list has shapes, parameters and the FLOP of the forward pass of one image."`
+	Codes  int    `default:"10" help:"With --image: number of code columns that a decoder takes."`
 	Layers bool   `help:"Print the list of layers behind an encoder or decoder, to copy into a config."`
 	JSON   bool   `name:"json" help:"With --image: print one JSON object on standard output."`
 }

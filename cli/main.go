@@ -56,34 +56,34 @@ func Main() {
 
 // commands are the commands of the program; one file each.
 type commands struct {
-	Train    trainCommand    `cmd:"" help:"Train a model; without a config, the quickstart."`
+	Train    trainCommand    `cmd:"" help:"Train a model (default: the quickstart)."`
 	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
-	Compare  compareCommand  `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
+	Compare  compareCommand  `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode   encodeCommand   `cmd:"" help:"Write the codes and factors of a run as .npy files."`
-	Decode   decodeCommand   `cmd:"" help:"Draw what the decoder of a run makes of codes: samples, traversals, grids, interpolations, or codes of a file."`
-	Report   reportCommand   `cmd:"" help:"Make the page about a run again, from what is stored."`
+	Decode   decodeCommand   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
+	Report   reportCommand   `cmd:"" help:"Write the page about a run again, from stored results."`
 	Export   exportCommand   `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
 	Import   importCommand   `cmd:"" help:"Make a run from a file of weights."`
-	Table    tableCommand    `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
+	Table    tableCommand    `cmd:"" help:"Compute a table of a paper beside the printed values (default: list the tables)."`
 	Sweep    sweepCommand    `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs     runsCommand     `cmd:"" help:"List, filter, compare and export runs."`
-	Check    checkCommand    `cmd:"" help:"Compare the files of runs, and the data that they read, with the hashes in their records."`
-	Serve    serveCommand    `cmd:"" help:"Show runs in a browser, also while they train."`
-	Preview  previewCommand  `cmd:"" hidden:"" help:"What a server shows of a checkpoint, in a process of its own."`
-	Worker   workerCommand   `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
-	Rehearse rehearseCommand `cmd:"" hidden:"" help:"An estimate of the time of a run, in a process of its own."`
+	Check    checkCommand    `cmd:"" help:"Compare the files and data of runs with the hashes in their records."`
+	Serve    serveCommand    `cmd:"" help:"Show runs in a browser, also during training."`
+	Preview  previewCommand  `cmd:"" hidden:"" help:"Draw a checkpoint for a server, in a separate process."`
+	Worker   workerCommand   `cmd:"" hidden:"" help:"Make one run of a sweep, in a separate process."`
+	Rehearse rehearseCommand `cmd:"" hidden:"" help:"Estimate the time of a run, in a separate process."`
 	Mimosa   mimosaCommand   `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
-	Data     dataCommand     `cmd:"" help:"List and draw data sets, and bring public ones."`
-	List     listCommand     `cmd:"" help:"List what a config can name, with options, defaults and sources."`
+	Data     dataCommand     `cmd:"" help:"List, draw and fetch data sets."`
+	List     listCommand     `cmd:"" help:"List the parts for configs, with options, defaults and sources."`
 
-	Docs docsCommand `cmd:"" help:"Write the documents as a site, with the reference of all that a config and a command line can name."`
+	Docs docsCommand `cmd:"" help:"Write the documents and the reference as a site."`
 
-	Help       helpCommand       `cmd:"" help:"Show help, or the help of one command."`
-	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
+	Help       helpCommand       `cmd:"" help:"Show the help of all commands or of one."`
+	Version    versionCommand    `cmd:"" help:"Print the version of the code, of Go and of the kernels."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
-	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the script of completion."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the completion script."`
 
-	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and the runs it starts; if absent, that of the variable UNRAVEL_DATA, or unravel in the user's folder for caches. Of table, real instead of a folder: train on public data sets in place of their twins."`
+	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and its runs (default: the variable UNRAVEL_DATA)." detail:"Without the variable UNRAVEL_DATA, the folder is unravel in the user's folder for caches."`
 }
 
 // streams are the outputs of a command.

@@ -24,12 +24,12 @@ import (
 // mimosaCommand is `unravel mimosa (--run DIR | --codes FILE) [option=value ...]`.
 type mimosaCommand struct {
 	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500 (see unravel list algorithms mimosa)."`
-	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, whose model encodes its data set."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv."`
-	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes: whole numbers in one or more columns; rows with equal numbers have the same dimensions. Formats as for --codes (in .npz, the array called factors)."`
-	Truth   string   `placeholder:"FILE" help:"True hierarchy of the codes, as .json."`
+	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to encode its data set with its model."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv." detail:"Of an .npz file, FILE.npz:NAME takes the array NAME. Without a name, it is the only array, or the array called codes."`
+	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in an .npz file, the array is called factors."`
+	Truth   string   `placeholder:"FILE" help:"File of the true hierarchy of the codes (.json)."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out     string   `placeholder:"DIR" writes:"folder" help:"Write a folder: hierarchy.json, components.npy (the component of each code, -1: none), parts.npy (the same before merging), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code, 0 if the code lacks the dimension, -1 if it is not assigned. Of a run, assignments.npy has a row for each image."`
 }
 
 // Run learns the hierarchy.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -23,16 +24,16 @@ var exitCodes = []struct {
 
 // variables are the variables of the environment.
 var variables = []struct{ name, meaning string }{
-	{cache.RootVariable, "folder of public data sets and of converted files, where no --data says it; if absent, unravel in the user's folder for caches"},
-	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; if absent, the best of the machine"},
-	{"GOMAXPROCS", "threads, where the config's train.threads is 0; if absent, all processors"},
+	{cache.RootVariable, "folder of public data sets and of converted files without --data; the default is unravel in the user's folder for caches"},
+	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; the default is the machine's best"},
+	{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
 }
 
 // commandsPage describes the commands with their arguments and flags, from kong's model of them.
 func commandsPage(app *kong.Application) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe commands of `unravel`, with their arguments, flags and exit codes.\n\n" +
-		"`unravel help COMMAND` prints the same. Text for people goes to standard error, results go to standard output.\n\n")
+		"`unravel help COMMAND` prints the same without details. Text for people goes to standard error, results go to standard output.\n\n")
 	var sections strings.Builder
 	writeCommands(&b, &sections, app.Node)
 	b.WriteString(sections.String())
@@ -64,7 +65,7 @@ func writeCommands(list, sections *strings.Builder, n *kong.Node) {
 		if len(c.Positional) > 0 {
 			sections.WriteString("\n| argument | default | meaning |\n|---|---|---|\n")
 			for _, a := range c.Positional {
-				fmt.Fprintf(sections, "| %s | %s | %s |\n", codeSpan(a.Summary()), codeSpan(a.Default), meaning(a.Help, a.EnumSlice()))
+				fmt.Fprintf(sections, "| %s | %s | %s |\n", codeSpan(a.Summary()), codeSpan(a.Default), meaning(a))
 			}
 		}
 		if len(c.Flags) > 0 {
@@ -92,19 +93,18 @@ func flagTable(flags []*kong.Flag) string {
 			}
 			name += "=" + placeholder
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(name), codeSpan(f.Default), meaning(f.Help, f.EnumSlice()))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(name), codeSpan(f.Default), meaning(f.Value))
 	}
 	return b.String()
 }
 
-// meaning returns the help of a value, with the possible words if the help does not name them.
-func meaning(help string, words []string) string {
-	var unnamed bool
-	for _, w := range words {
-		unnamed = unnamed || w != "" && !strings.Contains(help, w)
+// meaning returns the help of a value with its details, and the possible words if the texts do not name them. The
+// tag detail holds the details, because kong prints only the tag help.
+func meaning(v *kong.Value) string {
+	text := strings.TrimSpace(v.Help + " " + v.Tag.Get("detail"))
+	words := v.EnumSlice()
+	if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+		text = strings.TrimSpace(text + " One of " + strings.Join(words, ", ") + ".")
 	}
-	if unnamed {
-		help = strings.TrimSpace(help + " One of " + strings.Join(words, ", ") + ".")
-	}
-	return escapes.Replace(help)
+	return escapes.Replace(text)
 }

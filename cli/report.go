@@ -14,7 +14,7 @@ import (
 // reportCommand is `unravel report --run DIR`.
 type reportCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
-	Out string `placeholder:"FILE" writes:".html,.htm" help:"File of the page, in place of an older one; if absent, report.html in the run's folder."`
+	Out string `placeholder:"FILE" writes:".html,.htm" help:"File of the page (default: report.html in the run's folder)." detail:"The page replaces an older file."`
 }
 
 // Run writes the page about a run again, from the files in its folder.

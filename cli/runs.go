@@ -21,14 +21,14 @@ import (
 // runsCommand is `unravel runs [DIR]`.
 type runsCommand struct {
 	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
-	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Repeatable: all filters must hold."`
-	By     []string `placeholder:"KEY" help:"Group runs by these columns: one line for each group, with mean and standard deviation of every result."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs with this value of a column, such as a setting, a result or the state; repeatable." detail:"KEY!=VALUE excludes runs. KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Of several filters, all must hold."`
+	By     []string `placeholder:"KEY" help:"Group runs by these columns, with mean and standard deviation of every result." detail:"The output has one line for each group."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
 
-	MLflow      string `name:"mlflow" placeholder:"DIR" xor:"format" help:"Write the runs to MLflow's file store in DIR, which is made or updated."`
-	Copy        bool   `help:"With --mlflow: copy results and figures into the store. Otherwise it has links to all files of the runs."`
-	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Tell TensorBoard's page HParams of the runs' settings and metrics, in a file in the folder."`
+	MLflow      string `name:"mlflow" placeholder:"DIR" xor:"format" help:"Write the runs to MLflow's file store in this folder." detail:"The command makes or updates the folder."`
+	Copy        bool   `help:"With --mlflow: copy results and figures into the store, instead of links to all files."`
+	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Write the runs' settings and metrics for TensorBoard's page HParams." detail:"They go into a file in the folder of the runs."`
 }
 
 // Run lists runs.

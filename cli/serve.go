@@ -23,15 +23,15 @@ import (
 
 // serveCommand is `unravel serve [DIR]`.
 type serveCommand struct {
-	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth, or a run."`
-	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on; if absent, 127.0.0.1:7007, or another port if that is taken. An address that other machines reach needs a token, which is made and printed."`
-	Host   []string `placeholder:"NAME" help:"A name by which browsers call this server, such as that of the machine. Repeatable. Names that are not known are refused; those of the own machine are known."`
-	Token  bool     `help:"Ask visitors for a token on this machine, too, where others may have accounts."`
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder of a run, or of runs at any depth."`
+	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on (default: 127.0.0.1:7007, or another port if 7007 is taken)." detail:"An address that other machines reach needs a token, which the command makes and prints."`
+	Host   []string `placeholder:"NAME" help:"Name by which browsers call this server, such as the machine's name; repeatable." detail:"The server refuses unknown names. It knows the machine's own names."`
+	Token  bool     `help:"Ask visitors for a token on this machine, too, because others may have accounts."`
 
 	// Set by a command that starts this one as a child.
-	Attached bool   `hidden:"" help:"Say on standard output when it listens, and end with standard input."`
-	Single   bool   `hidden:"" help:"The folder is that of a run, also before this has begun."`
-	Page     string `hidden:"" help:"Name of the run whose page is named."`
+	Attached bool   `hidden:"" help:"Report on standard output when the server listens, and end with standard input."`
+	Single   bool   `hidden:"" help:"Take the folder as one run, even before the run begins."`
+	Page     string `hidden:"" help:"Name of the run to link to."`
 }
 
 // defaultAddress is the address of the server if the user gives none.

@@ -17,7 +17,7 @@ import (
 
 // serveFlags are the flags of commands that show their work in a browser.
 type serveFlags struct {
-	Serve  bool   `help:"Show it in a browser while it runs, and afterwards until ctrl-C: unravel serve in a process of its own."`
+	Serve  bool   `help:"Show progress in a browser, also after the end, until ctrl-C." detail:"The server is unravel serve in a separate process."`
 	Listen string `placeholder:"HOST:PORT" help:"Address of --serve; see unravel serve."`
 }
 

@@ -21,12 +21,12 @@ import (
 type sweepCommand struct {
 	File  string `arg:"" name:"config" help:"YAML file of the sweep (see docs/sweeps.md)."`
 	Jobs  int    `default:"1" help:"Number of runs at a time, which share the processors."`
-	Retry bool   `help:"Repeat failed runs too."`
+	Retry bool   `help:"Repeat failed runs, too."`
 	dryRunFlags
 
-	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs would take on the machines of a cluster, and what would be the limit; make none, but rehearse runs whose time no finished run tells. Further keys: threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run, folder; those that are absent are assumptions about a usual cluster, which are printed (see docs/scale.md)."`
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs would take on a cluster and what would limit them, but make no run." detail:"The command rehearses runs if no finished run tells their time. Further keys are threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run and folder. Absent keys take assumptions about a usual cluster, which the command prints (see docs/scale.md)."`
 
-	Out  string `placeholder:"DIR" writes:"folder" help:"Folder of the runs; if absent, runs/NAME."`
+	Out  string `placeholder:"DIR" writes:"folder" help:"Folder of the runs (default: runs/NAME)."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	serveFlags

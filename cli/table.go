@@ -17,27 +17,27 @@ import (
 
 // tableCommand is `unravel table [NAME]`.
 type tableCommand struct {
-	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
-	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full (at least as many draws and runs as in the paper), or one between these; see the list of tables. The missing runs of the scale are made; above quick the command asks first (see --yes). If absent, nothing is trained, and the largest scale is shown of which the ledger or the folder of runs has more than half of the runs."`
+	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file (default: list the tables)."`
+	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full, or a scale between them that the table has." detail:"full has at least as many draws and runs as the paper. The command makes the missing runs of the scale; above quick it asks first (see --yes). By default it trains nothing, and shows the largest scale with more than half of its runs in the ledger or the folder of runs. unravel table --all lists the scales."`
 	Real  bool   `help:"Train on the public data sets instead of their twins."`
-	Out   string `placeholder:"DIR" writes:"folder" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png) and ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) with a flow chart of the ranks (NAME-ranks.png)."`
+	Out   string `placeholder:"DIR" writes:"folder" help:"Folder to write the table to, as .md, .csv, .tex and .html." detail:"Some tables also have box plots (NAME.png), curves (NAME-COLUMN.png), ranks (NAME-ranks.csv, with a flow chart in NAME-ranks.png) and Kendall's tau (NAME-tau.csv)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 	All   bool   `help:"Without a table: list every scale of each table, also on public data sets, with sources."`
 
-	NoRun bool `help:"Train nothing: show the cells whose runs exist."`
+	NoRun bool `help:"Train nothing, and show the cells of existing runs."`
 	dryRunFlags
-	Yes bool `short:"y" help:"Train the missing runs of a scale above quick without asking. Without a terminal such a scale needs it."`
+	Yes bool `short:"y" help:"Train the missing runs of a scale above quick without asking." detail:"Without a terminal, such a scale needs this flag."`
 
-	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Say how long all runs of the table, also those in the ledger, would take on the machines of a cluster, and what would be the limit; make none, but rehearse runs whose time no finished run tells. Without a table: of each table that trains. Further keys as of unravel sweep --simulate."`
+	Simulate simulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs of the table would take on a cluster and what would limit them, but make no run." detail:"Runs in the ledger count, too. The command rehearses runs if no finished run tells their time. Without a table, it simulates each table that trains. Further keys are the same as for unravel sweep --simulate."`
 
-	Runs  string    `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
-	Jobs  countFlag `placeholder:"N" help:"Number of runs at a time, which share the processors; if absent, 1."`
-	Retry bool      `help:"Repeat failed runs too."`
-	Fresh bool      `aliases:"own" help:"Make all runs of the scale, also those in the ledger, and show these only."`
+	Runs  string    `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
+	Jobs  countFlag `placeholder:"N" help:"Number of runs at a time, which share the processors (default: 1)."`
+	Retry bool      `help:"Repeat failed runs, too."`
+	Fresh bool      `aliases:"own" help:"Make all runs of the scale, even if the ledger has them, and show only these."`
 
-	Contribute string `placeholder:"FILE" help:"Train nothing: write a file with the runs of the folder that the table needs and the ledger lacks."`
-	Accept     string `placeholder:"FILE" help:"Check such a file against the table's plan, and add its runs to the ledger of the checkout at hand."`
-	Replace    bool   `help:"With --accept: take in runs that replace records of the ledger. Without it such records are listed, value by value, and nothing is written."`
+	Contribute string `placeholder:"FILE" help:"File to write with the runs that the table needs and the ledger lacks; nothing is trained."`
+	Accept     string `placeholder:"FILE" help:"File of --contribute to check against the table's plan and to add to the ledger of this checkout."`
+	Replace    bool   `help:"With --accept: let runs replace records of the ledger." detail:"Without it, the command lists such records value by value, and writes nothing."`
 
 	checkFlags
 	clusterFlags

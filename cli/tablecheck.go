@@ -19,8 +19,8 @@ import (
 
 // checkFlags are the flags for repeating recorded runs.
 type checkFlags struct {
-	Check  countFlag     `placeholder:"N" help:"Make N random runs of the ledger again, of the table or of all, and compare: bit for bit on the recorded instruction set, else metrics within 0.1. Stale runs are left out. Exit code 1 if a run differs."`
-	Pick   *uint64       `placeholder:"SEED" help:"With --check: seed of the choice; if absent, another one every time, which is printed."`
+	Check  countFlag     `placeholder:"N" help:"Make N random runs of the ledger again, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
+	Pick   *uint64       `placeholder:"SEED" help:"With --check: seed of the choice (default: a new seed, which is printed)."`
 	Within time.Duration `placeholder:"TIME" help:"With --check: leave out runs that took longer, such as 20s or 10m."`
 }
 

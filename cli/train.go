@@ -20,10 +20,10 @@ import (
 
 // trainCommand is `unravel train [CONFIG] [key=value ...]`.
 type trainCommand struct {
-	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
-	Dir    string   `name:"run" placeholder:"DIR" help:"Folder of the run; if absent, one in runs/ that is named after the config and its overrides."`
-	Resume bool     `help:"Continue the run in the folder of --run. If no config is given, the run's own is used."`
-	DryRun bool     `help:"Check the config, print it with overrides and all defaults, and say what it would take in memory and time; train nothing but some first steps, and write nothing."`
+	Args   []string `arg:"" optional:"" name:"config" help:"YAML file or embedded experiment (see unravel list configs), then overrides key.path=value."`
+	Dir    string   `name:"run" placeholder:"DIR" help:"Folder of the run (default: a folder in runs/, named after the config and its overrides)."`
+	Resume bool     `help:"Continue the run in the folder of --run, by default with its own config."`
+	DryRun bool     `help:"Check and print the config with all defaults, and estimate memory and time, but write nothing." detail:"The command trains some first steps to estimate the time."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 
 	rateFlags

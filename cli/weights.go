@@ -11,8 +11,8 @@ import (
 
 // weightsFlags choose among the weights of a run.
 type weightsFlags struct {
-	Best    bool `help:"Take the weights of the best evaluation during training, of a run whose config has train.keep.best."`
-	Average bool `help:"Take the moving average of the weights, of a run whose config has train.average."`
+	Best    bool `help:"Take the weights of the best evaluation during training (config key train.keep.best)."`
+	Average bool `help:"Take the moving average of the weights (config key train.average)."`
 }
 
 // open opens a run with the chosen weights, and logs a warning.

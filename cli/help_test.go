@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpWords is the largest number of words of a help text. The tag detail has room for more.
+const helpWords = 25
+
+// A help text is one short sentence.
+func TestHelpIsShort(t *testing.T) {
+	var line commands
+	parser, err := newParser(&line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sentences := regexp.MustCompile(`[.?!](\s|$)`)
+	texts := 0
+	check := func(what, help string) {
+		t.Helper()
+		texts++
+		if n := len(strings.Fields(help)); n > helpWords {
+			t.Errorf("%s: %d words; want at most %d: %s", what, n, helpWords, help)
+		}
+		if ends := sentences.FindAllStringIndex(help, -1); len(ends) != 1 || ends[0][1] != len(help) {
+			t.Errorf("%s: want one sentence: %s", what, help)
+		}
+	}
+	err = kong.Visit(parser.Model, func(v kong.Visitable, next kong.Next) error {
+		switch v := v.(type) {
+		case *kong.Node:
+			check(v.FullPath(), v.Help)
+			if v.Detail != "" {
+				t.Errorf("%s: want no details behind the help: %s", v.FullPath(), v.Detail)
+			}
+			if v.Hidden { // for the program's own calls
+				return nil
+			}
+		case *kong.Application:
+			check("unravel", v.Help)
+		case *kong.Value:
+			check(v.Summary(), v.Help)
+			checkDetail(t, v)
+		case *kong.Flag:
+			check("--"+v.Name, v.Help)
+			checkDetail(t, v.Value)
+		}
+		return next(nil)
+	})
+	if err != nil || texts < 150 {
+		t.Errorf("%d texts, %v", texts, err)
+	}
+}
+
+// checkDetail tests that the reference has the details of a value, and that they are sentences.
+func checkDetail(t *testing.T, v *kong.Value) {
+	t.Helper()
+	detail := v.Tag.Get("detail")
+	if detail == "" {
+		return
+	}
+	if !strings.HasSuffix(detail, ".") || !strings.Contains(meaning(v), escapes.Replace(detail)) {
+		t.Errorf("%s: the reference lacks the detail, or it is no sentence: %s", v.Summary(), detail)
+	}
+}
