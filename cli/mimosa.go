@@ -29,7 +29,7 @@ type mimosaCommand struct {
 	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in an .npz file, the array is called factors."`
 	Truth   string   `placeholder:"FILE" help:"File of the true hierarchy of the codes (.json)."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code, 0 if the code lacks the dimension, -1 if it is not assigned. Of a run, assignments.npy has a row for each image."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. Of a run, assignments.npy has a row for each image."`
 }
 
 // Run learns the hierarchy.
