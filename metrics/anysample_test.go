@@ -193,7 +193,7 @@ func drawCodes(s *rand.Rand, noise float64) *codesSample {
 // equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022 with the norm of their
 // code. The whitened codes are turned back by a representation in the plane or the space of the first components. D_k
 // is the least mean squared distance from their mean, over all representations. It is arbitrary if the next component has
-// nearly the variance of the last one.
+// more than half the variance of the last one.
 func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	g, cols, first, width := c.groups[k], c.in.Codes.Cols, 0, 0
 	for j, other := range c.groups {
@@ -233,7 +233,7 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
 	dims, values, noise := len(g.codes[0]), eigen.Values(nil), 0.0
-	if cols > dims && values[cols-dims] < 1.5*values[cols-dims-1] {
+	if cols > dims && values[cols-dims] < 2*values[cols-dims-1] {
 		return 0, true
 	}
 	white := make([][]float64, len(points))
