@@ -77,16 +77,18 @@ func TestQuotedLengths(t *testing.T) {
 	}
 }
 
-// A run has not learned the images if its reconstructions leave more than 60 % of the variance. The ledger can also
-// say so without numbers.
+// A run has not learned the images if its reconstructions leave more than 60 % of the variance, or if its decoder is
+// black. The ledger can also say so without numbers.
 func TestUnlearned(t *testing.T) {
 	for fit, want := range map[*train.Fit]bool{
 		nil: false,
-		{Images: 1, Reconstruction: 0.6, Variance: 1, Why: "it leaves 60 %"}: false,
-		{Images: 1, Reconstruction: 0.61, Variance: 1}:                       true,
-		{Images: 1, Reconstruction: 1.35, Variance: 1}:                       true,
-		{Why: "its decoder is black"}:                                        true,
-		{Images: 1, Variance: 1, Why: "wrong options"}:                       false,
+		{Images: 1, Reconstruction: 0.6, Variance: 1, Why: "it leaves 60 %"}:     false,
+		{Images: 1, Reconstruction: 0.61, Variance: 1}:                           true,
+		{Images: 1, Reconstruction: 1.35, Variance: 1}:                           true,
+		{Why: "its decoder is black"}:                                            true,
+		{Images: 1, Reconstruction: 0.5, Variance: 1, Square: 1, Decoded: 0.005}: true, // black
+		{Images: 1, Reconstruction: 0.5, Variance: 1, Square: 1, Decoded: 0.5}:   false,
+		{Images: 1, Variance: 1, Why: "wrong options"}:                           false,
 	} {
 		if Unlearned(fit) != want {
 			t.Errorf("%+v: %v", fit, !want)

@@ -154,9 +154,9 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 // learned the images.
 const mostUnlearned = 0.6
 
-// Unlearned reports whether a run has not learned the images. The reconstructions of such a run leave more than 60 %
-// of the variance, for example those by a black decoder. For a run without these numbers, the ledger can say so. Such
-// a run reproduces nothing. A model without a decoder (nil) gives false.
+// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of the variance,
+// or its decoder is black ([train.Fit.Black]). For a run without these numbers, the ledger can say so. Such a run
+// reproduces nothing. A model without a decoder (nil) gives false.
 func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
