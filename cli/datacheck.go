@@ -57,7 +57,7 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 		}
 		say(l.Name, what, err)
 	}
-	for _, e := range datasets.Registry.Entries {
+	for _, e := range datasets.Registry.All() {
 		p, ok := e.New().(datasets.Public)
 		if !ok || c.Name != "" && e.Name != c.Name {
 			continue

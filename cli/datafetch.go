@@ -180,7 +180,7 @@ func describeSet(s *streams, choice datasets.Choice, o datasets.Origin) error {
 
 func publicNames() []string {
 	var names []string
-	for _, e := range datasets.Registry.Entries {
+	for _, e := range datasets.Registry.All() {
 		if _, ok := e.New().(datasets.Public); ok {
 			names = append(names, e.Name)
 		}

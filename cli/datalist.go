@@ -22,7 +22,7 @@ func listPublic(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\npublic data sets in %s\n", cache.Root())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, e := range datasets.Registry.Entries {
+	for _, e := range datasets.Registry.All() {
 		p, ok := e.New().(datasets.Public)
 		if !ok {
 			continue

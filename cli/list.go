@@ -45,7 +45,7 @@ type kind struct {
 
 func itemsOf[T any](t *registry.Registry[T]) []item {
 	var list []item
-	for _, e := range t.Entries {
+	for _, e := range t.All() {
 		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
 	}
 	return list

@@ -328,9 +328,9 @@ func TestReferenceFiles(t *testing.T) {
 func TestReferenceStored(t *testing.T) {
 	dir := filepath.Join("..", filepath.FromSlash(referenceFolder))
 	const renew = "go run ./cmd/unravel docs --reference " + referenceFolder
-	all := datasets.Registry.Entries
-	defer func() { datasets.Registry.Entries = all }()
-	datasets.Registry.Entries = slices.DeleteFunc(slices.Clone(all), func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
+	all := datasets.Registered.Entries
+	defer func() { datasets.Registered.Entries = all }()
+	datasets.Registered.Entries = slices.DeleteFunc(slices.Clone(all), func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
 	pages := madePages(t)
 	for _, p := range pages {
 		stored, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(p.path)))

@@ -18,7 +18,7 @@ import (
 // Datasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
 // defaults, such as a set that needs a file, and public sets without stored files. [CheckImages] tests such sets.
 func Datasets(t *testing.T) {
-	for _, e := range datasets.Registry.Entries {
+	for _, e := range datasets.Registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			verdict(t, CheckDataset(e))
 		})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -73,7 +74,8 @@ func (f *Folder) Validate() error {
 
 // Prepare decodes the pictures into the cache.
 func (f *Folder) Prepare(ctx context.Context, progress Progress) error {
-	return prepare(ctx, progress, f.build)
+	_, err := f.build(cache.WithProgress(ctx, cache.Progress(progress)))
+	return err
 }
 
 // Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value found and the
@@ -104,7 +106,7 @@ func (f *Folder) build(ctx context.Context) (Dataset, error) {
 }
 
 // assemble combines labels and pixels.
-func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set) (*stored, error) {
+func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set) (*folderSet, error) {
 	d := fromCache(set)
 	if whole, err := filepath.Abs(list.path); err == nil { // "." has no name
 		d.name = filepath.Base(whole)
@@ -131,12 +133,39 @@ func (f *Folder) assemble(list *pictureList, labels *labelTable, set *cache.Set)
 	if d.n = len(d.rows); d.n == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.path)
 	}
-	d.names = &fileNames{list: list}
 	if err := f.setFactors(d, labels); err != nil {
 		return nil, err
 	}
-	d.files.Labels = labelsHash(d)
-	return d, nil
+	d.labels = labelsHash(d)
+	return &folderSet{stored: d, list: list}, nil
+}
+
+// folderSet is a data set of pictures with the names of their files.
+type folderSet struct {
+	*stored
+	list  *pictureList
+	once  sync.Once // makes index and row, which only look-ups by name need
+	index *pictureIndex
+	row   map[int]int // by picture: its image
+}
+
+// FileName implements FileNamed.
+func (d *folderSet) FileName(i int) string { return d.list.files[d.rows[i]].name }
+
+// FindFile implements FileNamed.
+func (d *folderSet) FindFile(name string) (i int, ok bool) {
+	d.once.Do(func() {
+		d.index, d.row = newPictureIndex(d.list), make(map[int]int, d.n)
+		for row, picture := range d.rows {
+			d.row[int(picture)] = row
+		}
+	})
+	picture, err := d.index.find(name)
+	if err != nil || picture < 0 {
+		return 0, false
+	}
+	i, ok = d.row[picture]
+	return i, ok
 }
 
 // labelsHash is the hash of the factors, levels and rows that the labels give to cached pictures.

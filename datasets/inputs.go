@@ -21,11 +21,11 @@ type FileReader interface {
 
 // Read is a file or folder that settings name.
 type Read struct {
-	Key  string // of the setting
-	Path string
-	kind folderKind // kind of the files that count in a folder
+	Key    string // of the setting
+	Path   string
+	Folder folderKind // kind of the files that count in a folder; zero: Path is a file
 
-	inSet bool // the hashes of a cached set tell its content
+	InSet bool // the hashes of a cached set tell its content
 }
 
 // folderKind says which files of a folder are read.
@@ -62,7 +62,7 @@ func (h *Hasher) Input(ctx context.Context, key string, r Read) (Input, error) {
 		}
 		h.known[r] = sum
 	}
-	return Input{key, r.Path, sum, r.inSet}, nil
+	return Input{key, r.Path, sum, r.InSet}, nil
 }
 
 func (r Read) hash(ctx context.Context) (string, error) {
@@ -74,7 +74,7 @@ func (r Read) hash(ctx context.Context) (string, error) {
 		return cache.HashFile(ctx, r.Path)
 	}
 	list := listPictures
-	switch r.kind {
+	switch r.Folder {
 	case meshFolder:
 		list = listMeshes
 	case noFolder:
@@ -99,21 +99,19 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// named returns the file of a key, or nothing without a path.
-func named(key, path string) []Read {
+// ReadOf returns the file of a key, or nothing without a path. The path of a table may name an array of it,
+// FILE.npz:NAME.
+func ReadOf(key, path string) []Read {
 	if path == "" {
 		return nil
 	}
-	return []Read{{Key: key, Path: path}}
+	return []Read{{Key: key, Path: table.File(path)}}
 }
-
-// tabled is named for a table, which may be an array FILE.npz:NAME.
-func tabled(key, path string) []Read { return named(key, table.File(path)) }
 
 // Reads implements [FileReader].
 func (g *GridFolder) Reads() []Read {
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
-		return named("path", g.Path)
+		return ReadOf("path", g.Path)
 	}
 	names := g.Arrays.withDefaults()
 	var list []Read
@@ -132,7 +130,7 @@ func (f *Folder) Reads() []Read {
 	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
 		return list
 	}
-	return append(list, Read{Key: "labels", Path: f.labelsPath(), inSet: true})
+	return append(list, Read{Key: "labels", Path: f.labelsPath(), InSet: true})
 }
 
 // Reads implements [FileReader].
@@ -144,23 +142,23 @@ func (t *Turntable) Reads() []Read {
 }
 
 // Reads implements [FileReader].
-func (p *Poses) Reads() []Read { return named("mesh", p.Mesh) }
+func (p *Poses) Reads() []Read { return ReadOf("mesh", p.Mesh) }
 
 // Reads implements [FileReader].
-func (d *DSprites) Reads() []Read { return named("scream", d.Scream) }
+func (d *DSprites) Reads() []Read { return ReadOf("scream", d.Scream) }
 
 // Reads implements [FileReader].
-func (f *FactorLabels) Reads() []Read { return tabled("file", f.File) }
+func (f *FactorLabels) Reads() []Read { return ReadOf("file", f.File) }
 
 // Reads implements [FileReader].
-func (a *Answers) Reads() []Read { return named("file", a.File) }
+func (a *Answers) Reads() []Read { return ReadOf("file", a.File) }
 
 // Reads implements [FileReader].
-func (p *Changes) Reads() []Read { return tabled("file", p.File) }
+func (p *Changes) Reads() []Read { return ReadOf("file", p.File) }
 
 // Reads implements [FileReader].
 func (g *Groups) Reads() []Read {
-	return slices.Concat(named("images", g.Images), named("moves", g.Transformations), named("rotations", g.Rotations))
+	return slices.Concat(ReadOf("images", g.Images), ReadOf("moves", g.Transformations), ReadOf("rotations", g.Rotations))
 }
 
 // isMesh reports whether a file counts as a mesh.

@@ -20,9 +20,9 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	fills.Put(f)
 }
 
-// expecter is a data set with its images on disk. expect reads count images ahead, starting at the first, in the
+// expecter is a data set with its images on disk. Expect reads count images ahead, starting at the first, in the
 // background.
-type expecter interface{ expect(first, count int) }
+type expecter interface{ Expect(first, count int) }
 
 // expect reads images ahead if the data set is on disk, neighbours together.
 func expect(d Dataset, indices []int) {
@@ -35,7 +35,7 @@ func expect(d Dataset, indices []int) {
 		for end < len(indices) && indices[end] == indices[end-1]+1 {
 			end++
 		}
-		on.expect(indices[at], end-at)
+		on.Expect(indices[at], end-at)
 		at = end
 	}
 }

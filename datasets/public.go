@@ -185,10 +185,15 @@ type Files struct {
 
 // FilesOf returns the files of a cached data set, and nil for other data sets.
 func FilesOf(d Dataset) *Files {
-	if c, ok := d.(interface{ cached() *Files }); ok {
-		return c.cached()
+	c, ok := d.(interface{ Cached() (*cache.Set, string) })
+	if !ok {
+		return nil
 	}
-	return nil
+	s, labels := c.Cached()
+	if s == nil {
+		return nil
+	}
+	return &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources, Labels: labels}
 }
 
 // Changed describes the difference from the files that a run began with; empty if no difference matters.
@@ -230,6 +235,5 @@ func (f *Files) changedSet(began *Files) string {
 // fromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
 func fromCache(s *cache.Set) *stored {
 	pages.Random(s.Images)
-	return &stored{mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing,
-		files: &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources}}
+	return &stored{mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing, cached: s}
 }

@@ -30,8 +30,8 @@ func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], 
 // Missing implements Incomplete.
 func (s sample) Missing() []int { return s.missing }
 
-// expect implements expecter.
-func (s sample) expect(first, count int) { expect(s.Dataset, s.indices[first:first+count]) }
+// Expect implements expecter.
+func (s sample) Expect(first, count int) { expect(s.Dataset, s.indices[first:first+count]) }
 
 // RealValued implements the function RealValued.
 func (s sample) RealValued() bool { return RealValued(s.Dataset) }

@@ -6,8 +6,8 @@ import (
 	"image"
 	"image/color"
 	"reflect"
-	"sync"
 
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/pages"
 )
@@ -73,13 +73,13 @@ type stored struct {
 	floats  []float32 // otherwise
 	real    bool      // floats are real numbers
 	factors []factor.Factor
-	levels  []int32 // n x K
-	missing []int   // images with an unknown level, by factor; nil: none
-	files   *Files  // files in the cache; nil: the set is only in memory
-	rows    []int32 // index of each image in bytes; nil: the image's number
+	levels  []int32    // n x K
+	missing []int      // images with an unknown level, by factor; nil: none
+	cached  *cache.Set // in whose files the images are; nil: the set is only in memory
+	labels  string     // SHA-256 of factors, levels and rows that are not the cached ones; empty: unknown
+	rows    []int32    // index of each image in bytes; nil: the image's number
 	notes   []string
-	names   *fileNames // nil: images are not files
-	mapped  string     // the file behind mapped bytes; empty: no file
+	mapped  string // the file behind mapped bytes; empty: no file
 
 	mappedLevels string // likewise of levels
 }
@@ -90,43 +90,10 @@ func (d *stored) Factors() []factor.Factor  { return d.factors }
 func (d *stored) Len() int                  { return d.n }
 func (d *stored) RealValued() bool          { return d.real }
 func (d *stored) Missing() []int            { return d.missing }
-func (d *stored) cached() *Files            { return d.files }
 func (d *stored) Notes() []string           { return d.notes }
 
-// FileName implements FileNamed.
-func (d *stored) FileName(i int) string {
-	if d.names == nil {
-		return ""
-	}
-	return d.names.list.files[d.rows[i]].name
-}
-
-// FindFile implements FileNamed.
-func (d *stored) FindFile(name string) (i int, ok bool) {
-	if d.names == nil {
-		return 0, false
-	}
-	d.names.once.Do(func() {
-		d.names.index, d.names.row = newPictureIndex(d.names.list), make(map[int]int, d.n)
-		for row, picture := range d.rows {
-			d.names.row[int(picture)] = row
-		}
-	})
-	picture, err := d.names.index.find(name)
-	if err != nil || picture < 0 {
-		return 0, false
-	}
-	i, ok = d.names.row[picture]
-	return i, ok
-}
-
-// fileNames finds the images of a folder by the names of their files.
-type fileNames struct {
-	list  *pictureList
-	once  sync.Once // makes index and row, which only those need who look for names
-	index *pictureIndex
-	row   map[int]int // by picture: its image
-}
+// Cached returns the cached set behind the data set, or nil, and the hash of labels that the cache lacks.
+func (d *stored) Cached() (set *cache.Set, labels string) { return d.cached, d.labels }
 
 func (d *stored) Image(i int, dst []float32) {
 	if d.mapped != "" {
@@ -154,8 +121,8 @@ var shades = func() (list [256]float32) {
 	return list
 }()
 
-// expect reads mapped images ahead.
-func (d *stored) expect(first, count int) {
+// Expect reads mapped images ahead.
+func (d *stored) Expect(first, count int) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]
 	switch {
 	case d.mapped == "":

@@ -88,7 +88,8 @@ func validMesh(up string, crease float64) error {
 
 // Prepare draws the meshes of a folder.
 func (t *Turntable) Prepare(ctx context.Context, progress Progress) error {
-	return prepare(ctx, progress, t.build)
+	_, err := t.build(cache.WithProgress(ctx, cache.Progress(progress)))
+	return err
 }
 
 // Build makes or reads the objects, and draws the meshes of a folder.

@@ -84,7 +84,7 @@ func Defaults() Config {
 
 // Load reads a config from YAML source, with overrides key.path=value. Errors give file, line and column; file is the
 // name of the source in them. An override may name the public data set of the config's twin, such as dataset=dsprites
-// for sprites. The data set then comes from [datasets.Twin].
+// for sprites. The data set then comes from [datasets.RealOf].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
 	c := Defaults()
 	n, err := config.Parse(file, source)

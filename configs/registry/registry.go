@@ -22,26 +22,39 @@ type Entry[T any] struct {
 type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
+	More    *Registry[T]      // entries that programs add in a package below the table; nil: they add theirs to Entries
 	Hints   map[string]string // advice for names from other programs; empty: no suggestion, although a known name is similar
 }
 
 // Names lists the entries' names in the registry's order.
 func (t *Registry[T]) Names() []string {
-	names := make([]string, len(t.Entries))
-	for i, e := range t.Entries {
-		names[i] = e.Name
+	var names []string
+	for _, e := range t.All() {
+		names = append(names, e.Name)
 	}
 	return names
 }
 
-// Lookup finds an entry. Its error names the nearest known name.
-func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
-	for _, e := range t.Entries {
-		if e.Name == name {
-			return e, nil
-		}
+// All lists the entries, with those of More last.
+func (t *Registry[T]) All() []Entry[T] {
+	if t.More == nil {
+		return t.Entries
 	}
-	return Entry[T]{}, &UnknownError{t.Kind, name, t.suggest(name)}
+	return slices.Concat(t.Entries, t.More.Entries)
+}
+
+// Lookup finds an entry. Its error names the nearest known name. A name that both Entries and More have is an error.
+func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
+	named := func(e Entry[T]) bool { return e.Name == name }
+	all := t.All()
+	i := slices.IndexFunc(all, named)
+	if i < 0 {
+		return Entry[T]{}, &UnknownError{t.Kind, name, t.suggest(name)}
+	}
+	if slices.ContainsFunc(all[i+1:], named) {
+		return Entry[T]{}, fmt.Errorf("%s %q is built in, and the program registers it too; want another name for its own", t.Kind, name)
+	}
+	return all[i], nil
 }
 
 // suggest returns the hint for a name in any spelling, or otherwise suggests a known name.

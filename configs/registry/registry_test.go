@@ -32,6 +32,26 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestMore(t *testing.T) {
+	own := &Registry[*settings]{Kind: "shape"}
+	all := Registry[*settings]{Kind: "shape", Entries: table.Entries, More: own}
+	for _, name := range []string{"star", "circle"} {
+		if err := own.Register(Entry[*settings]{Name: name, Doc: "a shape", New: func() *settings { return &settings{Size: 7} }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(all.Names(), " "); got != "square circle star circle" {
+		t.Errorf("names %s", got)
+	}
+	if e, err := all.Lookup("star"); err != nil || e.New().Size != 7 {
+		t.Errorf("star: %v", err)
+	}
+	want := `shape "circle" is built in, and the program registers it too; want another name for its own`
+	if _, err := all.Lookup("circle"); err == nil || err.Error() != want {
+		t.Errorf("circle: %v, want %s", err, want)
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

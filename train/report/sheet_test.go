@@ -41,7 +41,7 @@ func seq(n int) []int {
 
 func TestContactSheet(t *testing.T) {
 	long.NotShort(t)
-	for _, e := range datasets.Registry.Entries {
+	for _, e := range datasets.Registry.All() {
 		if _, public := e.New().(datasets.Public); public || e.Name == "grid" || e.Name == "folder" {
 			continue
 		}

@@ -1,0 +1,46 @@
+package datasets
+
+import "github.com/unravel-ml/unravel/configs/registry"
+
+// SupervisionRegistry lists the kinds of supervision that a config can name.
+var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", Entries: []registry.Entry[Supervision]{
+	{
+		Name: "none", Doc: "no labels: every image is unlabelled", New: func() Supervision { return &None{} },
+	},
+	{
+		Name: "pairs", Doc: "random pairs of images and the transformation between them; the other images are unlabelled",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Pairs{Count: 768, Images: 2} },
+	},
+	{
+		Name: "paths", Doc: "random walks over the images; every step is a known transformation of one factor",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Paths{Count: 50, Length: 100, Step: 3} },
+	},
+	{
+		Name: "walks", Doc: "episodes of known actions, each a step of one factor up or down, drawn anew for every epoch",
+		Source: "Quessard et al. 2020; Caselles-Dupré et al. 2019", New: func() Supervision { return NewWalks() },
+	},
+	{
+		Name: "views", Doc: "all images of an object: one factor, an angle or a pose, takes all its values while the others are fixed",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &ObjectViews{} },
+	},
+	{
+		Name: "groups", Doc: "groups of images and the transformations within them, from files of your own",
+		Source: "Tonnaer et al. 2022, section 5", New: func() Supervision { return &Groups{Unlabelled: true} },
+	},
+	{
+		Name: "changes", Doc: "pairs of images that differ in few factors, drawn anew for every epoch; which factors is not known",
+		Source: "Locatello et al. 2020, section 3; Klindt et al. 2021, section 4", New: func() Supervision { return NewChanges() },
+	},
+	{
+		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
+		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Supervision { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
+	},
+	{
+		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Supervision { return &Similarity{Count: 1000, Share: 0.5} },
+	},
+	{
+		Name: "answers", Doc: "pairs of images from a file of your own, each with the answer same or different to the question whether they share their level of a factor",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001", New: func() Supervision { return &Answers{Share: 0.5, Union: true} },
+	},
+}}
