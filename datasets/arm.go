@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -44,8 +45,8 @@ func (a *Arm) Validate() error {
 	if err := validSide(a.Size); err != nil {
 		return err
 	}
-	return levelsWithin([]levelCount{{"colours", a.Colours, len(armObjects)}, {"shapes", a.Shapes, objects.Tools}, {"sizes", a.Sizes, 2},
-		{"heights", a.Heights, 16}, {"backgrounds", a.Backgrounds, len(armBackgrounds)}, {"horizontal", a.Horizontal, 256}, {"vertical", a.Vertical, 256}})
+	return cmp.Or(levels("colours", a.Colours, len(armObjects)), levels("shapes", a.Shapes, objects.Tools), levels("sizes", a.Sizes, 2),
+		levels("heights", a.Heights, 16), levels("backgrounds", a.Backgrounds, len(armBackgrounds)), levels("horizontal", a.Horizontal, 256), levels("vertical", a.Vertical, 256))
 }
 
 // Build makes the arm. Build draws images on request in two steps. It first draws each position without the two colours

@@ -392,7 +392,7 @@ func TestViewLoader(t *testing.T) {
 // BenchmarkViews makes batches of 64 images of room, without views and with two. A training step at the same time loses
 // at most this time, shared by the processors.
 func BenchmarkViews(b *testing.B) {
-	d := rooms(b)
+	d := build(b, &Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15})
 	s := split(b, &None{}, d)
 	v := &augment.Views{}
 	v.SetDefaults()

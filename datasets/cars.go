@@ -37,11 +37,11 @@ const (
 	CarsByLight   CarOrder = "luminance" // by the luminance of their surface, the darkest first
 )
 
-// Limits of rendered sets.
-const (
-	maxViews   = 1 << 10 // levels of an angle
-	maxObjects = 1 << 10 // up to 0.2 MB each
-)
+// maxObjects bounds objects of our own, up to 0.2 MB each.
+const maxObjects = 1 << 10
+
+// maxViews bounds the levels of an angle.
+const maxViews = 1 << 10
 
 // Validate checks the settings.
 func (c *Cars) Validate() error {
@@ -51,21 +51,13 @@ func (c *Cars) Validate() error {
 	if c.Order != CarsUnordered && c.Order != CarsByLight {
 		return config.Invalid("order", "unknown order %q; want luminance, or nothing", string(c.Order))
 	}
-	return levelsWithin([]levelCount{{"elevations", c.Elevations, maxViews}, {"azimuths", c.Azimuths, maxViews}, {"objects", c.Objects, maxObjects}})
+	return cmp.Or(levels("elevations", c.Elevations, maxViews), levels("azimuths", c.Azimuths, maxViews), levels("objects", c.Objects, maxObjects))
 }
 
-// levelCount is an option for a number of levels, with its limit.
-type levelCount struct {
-	option      string
-	count, most int
-}
-
-// levelsWithin reports the first count out of range.
-func levelsWithin(counts []levelCount) error {
-	for _, c := range counts {
-		if c.count < 1 || c.count > c.most {
-			return config.Invalid(c.option, "%d is out of range; want 1 to %d", c.count, c.most)
-		}
+// levels reports a number of levels out of range.
+func levels(option string, count, most int) error {
+	if count < 1 || count > most {
+		return config.Invalid(option, "%d is out of range; want 1 to %d", count, most)
 	}
 	return nil
 }

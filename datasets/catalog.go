@@ -55,12 +55,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	{
 		Name: "turntable", Doc: "objects that turn, of meshes or drawn by our own code: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
 		Source: "Tonnaer et al. 2022, section 6 (Airplane, ModelNet40, COIL-100; own drawing)",
-		New: func() Builder {
-			return &Turntable{
-				Draw: "airplane", Hues: 64, Views: 64, Paint: "object", Size: 64, Channels: 3, Elevation: 30,
-				Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30,
-			}
-		},
+		New:    func() Builder { return NewTurntable() },
 	},
 	{
 		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
@@ -112,9 +107,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	{
 		Name: "modelnet40", Doc: "meshes of a class of ModelNet40 that turn, drawn by our own code; factors object and rotation (circular); see `unravel data fetch`",
 		Source: "Wu et al. 2015; Tonnaer et al. 2022, section 6 (ModelNet40)",
-		New: func() Builder {
-			return &ModelNet40{Class: "airplane", Part: "train", Views: 64, Size: 64, Channels: 1, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Crease: 30}
-		},
+		New:    func() Builder { return NewModelNet40() },
 	},
 	{
 		Name: "grid", Doc: "your own images: arrays of images, factors and sizes in a folder of .npy files, or a .npz, .npy, HDF5 or MATLAB file",
@@ -122,9 +115,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	},
 	{
 		Name: "folder", Doc: "your own pictures: the PNG, JPEG, GIF, WebP, BMP and TIFF files below a folder, with labels from a table, from names of folders, or without",
-		New: func() Builder {
-			return &Folder{Size: PictureSize{64, 64}, Channels: 3, Fit: fitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
-		},
+		New: func() Builder { return NewFolder() },
 	},
 }, More: Registered}
 

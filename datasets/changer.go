@@ -28,6 +28,7 @@ type changer struct {
 const (
 	lookups  = 256  // levels that are drawn before images are listed that have some
 	attempts = 4096 // first images that are drawn
+	sparse   = 16   // combinations of levels for each image: beyond, images are listed by their levels at once
 )
 
 // prepare indexes the images, and reports a data set with few possible pairs.
@@ -38,7 +39,7 @@ func (c *changer) prepare() error {
 		}
 	}
 	grid := factor.Grid(c.factors)
-	if countable(grid) == nil && grid.Len()/sparseIndex <= c.set.Len() {
+	if countable(grid) == nil && grid.Len()/sparse <= c.set.Len() {
 		c.index, _ = NewIndex(c.set) // an error: images share their levels
 	}
 	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
@@ -53,7 +54,7 @@ func (c *changer) prepare() error {
 			c.near[k] = weights
 		}
 	}
-	if c.index != nil && c.index.image != nil && c.set.Len() == grid.Len() {
+	if c.index != nil && c.set.Len() == grid.Len() {
 		return nil
 	}
 	return c.check()

@@ -40,6 +40,11 @@ type Folder struct {
 	Unlabelled string      `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
 }
 
+// NewFolder returns the default settings, without a path.
+func NewFolder() *Folder {
+	return &Folder{Size: PictureSize{64, 64}, Channels: 3, Fit: fitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
+}
+
 // Values of Labels that are not the name of a file.
 const (
 	labelsOfFolders = "folders"

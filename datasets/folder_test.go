@@ -24,11 +24,7 @@ import (
 func newFolder(t *testing.T, path string) *Folder {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
-	e, err := Registry.Named("folder")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := e.Value.(*Folder)
+	f := NewFolder()
 	f.Path = path
 	return f
 }

@@ -84,7 +84,7 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 		if sizes != nil {
 			size = sizes[j]
 		}
-		if err := d.setLevels(j, column, kinds[j], size); err != nil {
+		if err := setLevels(d, j, column, kinds[j], size); err != nil {
 			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
 
 // setLevels turns a column of values into levels, and NaN into unknown levels. A size of 0 means that the file has no
 // sizes.
-func (d *stored) setLevels(j int, column []float64, kind factor.ColumnKind, size int) error {
+func setLevels(d *stored, j int, column []float64, kind factor.ColumnKind, size int) error {
 	k := len(d.factors)
 	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
 	if kind.Continuous || kind.Period > 0 && kind.Period != float64(size) {

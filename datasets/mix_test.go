@@ -360,7 +360,7 @@ func TestMixedLoader(t *testing.T) {
 }
 
 func BenchmarkLabels(b *testing.B) {
-	d := sprites(b, false)
+	d := build(b, &Sprites{Scales: 6, Orientations: 40, Positions: 32})
 	for name, supervision := range map[string]Supervision{
 		"labels": &FactorLabels{Fraction: 0.1, Share: 0.5}, "similarity": &Similarity{Count: 10000, Share: 0.5},
 	} {

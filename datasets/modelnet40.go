@@ -32,6 +32,11 @@ type ModelNet40 struct {
 	Crease    float64   `yaml:"crease" doc:"angle between triangles from which an edge is sharp, degrees"`
 }
 
+// NewModelNet40 returns the default settings.
+func NewModelNet40() *ModelNet40 {
+	return &ModelNet40{Class: "airplane", Part: "train", Views: 64, Size: 64, Channels: 1, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Crease: 30}
+}
+
 const modelnetFile = "ModelNet40.zip"
 
 // Origin names the source and the files of ModelNet40.

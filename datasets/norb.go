@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
@@ -32,8 +33,8 @@ func (n *Norb) Validate() error {
 	if err := validSide(n.Size); err != nil {
 		return err
 	}
-	return levelsWithin([]levelCount{{"instances", n.Instances, objects.Instances}, {"elevations", n.Elevations, maxViews},
-		{"azimuths", n.Azimuths, maxViews}, {"lightings", n.Lightings, len(norbLights)}})
+	return cmp.Or(levels("instances", n.Instances, objects.Instances), levels("elevations", n.Elevations, maxViews),
+		levels("azimuths", n.Azimuths, maxViews), levels("lightings", n.Lightings, len(norbLights)))
 }
 
 // Build makes the toys, and draws an image on its first use.

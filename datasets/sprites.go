@@ -42,8 +42,6 @@ const (
 	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
 	leastExtent = 0.1
-	leastSide   = 16 // for images of sprites, room and spaceshapes
-	mostSide    = 256
 )
 
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
@@ -59,6 +57,12 @@ func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / 
 
 // shift returns the largest displacement of the box, in pixels.
 func (s *Sprites) shift() int { return s.size() - 2*s.half() - 1 }
+
+// Sides of drawn images.
+const (
+	leastSide = 16
+	mostSide  = 256
+)
 
 // validSide reports a height and width out of range.
 func validSide(size int) error {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -28,7 +29,7 @@ func (t *turning) validate() error {
 	if err := validSide(t.size); err != nil {
 		return err
 	}
-	if err := levelsWithin([]levelCount{{"views", t.views, maxViews}, {"hues", t.hues, maxViews}}); err != nil {
+	if err := cmp.Or(levels("views", t.views, maxViews), levels("hues", t.hues, maxViews)); err != nil {
 		return err
 	}
 	switch {

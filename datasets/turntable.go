@@ -44,6 +44,14 @@ type Turntable struct {
 	Crease    float64   `yaml:"crease" doc:"angle between triangles from which an edge is sharp, degrees; for meshes without normals"`
 }
 
+// NewTurntable returns the default settings.
+func NewTurntable() *Turntable {
+	return &Turntable{
+		Draw: "airplane", Hues: 64, Views: 64, Paint: "object", Size: 64, Channels: 3, Elevation: 30,
+		Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30,
+	}
+}
+
 // maxFirst bounds numbers of objects.
 const maxFirst = 1 << 30
 
@@ -102,7 +110,7 @@ func (t *Turntable) build(ctx context.Context) (Dataset, error) {
 	if t.Path == "" {
 		all := make([][]render.Part, max(t.Objects, 1))
 		parallel.For(len(all), func(_, n int) { all[n] = t.object(uint64(t.First + n)) })
-		return t.turning().rendered("turntable", all), nil
+		return turningSet(t.turning(), all), nil
 	}
 	info, err := os.Stat(t.Path)
 	if err != nil {
@@ -130,9 +138,9 @@ func (t *Turntable) object(seed uint64) []render.Part {
 	return objects.Solid(seed)
 }
 
-// rendered returns a data set that draws an image on its first use.
-func (t *turning) rendered(name string, objects [][]render.Part) Dataset {
-	set := gridSet{name: name, shape: [3]int{t.size, t.size, t.channels}, grid: t.grid(len(objects))}
+// turningSet returns a data set of objects that draws an image on its first use.
+func turningSet(t *turning, objects [][]render.Part) Dataset {
+	set := gridSet{name: "turntable", shape: [3]int{t.size, t.size, t.channels}, grid: t.grid(len(objects))}
 	return newRendered(set, func() painter {
 		d := t.newTurntable()
 		return func(i int, dst []uint8) {
@@ -155,7 +163,7 @@ func (t *Turntable) fromFile(context.Context) (Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.turning().rendered("turntable", [][]render.Part{object}), nil
+	return turningSet(t.turning(), [][]render.Part{object}), nil
 }
 
 // readMeshFile reads a file of bounded length.

@@ -16,11 +16,7 @@ import (
 
 // turntableWith returns the default turntable with changes.
 func turntableWith(change func(*Turntable)) *Turntable {
-	c, err := Named("turntable")
-	if err != nil {
-		panic(err)
-	}
-	t := c.Value.(*Turntable)
+	t := NewTurntable()
 	change(t)
 	return t
 }
@@ -250,11 +246,7 @@ func TestTurntableValidate(t *testing.T) {
 }
 
 func modelnet(change func(*ModelNet40)) *ModelNet40 {
-	c, err := Named("modelnet40")
-	if err != nil {
-		panic(err)
-	}
-	m := c.Value.(*ModelNet40)
+	m := NewModelNet40()
 	m.Size, m.Views = 16, 4
 	change(m)
 	return m
