@@ -14,6 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
@@ -32,7 +34,7 @@ type dataListCommand struct{}
 
 // Run lists the data sets.
 func (*dataListCommand) Run(s *streams) error {
-	printItems(s.out, itemsOf(datasets.Registry))
+	printItems(s.out, itemsOf(catalog.Registry))
 	return listPublic(s.out)
 }
 
@@ -132,7 +134,7 @@ func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 		return nil, errors.New("--augment shows views and --groups groups; want one of them")
 	}
 	var settings struct {
-		Supervision datasets.Supervisions `yaml:"supervision"`
+		Supervision supervision.Choices `yaml:"supervision"`
 	}
 	if err := config.Load("--groups", []byte("supervision: "+c.Groups), &settings); err != nil {
 		return nil, err
@@ -145,9 +147,9 @@ func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 }
 
 // chooseData reads the name of a data set and options name=value.
-func chooseData(name string, options []string) (datasets.Choice, error) {
+func chooseData(name string, options []string) (catalog.Choice, error) {
 	var settings struct {
-		Dataset datasets.Choice `yaml:"dataset"`
+		Dataset catalog.Choice `yaml:"dataset"`
 	}
 	overrides := make([]string, len(options))
 	for i, o := range options {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/train"
@@ -141,7 +142,7 @@ func (c *dataAskCommand) read(d datasets.Dataset, q *similarity.Query) (*similar
 		rows.Count = len(q.Codes) / q.Width
 	}
 	if d != nil {
-		rows = datasets.RowsOf(d)
+		rows = supervision.RowsOf(d)
 	}
 	answers := &similarity.Answers{Rows: rows.Count}
 	if c.Answers != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/memory"
 )
@@ -57,7 +58,7 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 		}
 		say(l.Name, what, err)
 	}
-	for _, e := range datasets.Registry.All() {
+	for _, e := range catalog.Registry.All() {
 		p, ok := e.New().(datasets.Public)
 		if !ok || c.Name != "" && e.Name != c.Name {
 			continue

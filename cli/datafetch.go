@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
@@ -163,7 +164,7 @@ func fileText(f fetch.File) string {
 }
 
 // describeSet prints a set with its licence.
-func describeSet(s *streams, choice datasets.Choice, o datasets.Origin) error {
+func describeSet(s *streams, choice catalog.Choice, o datasets.Origin) error {
 	d, err := choice.Build(0)
 	if err != nil {
 		return ofSet(choice.Name, err)
@@ -180,7 +181,7 @@ func describeSet(s *streams, choice datasets.Choice, o datasets.Origin) error {
 
 func publicNames() []string {
 	var names []string
-	for _, e := range datasets.Registry.All() {
+	for _, e := range catalog.Registry.All() {
 		if _, ok := e.New().(datasets.Public); ok {
 			names = append(names, e.Name)
 		}

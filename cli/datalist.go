@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
@@ -22,7 +23,7 @@ func listPublic(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\npublic data sets in %s\n", cache.Root())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, e := range datasets.Registry.All() {
+	for _, e := range catalog.Registry.All() {
 		p, ok := e.New().(datasets.Public)
 		if !ok {
 			continue

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -59,7 +59,7 @@ func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Exp
 		images[i] = i
 	}
 	e.in, e.seed = x.InputOf(codes, images), x.Config.Seed
-	return c.readPairs(e, datasets.RowsOf(x.Data))
+	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
 // matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors

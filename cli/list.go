@@ -9,8 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -62,8 +63,8 @@ func kinds() []kind {
 		{"losses", itemsOf(losses.Registry)},
 		{"metrics", itemsOf(metrics.Registry)},
 		{"dialects", itemsOf(metrics.Dialects)},
-		{"datasets", itemsOf(datasets.Registry)},
-		{"supervisions", itemsOf(datasets.SupervisionRegistry)},
+		{"datasets", itemsOf(catalog.Registry)},
+		{"supervisions", itemsOf(supervision.Registry)},
 		{"augmentations", itemsOf(augment.Registry)},
 		{"pipelines", pipelineItems()},
 		{"optimizers", itemsOf(engine.Optimizers)},

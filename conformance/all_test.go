@@ -6,7 +6,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
 )
@@ -21,9 +22,9 @@ func TestParts(t *testing.T) {
 		change(t, nn.Encoders, "resnet18", func(s *nn.ResNet18) { s.Width = 8 })
 		change(t, nn.Encoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })
 		change(t, nn.Decoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })
-		change(t, datasets.Registry, "spaceshapes", func(s *datasets.Spaceshapes) { s.Samples = 600 })
-		change(t, datasets.Registry, "room", func(s *datasets.Room) { s.Scales, s.Orientations = 3, 4 })
-		change(t, datasets.Registry, "cars", func(s *datasets.Cars) { s.Objects = 20 })
+		change(t, catalog.Registry, "spaceshapes", func(s *drawn.Spaceshapes) { s.Samples = 600 })
+		change(t, catalog.Registry, "room", func(s *drawn.Room) { s.Scales, s.Orientations = 3, 4 })
+		change(t, catalog.Registry, "cars", func(s *drawn.Cars) { s.Objects = 20 })
 	}
 	conformance.All(t)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/race"
 )
@@ -18,7 +19,7 @@ import (
 // Datasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
 // defaults, such as a set that needs a file, and public sets without stored files. [CheckImages] tests such sets.
 func Datasets(t *testing.T) {
-	for _, e := range datasets.Registry.All() {
+	for _, e := range catalog.Registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			verdict(t, CheckDataset(e))
 		})

@@ -10,12 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
 func TestDatasets(t *testing.T) {
-	grid, err := datasets.Registry.Lookup("grid")
+	grid, err := catalog.Registry.Lookup("grid")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
@@ -69,7 +69,7 @@ func (x *splits) drawn() {
 	if d == nil {
 		return
 	}
-	b, err := datasets.NewSampler(x.split, 10*d.M, rng.New(seed, "batch"))
+	b, err := supervision.NewSampler(x.split, 10*d.M, rng.New(seed, "batch"))
 	if err != nil {
 		x.add("a sampler of dataset %s: %w", x.set.Name(), err)
 		return
@@ -93,7 +93,7 @@ func (x *splits) drawn() {
 }
 
 // drawnBatch checks the moves of a batch of groups.
-func (x *splits) drawnBatch(b datasets.Batch) {
+func (x *splits) drawnBatch(b supervision.Batch) {
 	if !x.split.Moves() {
 		return
 	}

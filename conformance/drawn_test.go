@@ -6,16 +6,17 @@ import (
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // faultyDraws draws pairs for every epoch with one fault.
 type faultyDraws struct{ fault string }
 
-func (f *faultyDraws) Split(d datasets.Dataset, _ *rng.Stream) (*datasets.Split, error) {
-	split := &datasets.Split{M: 2, Actions: []datasets.Action{{Name: "on", Step: 1}}}
+func (f *faultyDraws) Split(d datasets.Dataset, _ *rng.Stream) (*supervision.Split, error) {
+	split := &supervision.Split{M: 2, Actions: []supervision.Action{{Name: "on", Step: 1}}}
 	count := 0
-	split.Drawn = &datasets.Drawn{M: 2, Count: 40, Draw: func(s *rng.Stream, images []int, actions []int32) {
+	split.Drawn = &supervision.Drawn{M: 2, Count: 40, Draw: func(s *rng.Stream, images []int, actions []int32) {
 		images[0] = s.IntN(d.Len())
 		images[1], actions[1] = (images[0]+1)%d.Len(), 0
 		switch count++; f.fault {
@@ -29,7 +30,7 @@ func (f *faultyDraws) Split(d datasets.Dataset, _ *rng.Stream) (*datasets.Split,
 			images[0], images[1] = count%7, count%7+1
 		}
 	}}
-	if split.Drawn.Moves, split.Drawn.K = datasets.MovesOf(d); f.fault == "wrong angle" {
+	if split.Drawn.Moves, split.Drawn.K = supervision.MovesOf(d); f.fault == "wrong angle" {
 		split.Drawn.Moves = func([]int, []float32) {}
 	}
 	if f.fault == "no name" {

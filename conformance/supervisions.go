@@ -13,13 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // Supervisions tests every registered supervision with its defaults, with [CheckSupervision]. It skips entries
 // without valid defaults, such as a supervision that reads files. [CheckSplit] tests such entries.
 func Supervisions(t *testing.T) {
-	for _, e := range datasets.SupervisionRegistry.Entries {
+	for _, e := range supervision.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
 	}
 }
@@ -27,7 +28,7 @@ func Supervisions(t *testing.T) {
 // CheckSupervision returns the faults of an entry of the registry of supervisions: faults of its settings, and faults
 // of its splits ([CheckSplit]). It splits three data sets, if the supervision suits them: 64 x 64 images of two
 // circular factors, 48 objects with 32 views and two sizes each, and 60 poses with 8 hues.
-func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
+func CheckSupervision(e registry.Entry[supervision.Kind]) error {
 	f := &findings{part: "supervision " + e.Name}
 	func() {
 		defer f.guard()
@@ -54,7 +55,7 @@ func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 // CheckSplit returns the faults of a supervision's splits of a data set: images that do not exist, groups of a wrong
 // size, and transformations or labels that contradict the images' levels. A split that differs for equal streams or
 // is the same for all streams is a fault. Batches that differ after a resume are a fault too.
-func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
+func CheckSplit(name string, s supervision.Kind, d datasets.Dataset) error {
 	f := &findings{part: "supervision " + name}
 	func() {
 		defer f.guard()
@@ -91,10 +92,10 @@ type splits struct {
 	*findings
 	set     datasets.Dataset
 	factors []factor.Factor
-	split   *datasets.Split
+	split   *supervision.Split
 }
 
-func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
+func checkSplit(f *findings, s supervision.Kind, d datasets.Dataset) {
 	x := &splits{findings: f, set: d, factors: d.Factors()}
 	var err error
 	if x.split, err = s.Split(d, rng.New(seed, "supervision")); err != nil {
@@ -285,7 +286,7 @@ func (x *splits) place(f factor.Factor) int {
 }
 
 // chosen lists all choices of a split.
-func (x *splits) chosen(s *datasets.Split) []any {
+func (x *splits) chosen(s *supervision.Split) []any {
 	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
 		var levels []int32
@@ -300,7 +301,7 @@ func (x *splits) chosen(s *datasets.Split) []any {
 }
 
 // streams compares the splits of equal and of different streams.
-func (x *splits) streams(s datasets.Supervision) {
+func (x *splits) streams(s supervision.Kind) {
 	want, same := x.chosen(x.split), true
 	for n := range uint64(4) {
 		r := rng.New(seed+n, "supervision")
@@ -340,8 +341,8 @@ func (x *splits) part() int {
 // resume compares the batches of a sampler with the batches of a sampler resumed in the middle of an epoch.
 func (x *splits) resume() {
 	const images, epochs = 64, 2
-	sampler := func() *datasets.Sampler {
-		b, err := datasets.NewSampler(x.split, images, rng.New(seed, "batch"))
+	sampler := func() *supervision.Sampler {
+		b, err := supervision.NewSampler(x.split, images, rng.New(seed, "batch"))
 		if err != nil {
 			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
 		}
@@ -351,7 +352,7 @@ func (x *splits) resume() {
 	if one == nil {
 		return
 	}
-	var states []datasets.State
+	var states []supervision.State
 	var dealt [][]byte
 	for range epochs {
 		if err := one.StartEpoch(); err != nil {

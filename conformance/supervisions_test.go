@@ -10,11 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 func TestSupervisions(t *testing.T) {
-	for _, e := range datasets.SupervisionRegistry.Entries { // Supervisions skips exactly these entries
+	for _, e := range supervision.Registry.Entries { // Supervisions skips exactly these entries
 		if v, ok := e.New().(config.Validator); ok && (v.Validate() != nil) != (e.Name == "groups" || e.Name == "answers") {
 			t.Errorf("%s: the defaults give %v", e.Name, v.Validate())
 		}
@@ -26,7 +27,7 @@ type faultySupervision struct {
 	Fault string `yaml:"fault" doc:"what is wrong"`
 }
 
-func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*supervision.Split, error) {
 	if f.Fault == "wrong label" || f.Fault == "pairs that differ" {
 		return f.labels(d, s)
 	}
@@ -43,7 +44,7 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*datasets.
 	for i := range 10 {
 		groups = append(groups, []int{order[2*i], order[2*i+1]})
 	}
-	split, err := (datasets.NewSplit(d, 2, groups, f.Fault != "shared images"))
+	split, err := (supervision.NewSplit(d, 2, groups, f.Fault != "shared images"))
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +62,14 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*datasets.
 	case "nothing":
 		split.Groups, split.Transformations, split.Unlabelled = nil, nil, nil
 	case "refuses all":
-		_, err = datasets.NewSplit(d, 3, groups, true)
+		_, err = supervision.NewSplit(d, 3, groups, true)
 	}
 	return split, err
 }
 
 // labels gives images wrong labels.
-func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
-	split, err := datasets.NewSplit(d, 0, nil, true)
+func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*supervision.Split, error) {
+	split, err := supervision.NewSplit(d, 0, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +80,9 @@ func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*datasets
 	for _, i := range s.Perm(d.Len())[:20] {
 		table[i] = 5
 	}
-	split.Known = datasets.TableLabels(d.Factors()[:1], table)
+	split.Known = supervision.TableLabels(d.Factors()[:1], table)
 	if f.Fault == "pairs that differ" {
-		split.Known = &datasets.Labels{Factors: d.Factors(), Images: []int{0, 4000}, Pairs: []datasets.SimilarPair{{A: 0, B: 4000}}}
+		split.Known = &supervision.Labels{Factors: d.Factors(), Images: []int{0, 4000}, Pairs: []supervision.SimilarPair{{A: 0, B: 4000}}}
 	}
 	return split, nil
 }
@@ -112,15 +113,15 @@ func TestSupervisionsFindFaults(t *testing.T) {
 		}
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
 	}
-	e := registry.Entry[datasets.Supervision]{Name: "faulty", Doc: "a supervision with a fault", New: func() datasets.Supervision { return &faultySupervision{"refuses all"} }}
+	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault", New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
 	wantFinding(t, "an entry", conformance.CheckSupervision(e), "supervision faulty: ", "it suits no data set of the test")
 }
 
 // turnedOver pairs poses with the inverses of their moves, or without any.
 type turnedOver struct{ lost bool }
 
-func (o *turnedOver) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
-	split, err := (&datasets.Pairs{Count: 20}).Split(d, s)
+func (o *turnedOver) Split(d datasets.Dataset, s *rng.Stream) (*supervision.Split, error) {
+	split, err := (&supervision.Pairs{Count: 20}).Split(d, s)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func TestMovesOfPosesAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantFinding(t, "right", conformance.CheckSplit("pairs", &datasets.Pairs{Count: 20}, d), "supervision pairs: ", "")
+	wantFinding(t, "right", conformance.CheckSplit("pairs", &supervision.Pairs{Count: 20}, d), "supervision pairs: ", "")
 	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
 	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)
 }

@@ -1,14 +1,3 @@
-// Package datasets holds the image sets that models are trained and measured on,
-// together with the factors of variation that generated them.
-//
-// A data set is a list of images; every image has one level of every factor (row 12, column 40). Most sets are full
-// grids: they hold every combination of levels exactly once, in row-major order with the last factor fastest. Others,
-// such as a [GridFolder], hold arbitrary combinations, which FactorsAt reports. Sets with factors that only some images
-// have are [Hierarchical]; sets with unknown levels are [Incomplete].
-//
-// A config chooses a data set by name from [Registry], and supervision by name from [SupervisionRegistry]. A [Sampler]
-// makes batches from the two, and a [Loader] renders the images. Programs make their own data sets with [FromImages]
-// and [FromPixels], or by implementing [Dataset], and add them to the registry with [Register].
 package datasets
 
 import (
@@ -16,7 +5,16 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
 )
+
+// FileNamed is implemented by data sets made of image files.
+type FileNamed interface {
+	// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
+	FileName(i int) string
+	// FindFile returns the image of a file, or false if no image has it.
+	FindFile(name string) (i int, ok bool)
+}
 
 // Dataset is a set of images with known factors. All methods are pure and safe for
 // concurrent use. Indices are 0 .. Len()-1, levels 0 .. Size-1, of an [Incomplete] set also [Unknown].
@@ -64,7 +62,7 @@ const sparseIndex = 16
 // two images have the same levels.
 func NewIndex(d Dataset) (*Index, error) {
 	grid := factor.Grid(d.Factors())
-	if err := countable(grid); err != nil {
+	if err := stored.Countable(grid); err != nil {
 		return nil, fmt.Errorf("dataset %s: its %w", d.Name(), err)
 	}
 	x := &Index{grid: grid}
@@ -112,4 +110,17 @@ func (x *Index) Find(levels []int) (int, bool) {
 		return 0, false
 	}
 	return x.at(at)
+}
+
+// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
+type Noted interface {
+	Dataset
+	Notes() []string
+}
+
+// RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
+// of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
+func RealValued(d Dataset) bool {
+	r, ok := d.(interface{ RealValued() bool })
+	return ok && r.RealValued()
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
@@ -28,17 +30,17 @@ func ExampleFromImages() {
 		fmt.Println(err)
 		return
 	}
-	split, err := datasets.Supervised("pairs", &datasets.Pairs{Count: 2}).Split(d, 1)
+	split, err := supervision.Of("pairs", &supervision.Pairs{Count: 2}).Split(d, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	sampler, err := datasets.NewSampler(split, 4, rng.New(1, "batch"))
+	sampler, err := supervision.NewSampler(split, 4, rng.New(1, "batch"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	loader := datasets.NewLoader(d, sampler)
+	loader := supervision.NewLoader(d, sampler)
 	defer loader.Close()
 	if err := loader.StartEpoch(); err != nil {
 		fmt.Println(err)
@@ -58,12 +60,12 @@ type Neighbours struct {
 }
 
 // Split draws the first images of the pairs. The transformations follow from the levels.
-func (n *Neighbours) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+func (n *Neighbours) Split(d datasets.Dataset, s *rng.Stream) (*supervision.Split, error) {
 	var groups [][]int
 	for _, i := range s.Perm(d.Len() / 2)[:min(n.Count, d.Len()/2)] {
 		groups = append(groups, []int{2 * i, 2*i + 1})
 	}
-	return datasets.NewSplit(d, 2, groups, true)
+	return supervision.NewSplit(d, 2, groups, true)
 }
 
 // A program adds a data set and a supervision, which configs can then name.
@@ -78,16 +80,16 @@ func ExampleRegister() {
 		datasets.Register(registry.Entry[datasets.Builder]{
 			Name: "greys", Doc: "four grey pixels", New: func() datasets.Builder { return &datasets.Given{Set: d} },
 		}),
-		datasets.RegisterSupervision(registry.Entry[datasets.Supervision]{
-			Name: "neighbours", Doc: "pairs of images that follow each other", New: func() datasets.Supervision { return &Neighbours{Count: 2} },
+		supervision.Register(registry.Entry[supervision.Kind]{
+			Name: "neighbours", Doc: "pairs of images that follow each other", New: func() supervision.Kind { return &Neighbours{Count: 2} },
 		}))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var settings struct {
-		Dataset     datasets.Choice       `yaml:"dataset"`
-		Supervision datasets.Supervisions `yaml:"supervision"`
+		Dataset     catalog.Choice      `yaml:"dataset"`
+		Supervision supervision.Choices `yaml:"supervision"`
 	}
 	err = config.Load("own.yaml", []byte("dataset: greys\nsupervision: [{neighbours: {count: 1}}, labels]"), &settings)
 	if err != nil {

@@ -1,9 +1,6 @@
 package datasets
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
@@ -31,71 +28,4 @@ func Missing(d Dataset) []int {
 		}
 	}
 	return nil
-}
-
-// checkMissing reports impossible numbers of images with unknown levels.
-func checkMissing(d Dataset) error {
-	missing := Missing(d)
-	if missing == nil {
-		return nil
-	}
-	factors := d.Factors()
-	if len(missing) != len(factors) {
-		return fmt.Errorf("Missing has %d numbers; want one for each of the %d factors", len(missing), len(factors))
-	}
-	for k, n := range missing {
-		if n < 0 || n > d.Len() {
-			return fmt.Errorf("factor %q has %d images with an unknown level; want 0 to the %d of the data set", factors[k].Name, n, d.Len())
-		}
-	}
-	return nil
-}
-
-// countMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
-func countMissing[T int | int32](levels []T, k int) []int {
-	var missing []int
-	for at, l := range levels {
-		if l == Unknown {
-			if missing == nil {
-				missing = make([]int, k)
-			}
-			missing[at%k]++
-		}
-	}
-	return missing
-}
-
-// known lists the images with known levels of all factors.
-func known(d Dataset) []int {
-	list := make([]int, d.Len())
-	for i := range list {
-		list[i] = i
-	}
-	if Missing(d) != nil {
-		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
-	}
-	return list
-}
-
-// unknownOf returns a function that reports whether an image has an unknown level of a chosen factor.
-func unknownOf(d Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
-	var factors []int
-	for k, f := range d.Factors() {
-		if chosen(k, f) {
-			factors = append(factors, k)
-		}
-	}
-	levels := make([]int, len(d.Factors()))
-	return func(image int) bool {
-		d.FactorsAt(image, levels)
-		return slices.ContainsFunc(factors, func(k int) bool { return levels[k] == Unknown })
-	}
-}
-
-// ofKnown says, for an error, that only n images of a data set have the needed levels.
-func ofKnown(d Dataset, n int) string {
-	if n == d.Len() {
-		return ""
-	}
-	return fmt.Sprintf(" whose levels are known, of %d", d.Len())
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
@@ -23,19 +20,10 @@ type FileReader interface {
 type Read struct {
 	Key    string // of the setting
 	Path   string
-	Folder folderKind // kind of the files that count in a folder; zero: Path is a file
+	Folder pictures.Kind // kind of the files that count in a folder; zero: Path is a file
 
 	InSet bool // the hashes of a cached set tell its content
 }
-
-// folderKind says which files of a folder are read.
-type folderKind int
-
-const (
-	noFolder folderKind = iota
-	pictureFolder
-	meshFolder
-)
 
 // Input is a file or folder that a run has read.
 type Input struct {
@@ -73,18 +61,18 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	if !info.IsDir() {
 		return cache.HashFile(ctx, r.Path)
 	}
-	list := listPictures
+	list := pictures.ListPictures
 	switch r.Folder {
-	case meshFolder:
-		list = listMeshes
-	case noFolder:
+	case pictures.Meshes:
+		list = pictures.ListMeshes
+	case pictures.NoFiles:
 		return "", fmt.Errorf("%s is a folder; want a file", r.Path)
 	}
 	l, err := list(r.Path)
 	if err != nil {
 		return "", err
 	}
-	return l.hash(ctx)
+	return l.Hash(ctx)
 }
 
 // ChangedInputs lists the inputs of a run that have changed since. It compares only inputs of equal keys.
@@ -106,67 +94,4 @@ func ReadOf(key, path string) []Read {
 		return nil
 	}
 	return []Read{{Key: key, Path: table.File(path)}}
-}
-
-// Reads implements [FileReader].
-func (g *GridFolder) Reads() []Read {
-	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
-		return ReadOf("path", g.Path)
-	}
-	names := g.Arrays.withDefaults()
-	var list []Read
-	for _, name := range []string{names.Images, names.Factors, names.Sizes} {
-		path := filepath.Join(g.Path, name+".npy")
-		if _, err := os.Stat(path); err == nil {
-			list = append(list, Read{Key: "path/" + name, Path: path})
-		}
-	}
-	return list
-}
-
-// Reads implements [FileReader].
-func (f *Folder) Reads() []Read {
-	list := []Read{{"path", f.Path, pictureFolder, true}}
-	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
-		return list
-	}
-	return append(list, Read{Key: "labels", Path: f.labelsPath(), InSet: true})
-}
-
-// Reads implements [FileReader].
-func (t *Turntable) Reads() []Read {
-	if t.Path == "" {
-		return nil
-	}
-	return []Read{{"path", t.Path, meshFolder, true}}
-}
-
-// Reads implements [FileReader].
-func (p *Poses) Reads() []Read { return ReadOf("mesh", p.Mesh) }
-
-// Reads implements [FileReader].
-func (d *DSprites) Reads() []Read { return ReadOf("scream", d.Scream) }
-
-// Reads implements [FileReader].
-func (f *FactorLabels) Reads() []Read { return ReadOf("file", f.File) }
-
-// Reads implements [FileReader].
-func (a *Answers) Reads() []Read { return ReadOf("file", a.File) }
-
-// Reads implements [FileReader].
-func (p *Changes) Reads() []Read { return ReadOf("file", p.File) }
-
-// Reads implements [FileReader].
-func (g *Groups) Reads() []Read {
-	return slices.Concat(ReadOf("images", g.Images), ReadOf("moves", g.Transformations), ReadOf("rotations", g.Rotations))
-}
-
-// isMesh reports whether a file counts as a mesh.
-func isMesh(name string) bool {
-	return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
-}
-
-// listMeshes lists the meshes below a folder in the order of their paths.
-func listMeshes(path string) (*pictureList, error) {
-	return listFiles(path, "meshes", render.Formats(), isMesh)
 }

@@ -8,10 +8,8 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/internal/pages"
 )
 
 // Public is a data set with published files: `unravel data fetch` downloads them, and they are converted once.
@@ -36,12 +34,6 @@ type Origin struct {
 // silently.
 type Preparer interface {
 	Prepare(ctx context.Context, progress Progress) error
-}
-
-// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
-type Noted interface {
-	Dataset
-	Notes() []string
 }
 
 // Progress receives the present activity and its progress. total is 0 if it is unknown.
@@ -113,65 +105,6 @@ func (o *Origin) Needed() []fetch.File {
 	return list
 }
 
-// buildPublic opens the cached form of a public data set. options is the canonical text of the settings that shape the
-// cached set. If the cache lacks the set, convert makes it from the source files in a folder. The context may report
-// progress, see [cache.WithProgress].
-func buildPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (Dataset, error) {
-	s, err := cachedPublic(ctx, name, options, origin, convert)
-	if err != nil {
-		return nil, err
-	}
-	return fromCache(s), nil
-}
-
-// cachedPublic is buildPublic, but returns the cached set itself.
-func cachedPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
-	key := cache.Key{Name: name, Options: options, Version: origin.Version}
-	return cache.EnsureValid(ctx, key, madeOf(name), func(ctx context.Context, w *cache.Writer) error {
-		sources, err := origin.Sources(ctx, name)
-		if err != nil {
-			return err
-		}
-		w.SetSources(sources)
-		if err := convert(ctx, cache.Downloads(name), w); err != nil {
-			return fmt.Errorf("dataset %s: %w", name, err)
-		}
-		return nil
-	})
-}
-
-// madeOf returns a function that compares the source files of a cached set with the files on disk. A deleted file is no
-// error.
-func madeOf(name string) func(*cache.Set) error {
-	return func(s *cache.Set) error {
-		dir := cache.Downloads(name)
-		now, err := fetch.Records(dir)
-		if err != nil {
-			return err
-		}
-		for _, of := range s.Sources {
-			if f, ok := now[of.Name]; ok && f.SHA256 != of.SHA256 && fetch.Has(dir, of.Name) {
-				return fmt.Errorf("it was made of another %s than the one in %s", of.Name, dir)
-			}
-		}
-		return nil
-	}
-}
-
-// prepare calls build in a context that reports progress.
-func prepare(ctx context.Context, progress Progress, build func(context.Context) (Dataset, error)) error {
-	_, err := build(cache.WithProgress(ctx, cache.Progress(progress)))
-	return err
-}
-
-// ofFile adds the name of a file to an error that lacks it.
-func ofFile(name string, err error) error {
-	if err == nil || strings.Contains(err.Error(), name) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", name, err)
-}
-
 // Files says which files a data set was made from, for the records of runs.
 type Files struct {
 	Name    string         `json:"name"`
@@ -230,10 +163,4 @@ func (f *Files) changedSet(began *Files) string {
 		}
 	}
 	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, began.Hash, f.Hash)
-}
-
-// fromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
-func fromCache(s *cache.Set) *stored {
-	pages.Random(s.Images)
-	return &stored{mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing, cached: s}
 }

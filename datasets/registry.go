@@ -1,6 +1,8 @@
 package datasets
 
-import "github.com/unravel-ml/unravel/configs/registry"
+import (
+	"github.com/unravel-ml/unravel/configs/registry"
+)
 
 // Registered lists the data sets that programs have added with [Register]. The registry of all sets, built-in ones
 // included, is in the package catalog.

@@ -1,10 +1,14 @@
 package datasets
 
+import (
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+)
+
 // Sample returns the data set of the images with the given indices, in that order.
 func Sample(d Dataset, indices []int) Dataset {
 	s := sample{Dataset: d, indices: indices}
 	if Missing(d) != nil {
-		s.missing = countMissing(Levels(s), len(d.Factors()))
+		s.missing = stored.CountMissing(Levels(s), len(d.Factors()))
 	}
 	if h, ok := d.(Hierarchical); ok {
 		return hierarchicalSample{h, s}
@@ -31,7 +35,7 @@ func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], 
 func (s sample) Missing() []int { return s.missing }
 
 // Expect implements expecter.
-func (s sample) Expect(first, count int) { expect(s.Dataset, s.indices[first:first+count]) }
+func (s sample) Expect(first, count int) { stored.Expect(s.Dataset, s.indices[first:first+count]) }
 
 // RealValued implements the function RealValued.
 func (s sample) RealValued() bool { return RealValued(s.Dataset) }

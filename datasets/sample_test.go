@@ -4,13 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 )
 
 // The images of a sample are the images at its indices, with all their facts.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
-		e, err := datasets.Registry.Lookup(name)
+		e, err := catalog.Registry.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -19,8 +20,8 @@ func TestSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		indices := []int{7, 3, d.Len() - 1}
-		s := datasets.Sample(d, indices)
-		if s.Len() != 3 || datasets.RealValued(s) != datasets.RealValued(d) || s.Name() != d.Name() {
+		s := Sample(d, indices)
+		if s.Len() != 3 || RealValued(s) != RealValued(d) || s.Name() != d.Name() {
 			t.Errorf("%s: %d images", name, s.Len())
 		}
 		h, w, c := d.ImageShape()
@@ -35,8 +36,8 @@ func TestSample(t *testing.T) {
 			if !slices.Equal(got, want) || !slices.Equal(same, levels) {
 				t.Errorf("%s: row %d is not image %d", name, row, i)
 			}
-			whole, ok := d.(datasets.Hierarchical)
-			part, is := s.(datasets.Hierarchical)
+			whole, ok := d.(Hierarchical)
+			part, is := s.(Hierarchical)
 			if ok != is {
 				t.Fatalf("%s: a hierarchy: %v, want %v", name, is, ok)
 			}

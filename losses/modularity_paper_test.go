@@ -13,7 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -62,7 +62,7 @@ func loadGolden(t *testing.T) golden {
 // encoded returns the codes of a paper's encoder, and the grid's levels.
 func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
 	t.Helper()
-	z, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
+	z, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
 	if err != nil {
 		t.Fatal(err)
 	}

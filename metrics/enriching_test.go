@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
@@ -15,11 +16,11 @@ import (
 // encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
 func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 	t.Helper()
-	for _, e := range datasets.AnalyticEncoders() {
+	for _, e := range drawnsets.AnalyticEncoders() {
 		if e.Name != name {
 			continue
 		}
-		s := &datasets.Entangled{Encoder: name, Levels: 11}
+		s := &drawnsets.Entangled{Encoder: name, Levels: 11}
 		codes, d, err := s.Codes(0)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func subset(in *Input, rows []int) *Input {
 }
 
 func ExampleSubCodeDeviation() {
-	s := &datasets.Entangled{Encoder: "misalignment", Levels: 11}
+	s := &drawnsets.Entangled{Encoder: "misalignment", Levels: 11}
 	codes, d, _ := s.Codes(0)
 	set, err := s.Build(0)
 	if err != nil {

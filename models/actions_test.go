@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models"
@@ -16,7 +16,7 @@ import (
 func acted(factors ...int) models.Data {
 	d := models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 4}, {Name: "c", Size: 4}}}
 	for _, k := range factors {
-		d.Actions = append(d.Actions, datasets.Action{Name: "up", Factor: k, Step: 1}, datasets.Action{Name: "down", Factor: k, Step: -1})
+		d.Actions = append(d.Actions, supervision.Action{Name: "up", Factor: k, Step: 1}, supervision.Action{Name: "down", Factor: k, Step: -1})
 	}
 	return d
 }

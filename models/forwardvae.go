@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -74,7 +74,7 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 
 // blocksOf returns the block of two columns for each action, and the number of columns. Blocks follow the order in
 // which actions name factors.
-func blocksOf(actions []datasets.Action) (blocks []int, width int) {
+func blocksOf(actions []supervision.Action) (blocks []int, width int) {
 	known := map[int]int{}
 	for _, a := range actions {
 		if _, ok := known[a.Factor]; !ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -25,9 +26,9 @@ import (
 type Data struct {
 	Height, Width, Channels int
 	Factors                 []factor.Factor
-	Rotations               int               // rotations in space of each labelled group; see datasets.Split
-	Real                    bool              // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
-	Actions                 []datasets.Action // actions that lead from image to image within labelled groups; nil: not known
+	Rotations               int                  // rotations in space of each labelled group; see supervision.Split
+	Real                    bool                 // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
+	Actions                 []supervision.Action // actions that lead from image to image within labelled groups; nil: not known
 
 	Losses []losses.Choice // losses of the training, which models may ask for costs (losses.PerImage); nil: not known
 

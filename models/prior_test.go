@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -18,7 +18,7 @@ func TestPrior(t *testing.T) {
 	posed := data(pose)
 	posed.Rotations = 1
 	acted := data(row)
-	acted.Actions = []datasets.Action{{Name: "up", Step: 1}}
+	acted.Actions = []supervision.Action{{Name: "up", Step: 1}}
 	for name, c := range map[string]struct {
 		settings Settings
 		data     Data

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -20,17 +21,17 @@ import (
 
 // Config is an experiment: the complete schema of its YAML.
 type Config struct {
-	Name        string                `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
-	Seed        uint64                `yaml:"seed" doc:"seed of everything random"`
-	Dataset     datasets.Choice       `yaml:"dataset" doc:"the images"`
-	Supervision datasets.Supervisions `yaml:"supervision" doc:"what is known about the images: one kind of supervision, or a list"`
-	Views       *augment.Views        `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
-	Model       models.Choice         `yaml:"model" doc:"the model"`
-	Losses      []losses.Choice       `yaml:"losses" doc:"the terms of the loss"`
-	Init        *Init                 `yaml:"init" doc:"where the model's parameters begin: with those of a run or of a file; if absent, as the seed draws them"`
-	Freeze      []string              `yaml:"freeze" doc:"patterns of parameters that stay as they begin, such as encoder/*, in which * stands for any characters"`
-	Train       Settings              `yaml:"train" doc:"how to train"`
-	Metrics     Measures              `yaml:"metrics" doc:"what to measure at the end, and during training"`
+	Name        string              `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
+	Seed        uint64              `yaml:"seed" doc:"seed of everything random"`
+	Dataset     catalog.Choice      `yaml:"dataset" doc:"the images"`
+	Supervision supervision.Choices `yaml:"supervision" doc:"what is known about the images: one kind of supervision, or a list"`
+	Views       *augment.Views      `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
+	Model       models.Choice       `yaml:"model" doc:"the model"`
+	Losses      []losses.Choice     `yaml:"losses" doc:"the terms of the loss"`
+	Init        *Init               `yaml:"init" doc:"where the model's parameters begin: with those of a run or of a file; if absent, as the seed draws them"`
+	Freeze      []string            `yaml:"freeze" doc:"patterns of parameters that stay as they begin, such as encoder/*, in which * stands for any characters"`
+	Train       Settings            `yaml:"train" doc:"how to train"`
+	Metrics     Measures            `yaml:"metrics" doc:"what to measure at the end, and during training"`
 
 	source *config.Node // the YAML it was read from, for messages; nil if a program made it
 }
@@ -70,7 +71,7 @@ type EarlyStop struct {
 func Defaults() Config {
 	var c Config
 	c.Name = "run"
-	c.Supervision = datasets.Supervised("none", &datasets.None{})
+	c.Supervision = supervision.Of("none", &supervision.None{})
 	adam, _ := engine.Optimizers.Lookup("adam")
 	constant, _ := engine.Schedules.Lookup("constant")
 	c.Metrics = defaultMeasures()
@@ -84,7 +85,7 @@ func Defaults() Config {
 
 // Load reads a config from YAML source, with overrides key.path=value. Errors give file, line and column; file is the
 // name of the source in them. An override may name the public data set of the config's twin, such as dataset=dsprites
-// for sprites. The data set then comes from [datasets.RealOf].
+// for sprites. The data set then comes from [catalog.RealOf].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
 	c := Defaults()
 	n, err := config.Parse(file, source)
@@ -132,12 +133,12 @@ func standIns(file string, source []byte, overrides []string) []string {
 // realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil for no
 // such settings.
 func realSettings(n *config.Node, name string) (list []string) {
-	var c datasets.Choice
+	var c catalog.Choice
 	if n == nil || n.Decode(&c) != nil {
 		return nil
 	}
-	stands, ok := datasets.RealOf(c.Value)
-	plain, err := datasets.Named(name)
+	stands, ok := catalog.RealOf(c.Value)
+	plain, err := catalog.Named(name)
 	if !ok || stands.Name != name || err != nil {
 		return nil
 	}
@@ -154,7 +155,7 @@ func realSettings(n *config.Node, name string) (list []string) {
 }
 
 // settingsOf returns the config's settings of a data set; nil without settings.
-func settingsOf(c datasets.Choice) *config.Node {
+func settingsOf(c catalog.Choice) *config.Node {
 	text, err := config.Encode(c.Value)
 	if err != nil {
 		return nil

@@ -11,7 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -141,14 +142,14 @@ func TestValidateParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(c *Config){
-		"dataset.square.side: ":                            func(c *Config) { c.Dataset.Value = &datasets.Square{Size: 16, Side: 40, Step: 1} },
+		"dataset.square.side: ":                            func(c *Config) { c.Dataset.Value = &drawn.Square{Size: 16, Side: 40, Step: 1} },
 		"dataset: no data set is chosen":                   func(c *Config) { c.Dataset.Value = nil },
 		"model.lsbd-vae.latent: ":                          func(c *Config) { c.Model.Value = &models.LSBDVAE{Networks: c.Model.Value.(*models.LSBDVAE).Networks} },
 		"losses.1.kl.weight: want a number from 0 to 1e12": func(c *Config) { c.Losses[1].Value = &losses.KLLoss{Weight: losses.Constant(-1)} },
 		"losses.2: nothing is chosen; want a loss":         func(c *Config) { c.Losses[2] = losses.Choice{} },
 		"losses.0: settings without a name":                func(c *Config) { c.Losses[0].Name = "" },
-		"supervision.0: nothing is chosen":                 func(c *Config) { c.Supervision = make(datasets.Supervisions, 1) },
-		"supervision.0.pairs.count: ":                      func(c *Config) { c.Supervision = datasets.Supervised("pairs", &datasets.Pairs{Count: -1}) },
+		"supervision.0: nothing is chosen":                 func(c *Config) { c.Supervision = make(supervision.Choices, 1) },
+		"supervision.0.pairs.count: ":                      func(c *Config) { c.Supervision = supervision.Of("pairs", &supervision.Pairs{Count: -1}) },
 		"train.optimizer: nothing is chosen":               func(c *Config) { c.Train.Optimizer.Value = nil },
 		"train.optimizer.adam.lr: ":                        func(c *Config) { c.Train.Optimizer.Value = &engine.Adam{LR: -1} },
 		"train.schedule: nothing is chosen":                func(c *Config) { c.Train.Schedule.Value = nil },

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -23,7 +24,7 @@ import (
 type Experiment struct {
 	Config  Config
 	Data    datasets.Dataset
-	Split   *datasets.Split
+	Split   *supervision.Split
 	Learned *models.Learned // results of the stage before; nil without one
 	Held    []int           // held-out images, ascending, for the final metrics; nil: metrics use all images
 	Model   models.Model

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -75,8 +75,8 @@ func (c *Config) inherits() bool {
 
 // ownLabels reports whether the losses use labels from a file.
 func (c *Config) ownLabels() bool {
-	return slices.ContainsFunc(c.Supervision, func(s datasets.SupervisionChoice) bool {
-		labels, ok := s.Value.(*datasets.FactorLabels)
+	return slices.ContainsFunc(c.Supervision, func(s supervision.Choice) bool {
+		labels, ok := s.Value.(*supervision.FactorLabels)
 		return ok && labels.File != ""
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -123,7 +124,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 			some.images[row] = e.images[i]
 		}
 	}
-	some.Split = &datasets.Split{}
+	some.Split = &supervision.Split{}
 	*some.Split = *e.Split
 	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
 	some.Split.Unlabelled, some.Split.Known = nil, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/report"
@@ -39,7 +40,7 @@ func (c Config) InitialConfig() (Config, error) {
 	key := "model." + c.Model.Name + "." + stage.Key
 	c.Name += initialSuffix
 	c.Model = stage.Model
-	c.Supervision = datasets.Supervised("none", &datasets.None{})
+	c.Supervision = supervision.Of("none", &supervision.None{})
 	list := c.Losses
 	c.Losses = nil
 	for _, l := range list {
@@ -257,7 +258,7 @@ func fitsData(l *models.Learned, images int) error {
 }
 
 // assigned returns the assignments as labels for supervision; nil without a categorical dimension.
-func assigned(l *models.Learned) *datasets.Labels {
+func assigned(l *models.Learned) *supervision.Labels {
 	var factors []factor.Factor
 	for i, n := range l.Hierarchy.Categoricals() {
 		factors = append(factors, factor.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: factor.Categorical})
@@ -265,7 +266,7 @@ func assigned(l *models.Learned) *datasets.Labels {
 	if factors == nil {
 		return nil
 	}
-	known := datasets.TableLabels(factors, l.Labels)
+	known := supervision.TableLabels(factors, l.Labels)
 	for k := range factors {
 		known.Assigned = append(known.Assigned, k)
 	}
@@ -273,12 +274,12 @@ func assigned(l *models.Learned) *datasets.Labels {
 }
 
 // joinAssigned adds the assignments to other known labels, as the first factors. known may be nil.
-func joinAssigned(l *models.Learned, known *datasets.Labels) (*datasets.Labels, error) {
+func joinAssigned(l *models.Learned, known *supervision.Labels) (*supervision.Labels, error) {
 	labels := assigned(l)
 	if labels == nil || known == nil {
 		return cmp.Or(labels, known), nil
 	}
-	return datasets.JoinLabels(labels, known)
+	return supervision.JoinLabels(labels, known)
 }
 
 // readLearned reads the results of the stage before a config's training from a run's folder; nil without results or

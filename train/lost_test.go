@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -28,7 +29,7 @@ func (d losing) Image(i int, dst []float32) {
 // TestLostFile loses the file of images during training. An error names the file, the checkpoint stays, and the run
 // can be resumed.
 func TestLostFile(t *testing.T) {
-	whole, err := (&datasets.Square{Size: 16, Side: 4, Step: 1}).Build(0)
+	whole, err := (&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // PrepareData converts the files of a data set that needs a conversion, and shows the progress on a writer; a nil
 // writer shows nothing. Building the data set is quick afterwards.
-func PrepareData(ctx context.Context, d datasets.Choice, w io.Writer) error {
+func PrepareData(ctx context.Context, d catalog.Choice, w io.Writer) error {
 	a := NewActivity(w)
 	defer a.End()
 	var lock sync.Mutex

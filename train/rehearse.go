@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -358,6 +358,6 @@ func grown(before, last time.Duration, k, n int) float64 {
 // learns them.
 func (c Config) withTruth() Config {
 	c.Model.Value = c.Model.Value.(models.Staged).Known()
-	c.Supervision = datasets.Supervised("labels", &datasets.FactorLabels{Fraction: 1, Share: 0.5})
+	c.Supervision = supervision.Of("labels", &supervision.FactorLabels{Fraction: 1, Share: 0.5})
 	return c
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -92,13 +92,13 @@ func TestEmbedded(t *testing.T) {
 // reduce shortens an experiment: a smaller data set and cheaper steps.
 func reduce(c *Config) {
 	switch d := c.Dataset.Value.(type) {
-	case *datasets.Spaceshapes:
+	case *drawn.Spaceshapes:
 		d.Samples = 500
-	case *datasets.Room:
+	case *drawn.Room:
 		d.Orientations = 2
-	case *datasets.Sprites:
+	case *drawn.Sprites:
 		d.Positions = min(d.Positions, 8)
-	case *datasets.Turntable:
+	case *drawn.Turntable:
 		d.Objects = min(d.Objects, 50)
 	}
 	c.Train.Batch = min(c.Train.Batch, 24)

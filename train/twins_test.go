@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/public"
 )
 
 // TestRealOverride checks that a public data set takes the settings of the twin that an override replaces.
@@ -15,24 +17,24 @@ func TestRealOverride(t *testing.T) {
 		overrides []string
 		want      datasets.Builder
 	}{
-		{"sprites", []string{"dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
-		{"{sprites: {channels: 3, size: 32, positions: 16}}", []string{"dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
-		{"{sprites: {channels: 3}}", []string{"dataset= dsprites", "seed=3"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
-		{"{sprites: {channels: 3}}", []string{"dataset=dsprites", "dataset.dsprites.channels=1"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
-		{"{sprites: {channels: 3}}", []string{"dataset={dsprites: {}}"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
-		{"{sprites: {channels: 3}}", []string{"dataset.sprites.channels=1", "dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
-		{"room", []string{"dataset={sprites: {channels: 3}}", "dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
-		{"{sprites: {channels: 3}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
-		{"{room: {size: 96}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
-		{"{norb: {instance: true}}", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}, Instance: true}},
-		{"norb", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}},
+		{"sprites", []string{"dataset=dsprites"}, &public.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3, size: 32, positions: 16}}", []string{"dataset=dsprites"}, &public.DSprites{Variant: "plain", Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset= dsprites", "seed=3"}, &public.DSprites{Variant: "plain", Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset=dsprites", "dataset.dsprites.channels=1"}, &public.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset={dsprites: {}}"}, &public.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset.sprites.channels=1", "dataset=dsprites"}, &public.DSprites{Variant: "plain", Channels: 1}},
+		{"room", []string{"dataset={sprites: {channels: 3}}", "dataset=dsprites"}, &public.DSprites{Variant: "plain", Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset=shapes3d"}, &public.Shapes3D{}},
+		{"{room: {size: 96}}", []string{"dataset=shapes3d"}, &public.Shapes3D{}},
+		{"{norb: {instance: true}}", []string{"dataset=smallnorb"}, &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}, Instance: true}},
+		{"norb", []string{"dataset=smallnorb"}, &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}},
 	} {
 		got, err := Load("test.yaml", []byte("dataset: "+c.dataset+rest), c.overrides...)
 		if err != nil {
 			t.Errorf("%s, %q: %v", c.dataset, c.overrides, err)
 			continue
 		}
-		if a, b := settingsOf(got.Dataset).Inline(), settingsOf(datasets.Choice{Value: c.want}).Inline(); a != b {
+		if a, b := settingsOf(got.Dataset).Inline(), settingsOf(catalog.Choice{Value: c.want}).Inline(); a != b {
 			t.Errorf("%s, %q: %s has %s, want %s", c.dataset, c.overrides, got.Dataset.Name, a, b)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/render"
 )
 
-const modelnet = "../testdata/modelnet"
+const modelnet = "../public/testdata/modelnet"
 
 // files returns the members of the golden zip file by name.
 func files(t testing.TB) map[string][]byte {

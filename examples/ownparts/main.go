@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -47,8 +48,8 @@ func register() error {
 			Source: "Burda et al. 2016, section 5.2", Units: "columns", New: func() metrics.Metric { return &activeUnits{Threshold: 0.01} }}),
 		datasets.Register(registry.Entry[datasets.Builder]{Name: "hand", Doc: "the hand of a clock; factors angle and length",
 			New: func() datasets.Builder { return &hand{Size: 16, Angles: 24, Lengths: 4} }}),
-		datasets.RegisterSupervision(registry.Entry[datasets.Supervision]{Name: "neighbours", Doc: "pairs of images one level of a circular factor apart",
-			New: func() datasets.Supervision { return &neighbours{Count: 10} }}),
+		supervision.Register(registry.Entry[supervision.Kind]{Name: "neighbours", Doc: "pairs of images one level of a circular factor apart",
+			New: func() supervision.Kind { return &neighbours{Count: 10} }}),
 		augment.Register(registry.Entry[augment.Op]{Name: "invert", Doc: "black becomes white and white black",
 			New: func() augment.Op { return &invert{augment.Chance{Probability: 0.5}} }}),
 		engine.RegisterOptimizer(registry.Entry[engine.OptimizerSettings]{Name: "momentum", Doc: "gradient descent with momentum",

@@ -11,8 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -44,8 +45,8 @@ func TestParts(t *testing.T) {
 	conforms(t, latent.Registry, own["latents"], conformance.CheckLatent)
 	conforms(t, models.Registry, own["models"], conformance.CheckModel)
 	conforms(t, metrics.Registry, own["metrics"], conformance.CheckMetric)
-	conforms(t, datasets.Registry, own["datasets"], conformance.CheckDataset)
-	conforms(t, datasets.SupervisionRegistry, own["supervisions"], conformance.CheckSupervision)
+	conforms(t, catalog.Registry, own["datasets"], conformance.CheckDataset)
+	conforms(t, supervision.Registry, own["supervisions"], conformance.CheckSupervision)
 	conforms(t, augment.Registry, own["augmentations"], conformance.CheckAugmentation)
 	conforms(t, engine.Optimizers, own["optimizers"], conformance.CheckOptimizer)
 	conforms(t, engine.Schedules, own["schedules"], conformance.CheckSchedule)

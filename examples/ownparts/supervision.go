@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
@@ -24,8 +25,8 @@ func (n *neighbours) Validate() error {
 	return nil
 }
 
-// Split implements datasets.Supervision.
-func (n *neighbours) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+// Split implements supervision.Kind.
+func (n *neighbours) Split(d datasets.Dataset, s *rng.Stream) (*supervision.Split, error) {
 	k, factors := -1, d.Factors()
 	for i, f := range factors {
 		if f.Kind == factor.Circular && (f.Name == n.Factor || n.Factor == "" && k < 0) {
@@ -49,5 +50,5 @@ func (n *neighbours) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, 
 			pairs = append(pairs, []int{first, second})
 		}
 	}
-	return datasets.NewSplit(d, 2, pairs, true)
+	return supervision.NewSplit(d, 2, pairs, true)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
 )
@@ -343,7 +343,7 @@ func TestErrors(t *testing.T) {
 
 func codes(t testing.TB, encoder string) (x []float64, columns int, y []float64) {
 	t.Helper()
-	x, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
+	x, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -286,7 +286,7 @@ func TestStatus(t *testing.T) {
 // Sub-codes reach the metrics that take them.
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
-		source := &Entangled{Entangled: datasets.Entangled{Encoder: encoder, Levels: 11}}
+		source := &Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
 		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
 		x.Columns[0].Transform = ExpMinus
 		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
@@ -299,7 +299,7 @@ func TestComputeSubCodes(t *testing.T) {
 }
 
 func TestEntangledSource(t *testing.T) {
-	random := &Entangled{Entangled: datasets.Entangled{Encoder: "random", Levels: 3}}
+	random := &Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 3}}
 	a, err := random.Sample(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
@@ -241,7 +241,7 @@ func TestTable4Golden(t *testing.T) {
 	for i, row := range table.Rows {
 		source := row.From.Value
 		if row.Label == "random" {
-			source = replaced{Entangled{Entangled: datasets.Entangled{Encoder: "random", Levels: 11}}}
+			source = replaced{Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 11}}}
 		}
 		table.Rows[i].From.Value = given{source, golden.Subsets}
 	}

@@ -5,7 +5,8 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -40,7 +41,7 @@ type training struct {
 
 // size is the number of images of a data set.
 type size struct {
-	data   datasets.Choice
+	data   catalog.Choice
 	images float64
 }
 
@@ -166,13 +167,13 @@ func least(a, b float64) float64 {
 // images returns the number of images of a config's data set; NaN if it cannot be opened.
 func (x *training) images(c train.Config) float64 {
 	switch d := c.Dataset.Value.(type) { // sets that draw their images when opened
-	case *datasets.Chopsticks:
+	case *drawnsets.Chopsticks:
 		return float64(d.Samples)
-	case *datasets.Spaceshapes:
+	case *drawnsets.Spaceshapes:
 		return float64(d.Samples)
-	case *datasets.Cars:
+	case *drawnsets.Cars:
 		return float64(d.Elevations * d.Azimuths * d.Objects)
-	case *datasets.Room: // it draws every shape: the smaller, the faster
+	case *drawnsets.Room: // it draws every shape: the smaller, the faster
 		small := *d
 		small.Size = 16
 		c.Dataset.Value = &small

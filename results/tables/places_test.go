@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/public"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -208,7 +208,7 @@ func TestCelebA(t *testing.T) {
 		}
 		found := false
 		for _, r := range runs {
-			if _, ok := r.Config.Dataset.Value.(*datasets.CelebA); !ok {
+			if _, ok := r.Config.Dataset.Value.(*public.CelebA); !ok {
 				continue
 			}
 			found = true

@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
@@ -56,7 +57,7 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors that take every combination of levels once: an exactly known joint distribution",
@@ -124,7 +125,7 @@ func (c SourceChoice) ConfigType() string { return config.ChoiceType(Sources) }
 
 // Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Only the
 // encoder random differs between seeds.
-type Entangled struct{ datasets.Entangled }
+type Entangled struct{ drawnsets.Entangled }
 
 // Random implements Source.
 func (e *Entangled) Random() bool { return e.Encoder == "random" }
@@ -143,7 +144,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 		Codes:  metrics.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
 		Levels: datasets.Levels(set), Factors: set.Factors(),
 	}}
-	for _, known := range datasets.AnalyticEncoders() {
+	for _, known := range drawnsets.AnalyticEncoders() {
 		if known.Name != e.Encoder {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -342,7 +342,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 	}
 	key := fmt.Sprintf("%s %+v", c.Dataset.Name, c.Dataset.Value)
 	if images[key] == 0 {
-		if room, ok := c.Dataset.Value.(*datasets.Room); ok {
+		if room, ok := c.Dataset.Value.(*drawnsets.Room); ok {
 			small := *room
 			small.Size = 16 // as many images
 			c.Dataset.Value = &small

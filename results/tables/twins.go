@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 )
 
 // OnReal returns the table with runs on public data sets instead of the twins that we draw.
@@ -26,7 +27,7 @@ func (t *Table) OnTwins() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if _, ok := datasets.RealOf(r.Config.Dataset.Value); ok {
+		if _, ok := catalog.RealOf(r.Config.Dataset.Value); ok {
 			return true, nil
 		}
 	}
@@ -64,7 +65,7 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	var list []Stand
 	for _, r := range runs {
 		s := Stand{Name: r.Config.Dataset.Name}
-		if real, ok := datasets.RealOf(r.Config.Dataset.Value); ok {
+		if real, ok := catalog.RealOf(r.Config.Dataset.Value); ok {
 			s.Real = real.Name
 		}
 		if !slices.Contains(list, s) {
@@ -75,15 +76,15 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 }
 
 // onReal replaces a twin by its public data set if the planner's table uses public ones.
-func (p *Planner) onReal(c *datasets.Choice) {
-	if real, ok := datasets.RealOf(c.Value); ok && p.real {
+func (p *Planner) onReal(c *catalog.Choice) {
+	if real, ok := catalog.RealOf(c.Value); ok && p.real {
 		*c = real
 	}
 }
 
 // isPublic reports whether a data set is public.
 func isPublic(name string) bool {
-	c, err := datasets.Named(name)
+	c, err := catalog.Named(name)
 	if err != nil {
 		return false
 	}

@@ -11,7 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -25,18 +28,18 @@ func standIns(t *testing.T) {
 		name, options string
 		twin          datasets.Builder
 	}{
-		{"dsprites", "", &datasets.Sprites{Size: 64, Scales: 2, Orientations: 4, Positions: 4, Channels: 1}},
-		{"shapes3d", "", &datasets.Room{Size: 64, Hues: 2, Scales: 2, Orientations: 3}},
-		{"cars3d", "size=64 filter=lanczos", &datasets.Cars{Size: 64, Elevations: 2, Azimuths: 8, Objects: 4}},
-		{"smallnorb", "size=[64 64]", &datasets.Norb{Size: 64, Instances: 2, Elevations: 2, Azimuths: 3, Lightings: 2, Instance: true}},
-		{"coil100", "size=[64 64]", &datasets.Turntable{Draw: "solid", Objects: 3, Hues: 1, Views: 8, Paint: "object", Size: 64, Channels: 3, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30}},
-		{"mpi3d", "variant=toy", &datasets.Arm{Size: 64, Colours: 2, Shapes: 2, Sizes: 2, Heights: 2, Backgrounds: 2, Horizontal: 3, Vertical: 3}},
+		{"dsprites", "", &drawnsets.Sprites{Size: 64, Scales: 2, Orientations: 4, Positions: 4, Channels: 1}},
+		{"shapes3d", "", &drawnsets.Room{Size: 64, Hues: 2, Scales: 2, Orientations: 3}},
+		{"cars3d", "size=64 filter=lanczos", &drawnsets.Cars{Size: 64, Elevations: 2, Azimuths: 8, Objects: 4}},
+		{"smallnorb", "size=[64 64]", &drawnsets.Norb{Size: 64, Instances: 2, Elevations: 2, Azimuths: 3, Lightings: 2, Instance: true}},
+		{"coil100", "size=[64 64]", &drawnsets.Turntable{Draw: "solid", Objects: 3, Hues: 1, Views: 8, Paint: "object", Size: 64, Channels: 3, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30}},
+		{"mpi3d", "variant=toy", &drawnsets.Arm{Size: 64, Colours: 2, Shapes: 2, Sizes: 2, Heights: 2, Backgrounds: 2, Horizontal: 3, Vertical: 3}},
 	} {
 		d, err := s.twin.Build(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		real, err := datasets.Named(s.name)
+		real, err := catalog.Named(s.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +92,7 @@ var short = []string{"train.epochs=1", "train.epoch_steps=1", "train.batch=16", 
 func trainStep(t *testing.T, c train.Config) {
 	t.Helper()
 	for _, s := range c.Supervision {
-		if v, ok := s.Value.(*datasets.ObjectViews); ok {
+		if v, ok := s.Value.(*supervision.ObjectViews); ok {
 			v.Objects = min(v.Objects, 2) // the small sets have few
 		}
 	}
@@ -130,7 +133,7 @@ func TestConfigsOnReal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stands, ok := datasets.RealOf(c.Dataset.Value)
+		stands, ok := catalog.RealOf(c.Dataset.Value)
 		if !ok {
 			continue
 		}
@@ -197,7 +200,7 @@ func TestTablesOnReal(t *testing.T) {
 		}
 		for i, r := range runs {
 			c := r.Config
-			if _, ok := datasets.RealOf(c.Dataset.Value); ok || r.Hash == before[i].Hash || r.Name == before[i].Name {
+			if _, ok := catalog.RealOf(c.Dataset.Value); ok || r.Hash == before[i].Hash || r.Name == before[i].Name {
 				t.Errorf("%s: the run %s is on %s", name, r.Name, c.Dataset.Name)
 			}
 			key := fmt.Sprint(c.Model.Name, c.Dataset.Name, len(c.Losses))

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
@@ -40,7 +40,7 @@ func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error
 func (a *actionInput) empty() bool { return a.model == nil && a.loss == nil }
 
 // fill writes the actions of a batch, and again for a second view.
-func (a *actionInput) fill(b datasets.Batch) {
+func (a *actionInput) fill(b supervision.Batch) {
 	for _, n := range []*gorgonia.Node{a.model, a.loss} {
 		if n == nil {
 			continue

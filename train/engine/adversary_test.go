@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -84,7 +85,7 @@ func snapshot(p *nn.Params) (list [][]float32) {
 func TestSecondBatch(t *testing.T) {
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
 		loop := loopOf(t, judged, append(overrides, "train.epochs=1")...)
-		first, err := datasets.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // deals the loop's batches
+		first, err := supervision.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // deals the loop's batches
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func TestCapacityRises(t *testing.T) {
 	}
 	loop := loopOf(t, judged)
 	p := loop.programs[batchShape{false, 100, 1}]
-	p.fill(p.images, nil, datasets.Batch{}, 0, 5, loop.feed.noise)
+	p.fill(p.images, nil, supervision.Batch{}, 0, 5, loop.feed.noise)
 	if got := nn.Data(p.asked.Schedules[0].Node)[0]; got != 4 {
 		t.Errorf("the capacity of step 5 is %v, want 4", got)
 	}
@@ -197,7 +198,7 @@ func TestExactLabels(t *testing.T) {
 	loop := loopOf(t, sticks, "losses=[reconstruction, regression]")
 	l := loop.programs[batchShape{false, 100, 1}].labels
 	images := []int{7, 3, 399}
-	l.fill(datasets.Batch{Indices: images, Levels: make([]int32, 9)})
+	l.fill(supervision.Batch{Indices: images, Levels: make([]int32, 9)})
 	want, f := make([]float64, 2), loop.Data().Factors()[1]
 	size := f.Value(f.Size - 1)
 	for row, i := range images {

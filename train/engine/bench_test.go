@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -72,7 +72,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := (&plan{model: m, split: &datasets.Split{}, losses: list}).compile(o, images, group)
+	p, err := (&plan{model: m, split: &supervision.Split{}, losses: list}).compile(o, images, group)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	for i := range pixels {
 		pixels[i] = stream.Float32()
 	}
-	batch := datasets.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
+	batch := supervision.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
 	stream.Normals(batch.Transformations)
 	adam, err := Optimizers.Lookup("adam")
 	if err != nil {
@@ -133,7 +133,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		b.Fatal(err)
 	}
 	const n = 64
-	p, err := (&plan{model: m, split: &datasets.Split{}, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
+	p, err := (&plan{model: m, split: &supervision.Split{}, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 	settings.LR = 3e-4
 	optimizer := settings.New(parametersOf(m.Params(), p.names))
 	step := func() {
-		p.fill(nil, views, datasets.Batch{Indices: make([]int, n)}, 0, 0, stream)
+		p.fill(nil, views, supervision.Batch{Indices: make([]int, n)}, 0, 0, stream)
 		if err := p.run(); err != nil {
 			b.Fatal(err)
 		}

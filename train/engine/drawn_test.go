@@ -10,7 +10,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -24,14 +24,14 @@ func drawnTask(t testing.TB, moves bool, source string, overrides ...string) (Ta
 	task, settings := taskOf(t, source, overrides...)
 	s, n := *task.Split, task.Data.Len()
 	s.M, s.Groups, s.Transformations, s.Unlabelled = 2, nil, nil, s.Unlabelled[:50]
-	s.Actions = []datasets.Action{{Name: "back"}, {Name: "on"}}
-	s.Drawn = &datasets.Drawn{M: 2, Count: 20, Draw: func(s *rng.Stream, images []int, actions []int32) {
+	s.Actions = []supervision.Action{{Name: "back"}, {Name: "on"}}
+	s.Drawn = &supervision.Drawn{M: 2, Count: 20, Draw: func(s *rng.Stream, images []int, actions []int32) {
 		images[0] = s.IntN(n)
 		actions[1] = int32(s.IntN(2))
 		images[1] = (images[0] + n - 1 + 2*int(actions[1])) % n
 	}}
 	if moves {
-		s.Drawn.Moves, s.Drawn.K = datasets.MovesOf(task.Data)
+		s.Drawn.Moves, s.Drawn.K = supervision.MovesOf(task.Data)
 	}
 	task.Split = &s
 	return task, settings
@@ -171,7 +171,7 @@ func TestActions(t *testing.T) {
 	}
 	defer l.Close()
 	p, batches := l.programs[batchShape{true, 16, 2}], 0
-	sampler, err := datasets.NewSampler(task.Split, 16, rng.New(task.Seed, "batch"))
+	sampler, err := supervision.NewSampler(task.Split, 16, rng.New(task.Seed, "batch"))
 	if err != nil {
 		t.Fatal(err)
 	}

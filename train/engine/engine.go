@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -21,8 +22,8 @@ import (
 type Task struct {
 	Model  models.Model
 	Data   datasets.Dataset
-	Split  *datasets.Split // images for training, and the known labels and groups; nil: all images, without supervision
-	Views  *augment.Views  // nil: the model sees the images unchanged
+	Split  *supervision.Split // images for training, and the known labels and groups; nil: all images, without supervision
+	Views  *augment.Views     // nil: the model sees the images unchanged
 	Losses []losses.Choice
 	Freeze []string // patterns of parameters that do not change (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
 	Seed   uint64   // seed of the order of batches, of noise and of discriminators
@@ -95,7 +96,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	split, views := t.Split, t.Views
 	if split == nil {
-		split = &datasets.Split{Unlabelled: everything(t.Data.Len())}
+		split = &supervision.Split{Unlabelled: everything(t.Data.Len())}
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
@@ -115,7 +116,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	l.leaveOut()
 	var err error
-	if l.feed.sampler, err = datasets.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
+	if l.feed.sampler, err = supervision.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
 		return nil, &Error{"train.batch", err}
 	}
 	if err := l.fitsLoading(l.feed.sampler.MaxBatch()); err != nil { // before images are loaded

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -12,7 +12,7 @@ import (
 
 // A program trains a model on its data, without a config and without a folder, and looks on by a hook.
 func Example() {
-	data, err := (&datasets.Square{Size: 16, Side: 4, Step: 2}).Build(1)
+	data, err := (&drawn.Square{Size: 16, Side: 4, Step: 2}).Build(1)
 	if err != nil {
 		fmt.Println(err)
 		return

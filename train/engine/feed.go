@@ -3,25 +3,26 @@ package engine
 import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // feed deals the batches of an epoch and the random numbers of its steps.
 type feed struct {
-	split   *datasets.Split
-	sampler *datasets.Sampler
-	loader  *datasets.Loader
+	split   *supervision.Split
+	sampler *supervision.Sampler
+	loader  *supervision.Loader
 	noise   *rng.Stream    // stream of reparameterised samples
 	permute *rng.Stream    // stream of permutations of codes, for discriminators
 	second  *secondBatches // nil: no discriminator asks for them
 }
 
 // newLoader loads the batches of a sampler. If views are set, it loads views, drawn from the named stream.
-func newLoader(d datasets.Dataset, s *datasets.Sampler, views *augment.Views, seed uint64, stream string) (*datasets.Loader, error) {
+func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views, seed uint64, stream string) (*supervision.Loader, error) {
 	if views == nil {
-		return datasets.NewLoader(d, s), nil
+		return supervision.NewLoader(d, s), nil
 	}
-	l, err := datasets.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
+	l, err := supervision.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
 	if err != nil {
 		return nil, &Error{"views", err}
 	}
@@ -40,7 +41,7 @@ func (f *feed) startEpoch() error {
 }
 
 // next deals a batch; ok is false at the end of the epoch.
-func (f *feed) next() (b datasets.Batch, images []float32, ok bool, err error) {
+func (f *feed) next() (b supervision.Batch, images []float32, ok bool, err error) {
 	b, images, ok = f.loader.Next()
 	if ok && f.second != nil {
 		err = f.second.next()

@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -13,13 +14,13 @@ import (
 
 // taskConfig is a task with its settings as YAML.
 type taskConfig struct {
-	Seed        uint64                `yaml:"seed"`
-	Dataset     datasets.Choice       `yaml:"dataset"`
-	Supervision datasets.Supervisions `yaml:"supervision"`
-	Views       *augment.Views        `yaml:"views"`
-	Model       models.Choice         `yaml:"model"`
-	Losses      []losses.Choice       `yaml:"losses"`
-	Freeze      []string              `yaml:"freeze"`
+	Seed        uint64              `yaml:"seed"`
+	Dataset     catalog.Choice      `yaml:"dataset"`
+	Supervision supervision.Choices `yaml:"supervision"`
+	Views       *augment.Views      `yaml:"views"`
+	Model       models.Choice       `yaml:"model"`
+	Losses      []losses.Choice     `yaml:"losses"`
+	Freeze      []string            `yaml:"freeze"`
 	Train       struct {
 		Epochs     int             `yaml:"epochs"`
 		Batch      int             `yaml:"batch"`
@@ -115,7 +116,7 @@ train: {epochs: 3, batch: 100, optimizer: {adam: {lr: 0.0003}}}
 func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	t.Helper()
 	var c taskConfig
-	c.Supervision = datasets.Supervised("none", &datasets.None{})
+	c.Supervision = supervision.Of("none", &supervision.None{})
 	adam, err := Optimizers.Named("adam")
 	if err != nil {
 		t.Fatal(err)

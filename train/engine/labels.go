@@ -10,13 +10,14 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
 
 // labelInputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
 type labelInputs struct {
-	known  *datasets.Labels
+	known  *supervision.Labels
 	scaled [][]float32 // the values, by factor and level
 
 	groups, levels *gorgonia.Node // levels is groups where no similarities are known
@@ -36,7 +37,7 @@ type span struct {
 	low, high float64
 }
 
-func newLabelInputs(known *datasets.Labels, data datasets.Dataset) *labelInputs {
+func newLabelInputs(known *supervision.Labels, data datasets.Dataset) *labelInputs {
 	l := &labelInputs{known: known}
 	l.data, _ = data.(datasets.Hierarchical)
 	for _, f := range known.Factors {
@@ -125,7 +126,7 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 }
 
 // fill writes the labels of a batch, image by image, and again for a second view.
-func (l *labelInputs) fill(b datasets.Batch) {
+func (l *labelInputs) fill(b supervision.Batch) {
 	l.write(l.groups, b.Levels, (*labelInputs).group)
 	l.write(l.levels, b.Levels, (*labelInputs).level)
 	l.write(l.values, b.Levels, (*labelInputs).value)
@@ -159,7 +160,7 @@ func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *l
 }
 
 // writeDifferent writes the rows of images that differ; rows of a second view name rows of that view.
-func (l *labelInputs) writeDifferent(b datasets.Batch) {
+func (l *labelInputs) writeDifferent(b supervision.Batch) {
 	if l.different == nil {
 		return
 	}
@@ -175,7 +176,7 @@ func (l *labelInputs) writeDifferent(b datasets.Batch) {
 }
 
 // writeExact writes the exact values of continuous factors where their levels are known.
-func (l *labelInputs) writeExact(n *gorgonia.Node, b datasets.Batch, scaled bool) {
+func (l *labelInputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) {
 	if n == nil || l.data == nil || len(b.Levels) == 0 {
 		return
 	}

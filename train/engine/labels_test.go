@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
@@ -19,14 +20,14 @@ import (
 
 // TestLabelInputs checks what losses see of the factors of a batch.
 func TestLabelInputs(t *testing.T) {
-	known := &datasets.Labels{Factors: []factor.Factor{
+	known := &supervision.Labels{Factors: []factor.Factor{
 		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
 		{Name: "angle", Size: 4, Kind: factor.Circular},
 		{Name: "shape", Size: 3, Kind: factor.Categorical}}}
 	l := newLabelInputs(known, nil)
 	g := nn.NewGraph(nn.NewParams(1))
 	labels := l.offer(g, 2)
-	l.fill(datasets.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
+	l.fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
 	groups, err := labels.Groups()
 	if err != nil {
 		t.Fatal(err)
@@ -41,21 +42,21 @@ func TestLabelInputs(t *testing.T) {
 	if again, err := labels.Groups(); err != nil || again != groups {
 		t.Error("the second loss that asks gets another input")
 	}
-	l.fill(datasets.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
+	l.fill(supervision.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
 	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
 		t.Errorf("groups %v, want %v", got, want)
 	}
 	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
 		t.Errorf("values %v, want %v", got, want)
 	}
-	l.fill(datasets.Batch{}) // a batch about which nothing is known
+	l.fill(supervision.Batch{}) // a batch about which nothing is known
 	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
 		t.Errorf("groups %v, want %v", got, want)
 	}
 	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
 		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
-	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
+	known.Pairs = []supervision.SimilarPair{{A: 0, B: 1}}
 	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only similarities") {
 		t.Errorf("values of similarities: error %v", err)
 	}
@@ -118,8 +119,8 @@ func TestRotations(t *testing.T) {
 // TestLabelsOfTwoViews checks that both rows of an image have its labels and its moves, and that levels are not the
 // numbers of similar pairs.
 func TestLabelsOfTwoViews(t *testing.T) {
-	known := &datasets.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
-	known, err := datasets.JoinLabels(known, &datasets.Labels{Factors: known.Factors, Pairs: []datasets.SimilarPair{{A: 0, B: 1}}})
+	known := &supervision.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
+	known, err := supervision.JoinLabels(known, &supervision.Labels{Factors: known.Factors, Pairs: []supervision.SimilarPair{{A: 0, B: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.fill(datasets.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
+	l.fill(supervision.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
 	for name, c := range map[string]struct{ got, want []float32 }{
 		"groups": {nn.Data(groups), []float32{2, 4, -1, 1, 2, 4, -1, 1}},
 		"levels": {nn.Data(levels), []float32{2, -1, -1, 1, 2, -1, -1, 1}},
@@ -157,7 +158,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 		t.Error("the second loss that asks gets another input")
 	}
 	p := &program{moves: moves.inputs}
-	p.fill(nil, nil, datasets.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
+	p.fill(nil, nil, supervision.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
 	if got, want := nn.Data(x), []float32{0, 8, 0, 8}; !slices.Equal(got, want) {
 		t.Errorf("angles %v, want %v", got, want)
 	}
@@ -181,7 +182,7 @@ func TestValuesAsGiven(t *testing.T) {
 	}
 	images := []int{5, 17, 300}
 	k := len(e.Data.Factors())
-	b := datasets.Batch{Indices: images, Levels: make([]int32, 3*k)}
+	b := supervision.Batch{Indices: images, Levels: make([]int32, 3*k)}
 	for row, i := range images {
 		e.Split.Known.At(i, b.Levels[row*k:(row+1)*k])
 	}

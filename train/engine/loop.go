@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models"
@@ -214,7 +215,7 @@ func (l *Loop) endEpoch() error {
 }
 
 // trainStep runs one batch and updates the parameters, unless its gradient waits for further batches.
-func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
+func (l *Loop) trainStep(b supervision.Batch, images []float32, of int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
 		return err

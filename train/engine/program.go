@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -61,7 +62,7 @@ type plan struct {
 	data           datasets.Dataset
 	factors        []factor.Factor // factors of the data set
 	views          *augment.Views  // may be nil
-	split          *datasets.Split
+	split          *supervision.Split
 	population     int        // images in the data set
 	discriminators *nn.Params // the parameters of discriminators and networks that losses train
 	precision      Precision
@@ -294,7 +295,7 @@ func (p *program) lossNames() []string {
 
 // fill writes the inputs of a step: a batch with its views, new noise, and new masks of dropout. A model of images
 // takes the first view. k is the number of columns of the batch's moves, step the number of updates before.
-func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k, step int, noise *rng.Stream) {
+func (p *program) fill(images []float32, views [][]float32, b supervision.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
 	}

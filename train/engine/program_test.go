@@ -4,7 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -26,17 +27,17 @@ func TestFill(t *testing.T) {
 		list = append(list, c)
 	}
 	supervised := models.Objective{Name: "supervised", Labelled: true}
-	d, err := (&datasets.Square{Size: 64, Side: 16, Step: 1}).Build(1)
+	d, err := (&drawn.Square{Size: 64, Side: 16, Step: 1}).Build(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := (&plan{model: m, data: d, split: &datasets.Split{}, losses: list}).compile(supervised, 2, 2)
+	p, err := (&plan{model: m, data: d, split: &supervision.Split{}, losses: list}).compile(supervised, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	images := make([]float32, len(p.images))
 	rng.New(1, "images").Normals(images)
-	batch := datasets.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
+	batch := supervision.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
 	stream, same := rng.New(2, "noise"), rng.New(2, "noise")
 	for range 2 { // the second time the noise is another
 		p.fill(images, nil, batch, 2, 0, stream)

@@ -9,15 +9,16 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 // secondBatches deals batches in addition to the batches of training. Its epochs have the same number of batches with
 // the same sizes and kinds, but another order. Discriminators with the setting SecondBatch permute their codes.
 type secondBatches struct {
-	sampler *datasets.Sampler
-	loader  *datasets.Loader
-	batch   datasets.Batch
+	sampler *supervision.Sampler
+	loader  *supervision.Loader
+	batch   supervision.Batch
 	images  []float32
 }
 
@@ -79,8 +80,8 @@ func (l *Loop) takeSecond(p *program) error {
 }
 
 // newSecondBatches starts to deal, from separate random streams.
-func newSecondBatches(d datasets.Dataset, split *datasets.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
-	s, err := datasets.NewSampler(split, batch, rng.New(seed, "second batch"))
+func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
+	s, err := supervision.NewSampler(split, batch, rng.New(seed, "second batch"))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
@@ -23,11 +23,11 @@ type State struct {
 	Images         int                        `json:"images"`   // images seen in the epoch under way
 	Seconds        float64                    `json:"seconds"`  // spent on the epoch under way
 	Sums           map[string]*LossSum        `json:"sums"`     // losses of the epoch under way, by objective
-	Sampler        datasets.State             `json:"sampler"`
+	Sampler        supervision.State          `json:"sampler"`
 	Noise          []byte                     `json:"noise"`
 	Permute        []byte                     `json:"permute,omitempty"`
 	Dropout        []byte                     `json:"dropout,omitempty"` // nil: the model has none
-	Second         *datasets.State            `json:"second,omitempty"`  // state of the sampler of second batches
+	Second         *supervision.State         `json:"second,omitempty"`  // state of the sampler of second batches
 	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
 	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
 	Updates        int                        `json:"updates,omitempty"` // updates of the parameters, if gradients are accumulated

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
 // GroupSheet shows the groups of images of a split, in a row each. A row names the factors that differ between its
 // first image and another one. It shows at most Rows groups, and at most Columns images of each.
-func GroupSheet(d datasets.Dataset, s *datasets.Split, o SheetOptions) (image.Image, error) {
+func GroupSheet(d datasets.Dataset, s *supervision.Split, o SheetOptions) (image.Image, error) {
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
 	}
@@ -24,7 +25,7 @@ func GroupSheet(d datasets.Dataset, s *datasets.Split, o SheetOptions) (image.Im
 	if columns <= 0 {
 		columns = 12
 	}
-	b, err := datasets.NewSampler(s, rows*s.M, rng.New(0, "group sheet"))
+	b, err := supervision.NewSampler(s, rows*s.M, rng.New(0, "group sheet"))
 	if err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}

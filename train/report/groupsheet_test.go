@@ -4,14 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
 func TestGroupSheet(t *testing.T) {
-	d := build(t, &datasets.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
+	d := build(t, &drawn.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
 	rows := 0
-	for _, s := range []datasets.Supervision{&datasets.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, datasets.NewChanges()} {
+	for _, s := range []supervision.Kind{&supervision.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, supervision.NewChanges()} {
 		split, err := s.Split(d, rng.New(1, "supervision"))
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +33,7 @@ func TestGroupSheet(t *testing.T) {
 	if got := differing(d, []int{3, 3}); got != "none" {
 		t.Errorf("an image differs from itself in %q", got)
 	}
-	if _, err := GroupSheet(d, &datasets.Split{Unlabelled: []int{1}}, SheetOptions{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
+	if _, err := GroupSheet(d, &supervision.Split{Unlabelled: []int{1}}, SheetOptions{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
 		t.Error(err)
 	}
 }

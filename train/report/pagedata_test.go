@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/raster"
@@ -51,7 +52,7 @@ func trained(epochs int) (log []rundir.Line) {
 // coded is a sample of a square that moves, with codes: two circles of the two angles, then columns of noise up to a width. Some levels are not known.
 func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datasets.Dataset, rows []int, spaces []models.Space) {
 	t.Helper()
-	d, err := (&datasets.Square{Size: 32, Side: 8, Step: 1}).Build(0)
+	d, err := (&drawn.Square{Size: 32, Side: 8, Step: 1}).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
 )
@@ -16,11 +18,11 @@ func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 	t.Helper()
 	if !long.Enabled() {
 		switch s := s.(type) {
-		case *datasets.Spaceshapes:
+		case *drawn.Spaceshapes:
 			s.Samples = min(s.Samples, 500)
-		case *datasets.Room:
+		case *drawn.Room:
 			s.Scales, s.Orientations = 2, 3
-		case *datasets.Cars:
+		case *drawn.Cars:
 			s.Objects = min(s.Objects, 30)
 		}
 	}
@@ -41,7 +43,7 @@ func seq(n int) []int {
 
 func TestContactSheet(t *testing.T) {
 	long.NotShort(t)
-	for _, e := range datasets.Registry.All() {
+	for _, e := range catalog.Registry.All() {
 		if _, public := e.New().(datasets.Public); public || e.Name == "grid" || e.Name == "folder" {
 			continue
 		}
@@ -66,7 +68,7 @@ func TestContactSheet(t *testing.T) {
 			t.Errorf("%T", img)
 		}
 	}
-	d := build(t, &datasets.Square{Size: 8, Side: 2, Step: 1})
+	d := build(t, &drawn.Square{Size: 8, Side: 2, Step: 1})
 	for _, o := range []SheetOptions{
 		{Row: "rows"}, {Column: "x"}, {Row: "row", Column: "row"}, {Fixed: map[string]int{"row": 8}}, {Fixed: map[string]int{"z": 0}},
 	} {
@@ -86,7 +88,7 @@ func TestSheetFactors(t *testing.T) {
 		"square": "row column", "flatland": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
 		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",
 	} {
-		c, err := datasets.Named(set)
+		c, err := catalog.Named(set)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +103,7 @@ func TestSheetFactors(t *testing.T) {
 			}
 		}
 	}
-	d := build(t, &datasets.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
+	d := build(t, &drawn.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
 	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape", {"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
 		row, column, err := sheetFactors(d, SheetOptions{Row: named[0], Column: named[1]})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
@@ -176,11 +178,11 @@ func TestSheetInOrder(t *testing.T) {
 }
 
 func TestPathSheet(t *testing.T) {
-	d := build(t, &datasets.Chopsticks{Variant: "both", Depth: 3, Samples: 50, Overwrite: "none"})
+	d := build(t, &drawn.Chopsticks{Variant: "both", Depth: 3, Samples: 50, Overwrite: "none"})
 	if _, err := ContactSheet(d, SheetOptions{Row: "inter1"}); err == nil {
 		t.Error("a factor is chosen")
 	}
-	one := build(t, &datasets.Spaceshapes{Samples: 2}) // fewer images than paths and columns
+	one := build(t, &drawn.Spaceshapes{Samples: 2}) // fewer images than paths and columns
 	if _, err := ContactSheet(one, SheetOptions{Rows: 1, Columns: 40}); err != nil {
 		t.Error(err)
 	}

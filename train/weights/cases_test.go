@@ -12,10 +12,10 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -158,7 +158,7 @@ func (s setting) build(t *testing.T) testCase {
 	if err := config.Load(s.String(), fmt.Appendf(nil, "model: {%s: {%s}}", s.model, both), &read); err != nil {
 		t.Fatal(err)
 	}
-	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1, Actions: []datasets.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
+	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1, Actions: []supervision.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
 		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
 			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
 	m, err := read.Model.Value.New(data, 1)

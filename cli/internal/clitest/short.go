@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -44,7 +44,7 @@ func Short(t *testing.T, name string) []byte {
 	if !ok {
 		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
 	}
-	if s, ok := c.Dataset.Value.(*datasets.Square); ok && s.Size < 16 {
+	if s, ok := c.Dataset.Value.(*drawn.Square); ok && s.Size < 16 {
 		sets = nil
 	}
 	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)

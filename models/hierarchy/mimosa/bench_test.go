@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // curved returns codes of chopsticks like an encoder's (whitened, rotated, slightly bent, one more column), and the
 // path of every row.
-func curved(t testing.TB, c datasets.Chopsticks, n int) (codes []float64, d int, path []int) {
+func curved(t testing.TB, c drawn.Chopsticks, n int) (codes []float64, d int, path []int) {
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"
 	set, err := c.Build(1)
@@ -67,7 +68,7 @@ func BenchmarkRun(b *testing.B) {
 		depth   int
 	}{{"slope", 2}, {"inter", 2}, {"either", 2}, {"both", 2}, {"slope", 3}, {"inter", 3}, {"either", 3}, {"both", 3}} {
 		b.Run(fmt.Sprintf("%s%d", c.variant, c.depth), func(b *testing.B) {
-			codes, d, path := curved(b, datasets.Chopsticks{Variant: c.variant, Depth: c.depth}, 90000)
+			codes, d, path := curved(b, drawn.Chopsticks{Variant: c.variant, Depth: c.depth}, 90000)
 			for b.Loop() {
 				last, at := "", time.Now()
 				r, err := Run(context.Background(), codes, d, Defaults(), func(stage string, done, total int) {

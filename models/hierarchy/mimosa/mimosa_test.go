@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -158,7 +159,7 @@ func TestChopsticks(t *testing.T) {
 		purity, coverage float64
 	}
 	for _, test := range long.Sample([]chopsticks{{"slope", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9}, {"inter", 3, 20000, 0.95, 0.95}, {"inter", 2, 9000, 0.99, 0.95}}, 2) {
-		set := datasets.Chopsticks{Variant: test.variant, Depth: test.depth}
+		set := drawn.Chopsticks{Variant: test.variant, Depth: test.depth}
 		codes, d, path := curved(t, set, test.n)
 		o := Defaults()
 		o.MinMerged = float64(test.n / 45)
@@ -320,7 +321,7 @@ func TestLeastMerged(t *testing.T) {
 
 // Results do not depend on the number of threads or on the unit of the codes.
 func TestSameResults(t *testing.T) {
-	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "inter", Depth: 2}, 6000)
+	codes, d, _ := curved(t, drawn.Chopsticks{Variant: "inter", Depth: 2}, 6000)
 	o := Defaults()
 	first := learn(t, codes, d, o)
 	if len(first.Components) != 2 {
@@ -345,7 +346,7 @@ func TestSameResults(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
-	codes, d, _ := curved(t, datasets.Chopsticks{Variant: "either", Depth: 2}, 6000)
+	codes, d, _ := curved(t, drawn.Chopsticks{Variant: "either", Depth: 2}, 6000)
 	stages := map[string]bool{}
 	learnAll := func(stop string) error {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -125,13 +125,13 @@ func TestEditedInPlace(t *testing.T) {
 func TestIndexOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0")
-	all := datasets.Registry.Entries
-	datasets.Registry.Entries = nil
-	t.Cleanup(func() { datasets.Registry.Entries = all })
+	all := catalog.Registry.Entries
+	catalog.Registry.Entries = nil
+	t.Cleanup(func() { catalog.Registry.Entries = all })
 	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "which this program has not registered") {
 		t.Errorf("%+v", r)
 	}
-	datasets.Registry.Entries = all
+	catalog.Registry.Entries = all
 	if r := list(t, dir)[0]; r.State != sweep.Finished || r.Problem != "" {
 		t.Errorf("%+v", r)
 	}

@@ -1,0 +1,51 @@
+package drawn_test
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+)
+
+// The disc has its area and its centre of mass where the formula says, and stays off the edges.
+func TestFlatland(t *testing.T) {
+	for _, set := range []*Flatland{NewFlatland(), {Period: 10, Radius: 15, Size: 64, Samples: 1}, {Period: 3, Radius: 4, Size: 20, Samples: 7}} {
+		d := datatest.Build(t, set)
+		if d.Len() != set.Period*set.Period {
+			t.Errorf("%+v has %d images", set, d.Len())
+		}
+		pixels, levels := make([]float32, set.Size*set.Size), make([]int, 2)
+		for i := range d.Len() {
+			d.Image(i, pixels)
+			d.FactorsAt(i, levels)
+			var mass, row, column, edge float64
+			for p, v := range pixels {
+				r, c := p/set.Size, p%set.Size
+				mass, row, column = mass+float64(v), row+float64(v)*float64(r), column+float64(v)*float64(c)
+				if r == 0 || c == 0 || r == set.Size-1 || c == set.Size-1 {
+					edge += float64(v)
+				}
+			}
+			area := math.Pi * float64(set.Radius*set.Radius)
+			near := 0.3 / float64(set.Samples)
+			if math.Abs(mass/area-1) > 0.02 || edge != 0 {
+				t.Errorf("%+v image %d: area %v, want %v; %v on the edge", set, i, mass, area, edge)
+			}
+			for k, got := range []float64{row / mass, column / mass} {
+				step := float64(set.Size-1-2*set.Radius) / float64(set.Period)
+				if want := float64(set.Radius) + 2 + float64(levels[k])*step; math.Abs(got-want) > near || math.Abs(d.Factors()[k].Values[levels[k]]-want) > 1e-12 {
+					t.Errorf("%+v image %d: coordinate %d is %v, and %v by its levels; want %v", set, i, k, got, d.Factors()[k].Values[levels[k]], want)
+				}
+			}
+		}
+	}
+}
+
+func TestFlatlandPicture(t *testing.T) {
+	set := &Flatland{Period: 2, Radius: 1, Size: 8, Samples: 1}
+	const want = "......../......../...#..../..###.../...#..../......../......../........"
+	if got := picture(datatest.Build(t, set), 0); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,314 @@
+package drawn
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/datasets/internal/painting"
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Reads implements [FileReader].
+func (p *Poses) Reads() []datasets.Read { return datasets.ReadOf("mesh", p.Mesh) }
+
+// poseObjects lists the built-in objects, which need no file.
+var poseObjects = map[string]func() []render.Part{
+	"cone": objects.Cone, "vase": objects.Vase, "bottle": objects.Bottle,
+	"airplane": func() []render.Part { return objects.Airplane(planeSeed) },
+}
+
+// planeSeed is an airliner of bright colours.
+const planeSeed = 11
+
+// objectNames lists the objects.
+func objectNames() []string { return slices.Sorted(maps.Keys(poseObjects)) }
+
+// parts returns the object, centred and scaled, each part in the object's axes.
+func (p *Poses) parts() ([]render.Part, error) {
+	if p.Mesh == "" {
+		parts := poseObjects[p.Object]()
+		return parts, normaliseParts(parts)
+	}
+	mesh, err := render.ReadFile(p.Mesh)
+	if err != nil {
+		return nil, err
+	}
+	if mesh.Normals == nil && p.Crease > 0 {
+		mesh = mesh.Smooth(p.Crease)
+	}
+	parts := []render.Part{{Mesh: mesh}}
+	if err := normaliseParts(parts); err != nil {
+		return nil, fmt.Errorf("mesh %s: %w", p.Mesh, err)
+	}
+	return parts, nil
+}
+
+// normaliseParts moves and scales parts until the mean of their bounding box is the origin and the farthest vertex has
+// the distance 1. It paints them grey by their brightness, with the brightest part white.
+func normaliseParts(parts []render.Part) error {
+	low, high := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
+	for i := range parts {
+		if err := bake(&parts[i]); err != nil {
+			return err
+		}
+		for _, v := range parts[i].Mesh.Vertices {
+			for c := range v {
+				low[c], high[c] = min(low[c], v[c]), max(high[c], v[c])
+			}
+		}
+	}
+	far, brightest := 0.0, 0.0
+	for _, p := range parts {
+		brightest = max(brightest, p.Colour[0])
+		for i, v := range p.Mesh.Vertices {
+			for c := range v {
+				v[c] -= (low[c] + high[c]) / 2
+			}
+			p.Mesh.Vertices[i] = v
+			far = max(far, math.Sqrt(float64(v[0]*v[0])+float64(v[1]*v[1])+float64(v[2]*v[2])))
+		}
+	}
+	if !(far > 0) || math.IsInf(far, 0) {
+		return errors.New("the mesh has no extent; want vertices at two places or more")
+	}
+	for i, p := range parts {
+		if brightest > 0 {
+			grey := p.Colour[0] / brightest
+			parts[i].Colour = [3]float64{grey, grey, grey}
+		} else {
+			parts[i].Colour = [3]float64{1, 1, 1}
+		}
+		for i := range p.Mesh.Vertices {
+			for c := range p.Mesh.Vertices[i] {
+				p.Mesh.Vertices[i][c] /= far
+			}
+		}
+	}
+	return nil
+}
+
+// bake replaces a part's mesh by a turned, scaled and shifted copy, and its colour by a grey of equal brightness.
+func bake(p *render.Part) error {
+	if p.Mesh == nil || len(p.Mesh.Triangles) == 0 {
+		return errors.New("the mesh has no triangles; want at least one")
+	}
+	if err := p.Mesh.Check(); err != nil {
+		return fmt.Errorf("the mesh: %w", err)
+	}
+	turn, scale := p.Turn, p.Scale
+	if turn == [9]float64{} {
+		turn = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
+	}
+	if scale == 0 {
+		scale = 1
+	}
+	m := &render.Mesh{Triangles: p.Mesh.Triangles, Vertices: make([][3]float64, len(p.Mesh.Vertices))}
+	for i, v := range p.Mesh.Vertices {
+		v = rotation.Apply(&turn, v)
+		for c := range v {
+			m.Vertices[i][c] = float64(scale*v[c]) + p.Shift[c]
+		}
+	}
+	for _, n := range p.Mesh.Normals {
+		m.Normals = append(m.Normals, rotation.Apply(&turn, n))
+	}
+	grey := 0.0
+	for c, weight := range [3]float64{0.299, 0.587, 0.114} { // ITU-R BT.601
+		grey += float64(weight * p.Colour[c])
+	}
+	*p = render.Part{Mesh: m, Colour: [3]float64{grey, grey, grey}}
+	return nil
+}
+
+// Poses is an object on black in many poses and hues, drawn by package render. The factor pose is categorical and has
+// the rotation R of each level: image x(R) shows the vertices R v. The rotation g takes x(R) to x(g R), because camera
+// and light are fixed in the world. The camera on the z axis looks at the origin, y is up, and the light is a direction
+// in the world. The factor hue is circular, with saturation 1. A single hue gives grey images of one channel without
+// this factor. Images are ordered by pose, then hue.
+//
+// The cone, the vase and the bottle are symmetric about an axis and look the same when turned about it. The sphere of
+// axis directions is therefore a complete code of their poses. The airplane looks different in all poses.
+//
+// Objects are centred at the mean of their bounding box, and scaled to put the farthest vertex at the distance 1. Their
+// size therefore reveals nothing about the pose. Surfaces are matt, with the brightness 0.3 + 0.7 max(0, n.l) on both
+// sides, for the normal n and the direction of the light l.
+type Poses struct {
+	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
+	Mesh      string     `yaml:"mesh" doc:"file of a mesh in place of the object: OFF, OBJ, STL or PLY"`
+	Crease    float64    `yaml:"crease" doc:"angle between triangles of the file's mesh, degrees, up to which they are shaded as one smooth surface; 0: flat; normals of the file go before it"`
+	Rotations string     `yaml:"rotations" doc:"octahedral (24) and icosahedral (60), finite groups, hopf, a uniform grid, or random, by the seed"`
+	Count     int        `yaml:"count" doc:"number of rotations: 72, 576, 4608 or 36864 of hopf, any number of random; 0: all of a group, 576 otherwise"`
+	Hues      int        `yaml:"hues" doc:"number of hues around the colour circle; 1: grey images"`
+	Size      int        `yaml:"size" doc:"height and width of the images, pixels"`
+	Camera    string     `yaml:"camera" doc:"perspective or orthographic"`
+	Light     [3]float64 `yaml:"light" doc:"direction to the light in the world: x right, y up, z towards the viewer"`
+}
+
+// NewPoses returns the default settings.
+func NewPoses() *Poses {
+	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
+}
+
+// maxPoses bounds the rotations of a data set.
+const maxPoses = 100000
+
+// Validate checks the settings.
+func (p *Poses) Validate() error {
+	if p.Mesh == "" && poseObjects[p.Object] == nil {
+		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(objectNames(), ", "))
+	}
+	if err := p.validCount(); err != nil {
+		return err
+	}
+	light := p.Light[0]*p.Light[0] + p.Light[1]*p.Light[1] + p.Light[2]*p.Light[2]
+	switch {
+	case !(p.Crease >= 0 && p.Crease <= 180):
+		return config.Invalid("crease", "%v is out of range; want 0 to 180", p.Crease)
+	case p.Hues < 1 || p.Hues > 4096:
+		return config.Invalid("hues", "%d is out of range; want 1 to 4096", p.Hues)
+	case p.Size < 8 || p.Size > 512:
+		return config.Invalid("size", "%d is out of range; want 8 to 512", p.Size)
+	case p.Camera != "perspective" && p.Camera != "orthographic":
+		return config.Invalid("camera", "unknown camera %q; want perspective or orthographic", p.Camera)
+	case !(light > 1e-12 && light < 1e12):
+		return config.Invalid("light", "%v has no direction; want three numbers that are not all 0, such as [0.3, 0.5, 0.8]", p.Light)
+	}
+	return nil
+}
+
+func (p *Poses) validCount() error {
+	switch p.Rotations {
+	case "octahedral", "icosahedral":
+		if size := len(p.table(0)); p.Count != 0 && p.Count != size {
+			return config.Invalid("count", "the group %s has %d rotations, not %d; want 0 or %d", p.Rotations, size, p.Count, size)
+		}
+	case "hopf":
+		if p.Count != 0 && p.hopfLevel() < 0 {
+			return config.Invalid("count", "a Hopf grid has 72, 576, 4608 or 36864 rotations, not %d", p.Count)
+		}
+	case "random":
+		if p.Count < 0 || p.Count > maxPoses {
+			return config.Invalid("count", "%d is out of range; want 1 to %d, or 0 for 576", p.Count, maxPoses)
+		}
+	default:
+		return config.Invalid("rotations", "unknown choice %q; want octahedral, icosahedral, hopf or random", p.Rotations)
+	}
+	return nil
+}
+
+// hopfLevel returns the level of the Hopf grid with Count rotations, or -1 if no level has this count.
+func (p *Poses) hopfLevel() int {
+	for level := range 4 {
+		if p.Count == rotation.HopfSize(level) || p.Count == 0 && level == 1 {
+			return level
+		}
+	}
+	return -1
+}
+
+// table returns the rotations.
+func (p *Poses) table(seed uint64) [][9]float64 {
+	switch p.Rotations {
+	case "octahedral":
+		return rotation.Octahedral()
+	case "icosahedral":
+		return rotation.Icosahedral()
+	case "hopf":
+		return rotation.Hopf(p.hopfLevel())
+	}
+	if p.Count == 0 {
+		return rotation.Random(rng.New(seed, "poses"), rotation.HopfSize(1))
+	}
+	return rotation.Random(rng.New(seed, "poses"), p.Count)
+}
+
+// Build reads or makes the object. An image is drawn on its first use.
+func (p *Poses) Build(seed uint64) (datasets.Dataset, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	parts, err := p.parts()
+	if err != nil {
+		return nil, fmt.Errorf("dataset poses: %w", err)
+	}
+	table := p.table(seed)
+	grid := factor.Grid{{Name: "pose", Size: len(table), Kind: factor.Categorical, Rotations: table}}
+	scene := p.scene(parts)
+	if err := scene.Check(); err != nil {
+		return nil, fmt.Errorf("dataset poses: %w", err)
+	}
+	shades := gridSet{name: "poses", shape: [3]int{p.Size, p.Size, 1}, grid: grid}
+	d := &poses{gridSet: shades, shades: newRendered(shades, func() painter { return posePainter(scene, table, p.Size) })}
+	if p.Hues == 1 {
+		return d, nil
+	}
+	hues := make([]float64, p.Hues)
+	for i := range hues {
+		hues[i] = float64(i) / float64(p.Hues)
+		d.colours = append(d.colours, painting.PureHue(hues[i]))
+	}
+	d.shape[2] = 3
+	d.grid = factor.Grid{grid[0], {Name: "hue", Size: p.Hues, Kind: factor.Circular, Values: hues}}
+	return d, nil
+}
+
+// scene sees the unit ball with a margin of 5 %.
+func (p *Poses) scene(parts []render.Part) render.Scene {
+	s := render.Scene{Parts: parts, Lights: []render.Light{{Direction: p.Light, Colour: [3]float64{0.7, 0.7, 0.7}}}, Ambient: 0.3}
+	if p.Camera == "orthographic" {
+		s.Camera.Half = 1.05
+	}
+	return s
+}
+
+// poseSamples is the number of samples along each side of a pixel.
+const poseSamples = 4
+
+// posePainter draws the brightness of a scene's parts under the rotations of a table.
+func posePainter(scene render.Scene, table [][9]float64, size int) painter {
+	renderer, err := render.NewRenderer(size, size, poseSamples)
+	if err != nil {
+		panic(err) // sizes are validated
+	}
+	scene.Parts = slices.Clone(scene.Parts)
+	colours := make([]uint8, 3*size*size)
+	return func(i int, dst []uint8) {
+		for k := range scene.Parts {
+			scene.Parts[k].Turn = table[i]
+		}
+		renderer.Draw(&scene, colours)
+		for at := range dst {
+			dst[at] = colours[3*at]
+		}
+	}
+}
+
+// poses colours the shades of a rendered set.
+type poses struct {
+	gridSet
+	shades  *renderedSet // by pose
+	colours [][3]float32
+}
+
+func (d *poses) Image(i int, dst []float32) {
+	if d.colours == nil {
+		d.shades.Image(i, dst)
+		return
+	}
+	colour := d.colours[i%len(d.colours)]
+	d.shades.Image(i/len(d.colours), dst)
+	for at := d.shape[0]*d.shape[1] - 1; at >= 0; at-- { // backwards: shades are spread in place
+		shade := dst[at]
+		dst[3*at], dst[3*at+1], dst[3*at+2] = shade*colour[0], shade*colour[1], shade*colour[2]
+	}
+}

@@ -1,0 +1,84 @@
+package drawn
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/race"
+)
+
+// Triangles that are left out because they face away would not have been seen: surfaces are closed, and their outer side is outside.
+func TestStageLeavesOutHiddenTriangles(t *testing.T) {
+	long.NotShort(t)
+	all := map[string][]render.Part{}
+	for n := range 30 {
+		all[fmt.Sprint("car ", n)] = objects.Car(uint64(n))
+	}
+	for n := range objects.Categories * objects.Instances {
+		c := objects.Category(n / objects.Instances)
+		all[fmt.Sprint(c, n%objects.Instances)] = objects.Figure(c, n%objects.Instances)
+	}
+	s, light := newStage(64), norbLights[0]
+	culled, full := make([]uint8, 64*64*3), make([]uint8, 64*64*3)
+	for _, name := range long.Sample(slices.Sorted(maps.Keys(all)), 16) {
+		parts := all[name]
+		m := newModel(parts)
+		for side := range 6 {
+			s.draw(m, 30, 60*float64(side), &light, culled)
+			for i := range s.scene.Parts {
+				mesh := *s.scene.Parts[i].Mesh
+				mesh.Triangles = parts[i/2].Mesh.Triangles
+				s.scene.Parts[i].Mesh = &mesh
+			}
+			s.renderer.Draw(&s.scene, full)
+			different := 0
+			for p := range full {
+				if d := int(full[p]) - int(culled[p]); p%3 == 0 && (d < -20 || d > 20) {
+					different++
+				}
+			}
+			if different > 12 { // an edge-on side may be drawn or not
+				t.Errorf("%s: %d pixels differ from side %d", name, different, side)
+			}
+		}
+	}
+}
+
+// Images of an arm are equal for new drawings, for kept drawings, and without space for drawings. The latter two cases
+// allocate nothing.
+func TestArmKeepsDrawings(t *testing.T) {
+	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := built.(*arm)
+	first, again := make([]float32, 64*64*3), make([]float32, 64*64*3)
+	for n := range 40 {
+		i := n * (d.Len() / 40)
+		d.room = keptImages
+		d.Image(i, first)
+		if d.Image(i, again); !slices.Equal(first, again) {
+			t.Errorf("image %d is another from its kept drawing", i)
+		}
+		kept := d.kept.Load()
+		if other := (i + 1234567) % d.Len(); n == 0 {
+			d.room = kept
+			d.Image(other, first)
+			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() != kept {
+				t.Errorf("image %d is another the second time without room, or %d bytes are kept in place of %d", other, d.kept.Load(), kept)
+			}
+			if a := testing.AllocsPerRun(5, func() { d.Image(other, again) }); a > 0 && !race.Enabled {
+				t.Errorf("an image without room allocates %v times", a)
+			}
+			d.room = keptImages
+			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() == kept {
+				t.Errorf("image %d is another with room, or its drawing is not kept", other)
+			}
+		}
+	}
+}

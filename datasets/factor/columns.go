@@ -1,0 +1,208 @@
+package factor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/plain"
+)
+
+// ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a
+// full turn), categorical or continuous. In a config they are a list in the order of the columns, or a mapping from
+// column names.
+type ColumnKinds struct {
+	List  []string
+	Named map[string]string
+}
+
+// DecodeConfig reads a list or a mapping.
+func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
+	*k = ColumnKinds{}
+	var err error
+	if n.IsMap() {
+		err = n.Decode(&k.Named)
+	} else {
+		k.List, err = kindList(n)
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range append(slices.Sorted(maps.Values(k.Named)), k.List...) {
+		if _, err := ParseColumnKind(text); err != nil && text != "" {
+			return n.Errorf("%v", err)
+		}
+	}
+	return nil
+}
+
+// kindList reads a list of kinds. YAML reads circular:360 inside brackets as a mapping.
+func kindList(n *config.Node) ([]string, error) {
+	var list []string
+	if !n.IsList() {
+		return nil, n.Decode(&list)
+	}
+	for _, item := range n.Items() {
+		if keys := item.Keys(); item.IsMap() && len(keys) == 1 && keys[0] == Circular.String() {
+			list = append(list, keys[0]+":"+item.Items()[0].Text())
+			continue
+		}
+		var text string
+		if err := item.Decode(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+// EncodeConfig writes the form that DecodeConfig reads.
+func (k ColumnKinds) EncodeConfig() (any, error) {
+	if k.Named != nil {
+		return k.Named, nil
+	}
+	return k.List, nil
+}
+
+// ConfigType implements config.Typer.
+func (ColumnKinds) ConfigType() string {
+	return "list, or mapping by column, of ordinal, circular, circular:PERIOD, categorical, continuous"
+}
+
+// texts returns the kind of each column, or "" without one.
+func (k ColumnKinds) texts(names []string) ([]string, error) {
+	kinds := make([]string, len(names))
+	if len(k.List) > 0 {
+		if len(k.List) != len(names) {
+			return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d factors %s", len(k.List), len(names), plain.Some(names, 10))
+		}
+		copy(kinds, k.List)
+	}
+	for name, kind := range k.Named {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, config.Invalid("kinds", "there is no factor %q; want some of %s", name, plain.Some(names, 10))
+		}
+		kinds[i] = kind
+	}
+	return kinds, nil
+}
+
+// Parse returns the parsed kind of each column, or nil without one.
+func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
+	texts, err := k.texts(names)
+	if err != nil {
+		return nil, err
+	}
+	kinds := make([]*ColumnKind, len(texts))
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		kind, err := ParseColumnKind(text)
+		if err != nil {
+			return nil, config.Invalid("kinds", "%w", err)
+		}
+		kinds[i] = &kind
+	}
+	return kinds, nil
+}
+
+// KindNote remarks on a factor without a given kind if its numbers may be degrees. key is the setting of kinds.
+func KindNote(f Factor, key string) (note string, ok bool) {
+	const manyLevels = 100
+	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
+		f.Kind == Ordinal && f.Size > manyLevels
+}
+
+// maxWholeLevels is the largest number of whole-number levels without a given kind; a column with more levels is
+// binned.
+const maxWholeLevels = 256
+
+// DefaultBins is the number of bins of a continuous factor without a setting.
+const DefaultBins = 20
+
+// FromNumbers turns numbers into a factor and a level for each number, and NaN into [Unknown]. Without a given kind the
+// factor is ordinal, or continuous if it has too many levels.
+func FromNumbers(name string, numbers []float64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
+	kind := ColumnKind{Kind: Ordinal}
+	if given != nil {
+		kind = *given
+	}
+	f, list, err := kind.Levels(numbers)
+	if f.Name = name; err != nil {
+		return f, nil, err
+	}
+	if f.Size == 0 {
+		return f, nil, errors.New("has no value in any row; want some, or other columns in factors")
+	}
+	whole := !slices.ContainsFunc(f.Values, func(v float64) bool { return v != math.Trunc(v) })
+	if kind.Continuous || given == nil && f.Size > bins && !(whole && f.Size <= maxWholeLevels) {
+		f.Values, list = binned(numbers, f.Values, bins)
+		f.Size = len(f.Values)
+	}
+	if f.Size > MaxSize {
+		return f, nil, fmt.Errorf("has %d different values; want at most %d levels", f.Size, MaxSize)
+	}
+	if identity(f.Values) {
+		f.Values = nil
+	}
+	levels = make([]int32, len(list))
+	for i, l := range list {
+		levels[i] = int32(l)
+	}
+	return f, levels, nil
+}
+
+// identity reports whether values are 0, 1, 2, ...
+func identity(values []float64) bool {
+	for l, v := range values {
+		if v != float64(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// binned divides the range of the numbers into n bins of equal width. It returns the centres of the used bins and the
+// level of each number, [Unknown] for NaN.
+func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
+	low, high := sorted[0], sorted[len(sorted)-1]
+	bin := func(v float64) int {
+		t := v/2 - low/2 // the range itself may overflow
+		if high == low {
+			return 0
+		}
+		return min(int(t/(high/2-low/2)*float64(n)), n-1)
+	}
+	level := make([]int, n)
+	for _, v := range sorted {
+		level[bin(v)] = 1
+	}
+	for b, used := range level {
+		level[b] = len(centres)
+		if used == 1 {
+			t := (float64(b) + 0.5) / float64(n)
+			centres = append(centres, low*(1-t)+high*t)
+		}
+	}
+	levels = make([]int, len(numbers))
+	for i, v := range numbers {
+		if levels[i] = Unknown; v == v {
+			levels[i] = level[bin(v)]
+		}
+	}
+	return centres, levels
+}
+
+// NumberedWords lists the levels of a categorical factor with their words.
+func NumberedWords(words []string) string {
+	list := make([]string, len(words))
+	for l, w := range words {
+		list[l] = fmt.Sprintf("%d is %s", l, w)
+	}
+	return plain.Some(list, 12)
+}

@@ -1,0 +1,45 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+)
+
+// Rows of a folder of pictures are called by their files.
+func TestAnswersAboutFiles(t *testing.T) {
+	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	dir := t.TempDir()
+	writePictures(t, dir, "b.png", "a.png", "sub/c.png")
+	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20, Unlabelled: "refuse"}
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, ok := d.(datasets.FileNamed)
+	if !ok || named.FileName(2) != "sub/c.png" {
+		t.Fatalf("the third file of %v has no name", d)
+	}
+	of := func(text string) *supervision.Answers {
+		path := filepath.Join(t.TempDir(), "pairs.csv")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return &supervision.Answers{File: path, Share: 0.5, Union: true}
+	}
+	s, err := of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
+		t.Errorf("pairs %+v", p)
+	}
+	if _, err := of("a.png,d.png,colour,same").Split(d, nil); err == nil || !strings.Contains(err.Error(), `pairs.csv:1:7: there is no row of the name "d.png"`) {
+		t.Error(err)
+	}
+}

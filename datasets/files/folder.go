@@ -1,0 +1,261 @@
+package files
+
+import (
+	"github.com/unravel-ml/unravel/internal/plain"
+
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/internal/table"
+)
+
+// Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder. They are turned
+// upright by their EXIF data, resized to one size and cached. Hidden files and links out of the folder are skipped.
+//
+// Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images follow
+// the order of the table, or the order of their paths without one. Its columns become factors. Numbers become levels in
+// ascending order. More than Bins distinct numbers become bins of equal width, unless all are whole and at most 256 are
+// distinct. Words become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null
+// and ? are unknown levels, see [Incomplete].
+type Folder struct {
+	Path       string               `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
+	Labels     string               `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`
+	File       string               `yaml:"file" doc:"column of the table that names the pictures; empty: file, filename, image, path, name or the like, else the first"`
+	Factors    []string             `yaml:"factors" doc:"columns that are factors; of folders, their names by depth; empty: all columns"`
+	Kinds      factor.ColumnKinds   `yaml:"kinds" doc:"kinds of the factors: ordinal, circular, circular:360 (degrees), categorical or continuous (binned), by name or in order; empty: numbers ordinal, words categorical"`
+	Bins       int                  `yaml:"bins" doc:"bins of equal width of a continuous factor"`
+	Size       datasets.PictureSize `yaml:"size" doc:"side, or [height, width], to which pictures are resized; 0: they are of one size, and stay as they are"`
+	Channels   int                  `yaml:"channels" doc:"3 (red, green, blue) or 1 (grey)"`
+	Fit        string               `yaml:"fit" doc:"pictures of other proportions: crop (their centre), stretch, or pad (with black)"`
+	Filter     string               `yaml:"filter" doc:"of resizing, as Pillow names them: box, bilinear, hamming, bicubic or lanczos"`
+	SkipBroken bool                 `yaml:"skip_broken" doc:"leave out pictures that cannot be read; otherwise they are an error"`
+	Unlabelled string               `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
+}
+
+// NewFolder returns the default settings, without a path.
+func NewFolder() *Folder {
+	return &Folder{Size: datasets.PictureSize{64, 64}, Channels: 3, Fit: pictures.FitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
+}
+
+// Values of Labels that are not the name of a file.
+const (
+	labelsOfFolders = "folders"
+	withoutLabels   = "none"
+)
+
+var unlabelledChoices = []string{"refuse", "skip", "keep"}
+
+// Validate checks the settings.
+func (f *Folder) Validate() error {
+	switch {
+	case f.Path == "":
+		return config.Invalid("path", "is missing; want a folder with pictures")
+	case f.Channels != 1 && f.Channels != 3:
+		return config.Invalid("channels", "%d is out of range; want 3 (colour) or 1 (grey)", f.Channels)
+	case f.Bins < 1 || f.Bins > factor.MaxSize:
+		return config.Invalid("bins", "%d is out of range; want 1 to %d", f.Bins, factor.MaxSize)
+	case !f.Size.Valid():
+		return config.Invalid("size", "want a side of 1 to %d, [height, width], or 0 for pictures as they are, got %v", pictures.MaxSide, []int(f.Size))
+	case !slices.Contains(pictures.Fits, f.Fit):
+		return config.Invalid("fit", "unknown fit %q; want %s", f.Fit, strings.Join(pictures.Fits, ", "))
+	case !slices.Contains(unlabelledChoices, f.Unlabelled):
+		return config.Invalid("unlabelled", "unknown choice %q; want %s", f.Unlabelled, strings.Join(unlabelledChoices, ", "))
+	}
+	for i, name := range f.Factors {
+		if name == "" || slices.Contains(f.Factors[:i], name) {
+			return config.Invalid("factors", "name %d, %q, is empty or repeated; want distinct names", i, name)
+		}
+	}
+	return pictures.CheckFilter(f.Filter)
+}
+
+// Prepare decodes the pictures into the cache.
+func (f *Folder) Prepare(ctx context.Context, progress datasets.Progress) error {
+	_, err := f.build(cache.WithProgress(ctx, cache.Progress(progress)))
+	return err
+}
+
+// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value found and the
+// value wanted.
+func (f *Folder) Build(uint64) (datasets.Dataset, error) { return f.build(context.Background()) }
+
+func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	list, err := pictures.ListPictures(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	table, err := f.readLabels(list)
+	if err != nil {
+		return nil, err
+	}
+	set, err := f.cached(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	d, err := f.assemble(list, table, set)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// assemble combines labels and pixels.
+func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (*folderSet, error) {
+	d := stored.FromCache(set)
+	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no name
+		d.Title = filepath.Base(whole)
+	}
+	broken, err := f.checkBroken(list, set)
+	if err != nil {
+		return nil, err
+	}
+	d.Remarks = append(d.Remarks, list.Notes...)
+	if len(broken) > 0 {
+		names := make([]string, len(broken))
+		for i, b := range broken {
+			names[i] = list.Files[b].Name
+		}
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.Files), plain.Some(names, 5)))
+	}
+	d.Remarks = append(d.Remarks, labels.notes...)
+	for row, picture := range labels.pictures {
+		if set.Levels[picture] == readable {
+			d.Rows = append(d.Rows, int32(picture))
+			labels.kept = append(labels.kept, row)
+		}
+	}
+	if d.Count = len(d.Rows); d.Count == 0 {
+		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
+	}
+	if err := f.setFactors(d, labels); err != nil {
+		return nil, err
+	}
+	d.LabelsHash = labelsHash(d)
+	return &folderSet{Set: d, list: list}, nil
+}
+
+// folderSet is a data set of pictures with the names of their files.
+type folderSet struct {
+	*stored.Set
+	list  *pictures.List
+	once  sync.Once // makes index and row, which only look-ups by name need
+	index *pictureIndex
+	row   map[int]int // by picture: its image
+}
+
+// FileName implements FileNamed.
+func (d *folderSet) FileName(i int) string { return d.list.Files[d.Rows[i]].Name }
+
+// FindFile implements FileNamed.
+func (d *folderSet) FindFile(name string) (i int, ok bool) {
+	d.once.Do(func() {
+		d.index, d.row = newPictureIndex(d.list), make(map[int]int, d.Count)
+		for row, picture := range d.Rows {
+			d.row[int(picture)] = row
+		}
+	})
+	picture, err := d.index.find(name)
+	if err != nil || picture < 0 {
+		return 0, false
+	}
+	i, ok = d.row[picture]
+	return i, ok
+}
+
+// labelsHash is the hash of the factors, levels and rows that the labels give to cached pictures.
+func labelsHash(d *stored.Set) string {
+	sum := sha256.New()
+	for _, f := range d.Columns {
+		fmt.Fprintf(sum, "%q %d %v %v %v\n", f.Name, f.Size, f.Kind, f.Values, f.Angles)
+	}
+	for _, numbers := range [][]int32{d.Rows, d.Levels} {
+		fmt.Fprintln(sum, len(numbers))
+		_ = binary.Write(sum, binary.LittleEndian, numbers) // a hash takes all
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// setFactors makes factors from the columns, for the kept rows.
+func (f *Folder) setFactors(d *stored.Set, labels *labelTable) error {
+	if len(labels.columns) == 0 {
+		return d.SetFactors(nil, nil)
+	}
+	kinds, err := f.Kinds.Parse(labels.names)
+	if err != nil {
+		return err
+	}
+	k, text := len(labels.columns), labels.text()
+	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
+	for j, name := range labels.names {
+		of, levels, words, err := f.factor(text, j, kinds[j])
+		if err != nil {
+			return err
+		}
+		d.Columns[j] = of
+		for i, l := range levels {
+			d.Levels[i*k+j] = l
+		}
+		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
+			d.Remarks = append(d.Remarks, note)
+		}
+		if len(words) > 0 {
+			d.Remarks = append(d.Remarks, fmt.Sprintf("factor %s: %s", name, factor.NumberedWords(words)))
+		}
+	}
+	if err := factor.Validate(d.Columns); err != nil {
+		return fmt.Errorf("%s: %w", labels.source, err)
+	}
+	if err := stored.Countable(d.Columns); err != nil {
+		return fmt.Errorf("%s: its %w", labels.source, err)
+	}
+	d.Unknown = stored.CountMissing(d.Levels, k)
+	return nil
+}
+
+// factor turns a column into a factor and a level for each row. words lists the values of the levels if they are not
+// numbers.
+func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
+	categorical := kind != nil && kind.Kind == factor.Categorical
+	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
+	if err != nil {
+		return of, nil, nil, err
+	}
+	name := text.Names[column]
+	switch {
+	case c.Words == nil:
+	case kind == nil:
+		kind = &factor.ColumnKind{Kind: factor.Categorical}
+	case kind.Continuous || kind.Kind == factor.Circular:
+		return of, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
+	}
+	of, levels, err = factor.FromNumbers(name, c.Values, kind, f.Bins)
+	if err != nil {
+		err = text.Errorf(column, "%w", err)
+	}
+	return of, levels, c.Words, err
+}
+
+// Reads implements [FileReader].
+func (f *Folder) Reads() []datasets.Read {
+	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
+	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
+		return list
+	}
+	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
+}

@@ -1,0 +1,536 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/internal/long"
+	"golang.org/x/image/bmp"
+)
+
+// newFolder returns the default settings of a folder, with a cache of the test's own.
+func newFolder(t *testing.T, path string) *Folder {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	f := NewFolder()
+	f.Path = path
+	return f
+}
+
+// writePictures writes pictures of one colour each.
+func writePictures(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for i, name := range names {
+		m := image.NewRGBA(image.Rect(0, 0, 6, 4))
+		for p := range m.Pix {
+			m.Pix[p] = uint8(10 * (i + 1))
+			if p%4 == 3 {
+				m.Pix[p] = 255
+			}
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		placed(t, dir, name, b.String())
+	}
+}
+
+func placed(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// byPixel identifies the images of drawn pictures by their first pixel.
+func byPixel(d datasets.Dataset) []int {
+	h, w, c := d.ImageShape()
+	pixels, list := make([]float32, h*w*c), make([]int, d.Len())
+	for i := range list {
+		d.Image(i, pixels)
+		list[i] = int(pixels[0]*255/10 + 0.5)
+	}
+	return list
+}
+
+// Pictures and tables of the sample folder have the right levels and, up to decoders of JPEG, pixels.
+func TestFolderSample(t *testing.T) {
+	files, _ := datatest.ReadGolden(t, "images")
+	want := files["labels.csv"]
+	for _, table := range []string{"labels.csv", "labels_bom_crlf.csv"} {
+		f := newFolder(t, "testdata/images/pictures")
+		f.Labels, f.Size = "testdata/images/"+table, nil
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, w, c := d.ImageShape()
+		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
+			t.Fatalf("shape %v; want %v", shape, want.Shape)
+		}
+		pixels := make([]float32, h*w*c)
+		levels := make([]int, 4)
+		for row, sum := range want.Sums {
+			i := 0
+			fmt.Sscan(row, &i)
+			d.Image(i, pixels)
+			got := 0
+			for _, v := range pixels {
+				got += int(v*255 + 0.5)
+			}
+			if d.FactorsAt(i, levels); !slices.Equal(levels, want.Labels[row]) || max(got-sum, sum-got) > len(pixels)/20 {
+				t.Errorf("row %d: levels %v, sum %d; want %v, %d", i, levels, got, want.Labels[row], sum)
+			}
+		}
+		for k, g := range d.Factors() {
+			if g.Size != want.Sizes[k] || g.Name != want.Names[k] || (g.Kind == factor.Categorical) != (k < 2) {
+				t.Errorf("factor %+v; want %s of %d levels", g, want.Names[k], want.Sizes[k])
+			}
+		}
+		if v := d.Factors()[2].Values; !slices.Equal(v, []float64{8, 14}) {
+			t.Errorf("values %v; want 8 and 14", v)
+		}
+	}
+}
+
+// Broken tables and pictures are refused with file, line and reason.
+func TestFolderBroken(t *testing.T) {
+	for table, words := range map[string][]string{
+		"missing.csv": {`"img_99.png" (line 4)`, "1 row names no picture", "dataset.folder.unlabelled=skip"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
+		"dotdot.csv": {"line 2", `".."`}, "twice.csv": {"lines 2 and 3 are both about img_1.png"}, "empty.csv": {"no lines"},
+		"header.csv": {`two columns are called "colour"`}, "absolute.csv": {"line 2", "absolute"},
+		"smallsize.csv": {"size.png", "10 x 10", "48 x 40"}, "notpicture.csv": {"text.png", "no picture"},
+	} {
+		dir := t.TempDir()
+		for _, name := range []string{"pictures/img_1.png", "pictures/img_2.png", "pictures/img_3.png", "broken/size.png", "broken/text.png"} {
+			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" || table == "notpicture.csv" && base == "text.png" {
+				content, err := os.ReadFile("testdata/images/" + name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				placed(t, dir, filepath.Base(name), string(content))
+			}
+		}
+		f := newFolder(t, dir)
+		f.Labels, f.Size, f.Unlabelled = "testdata/images/broken/"+table, nil, "skip"
+		if table == "missing.csv" {
+			f.Unlabelled = "refuse"
+		}
+		_, err := f.Build(0)
+		for _, w := range words {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v; want %q", table, err, w)
+			}
+		}
+	}
+}
+
+func TestFolderWithoutLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "b.png", "a.PNG", "sub/c.png", ".hidden.png", ".git/d.png")
+	placed(t, dir, "notes.txt", "text")
+	f := newFolder(t, dir)
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := byPixel(d); !slices.Equal(got, []int{2, 1, 3}) || d.Factors()[0].Size != 1 || d.Name() != filepath.Base(dir) {
+		t.Errorf("pictures %v, factors %v", got, d.Factors())
+	}
+	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 {
+		t.Errorf("%d x %d x %d", h, w, c)
+	}
+	if _, err := (&GridFolder{Path: dir}).Build(0); err == nil || !strings.Contains(err.Error(), "folder: {path: ") {
+		t.Errorf("grid: %v; want how to read pictures", err)
+	}
+}
+
+func TestFolderLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a/x.png", "a/y.png", "b/z.png", "b/x.png")
+	for _, c := range []struct {
+		name    string
+		table   string
+		change  func(*Folder)
+		factors string // name size kind, values
+		levels  []int
+		order   []int
+	}{
+		{"semicolons and decimal commas", "image;v\na/x.png;0,5\nb\\z.png;1,5\n./a/y.png;0,5\nb/x.png;\n", nil, "v 2 ordinal [0.5 1.5]", []int{0, 1, 0, -1}, []int{1, 3, 2, 4}},
+		{"tabs, names without folder or ending", "v\tFile\n7\ty\n8\tz.png\nNA\ta/x\nn/a\tb/x\n", nil, "v 2 ordinal [7 8]", []int{0, 1, -1, -1}, []int{2, 3, 1, 4}},
+		{"the folder's name", "id,v\n%s/a/x.png,dog\n%[1]s/a/y.png,cat\nb/z.png,dog\nb/x.png,null\n", nil, "v 2 categorical []", []int{1, 0, 1, -1}, []int{1, 2, 3, 4}},
+		{"an index column", ",name,v\n0,a/x.png,0\n1,a/y.png,1\n2,b/x.png,2\n3,b/z.png,1\n", nil, "v 3 ordinal []", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
+		{"angles", "file,v,w\na/x.png,0,a\na/y.png,90,b\nb/x.png,180,c\nb/z.png,450,d\n",
+			func(f *Folder) {
+				f.Factors = []string{"v"}
+				f.Kinds = factor.ColumnKinds{Named: map[string]string{"v": "circular:360"}}
+			}, "v 4 circular [0 90 180 270]", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
+		{"bins", "file,v\na/x.png,0.5\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 2 }, "v 2 ordinal [3 8]", []int{0, 0, 1, 0}, []int{1, 2, 4, 3}},
+		{"unlabelled are kept", "file,v\nb/z.png,4\n", func(f *Folder) { f.Unlabelled = "keep" }, "v 1 ordinal [4]", []int{0, -1, -1, -1}, []int{3, 1, 2, 4}},
+		{"unlabelled are skipped", "file,v\nb/z.png,4\nc/z.png,5\na/x.png,6\n", func(f *Folder) { f.Unlabelled = "skip" }, "v 2 ordinal [4 6]", []int{0, 1}, []int{3, 1}},
+		{"folders", "", func(f *Folder) { f.Labels = "folders" }, "folder1 2 categorical []", []int{0, 0, 1, 1}, []int{1, 2, 4, 3}},
+	} {
+		f := newFolder(t, dir)
+		if c.table != "" {
+			f.Labels = filepath.Join(t.TempDir(), "labels.csv")
+			text := c.table
+			if strings.Contains(text, "%s") {
+				text = fmt.Sprintf(text, filepath.Base(dir))
+			}
+			placed(t, filepath.Dir(f.Labels), "labels.csv", text)
+		}
+		if c.change != nil {
+			c.change(f)
+		}
+		d, err := f.Build(0)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		g := d.Factors()[0]
+		if text := fmt.Sprint(g.Name, " ", g.Size, " ", g.Kind, " ", g.Values); text != c.factors || !slices.Equal(datasets.Levels(d), c.levels) || !slices.Equal(byPixel(d), c.order) {
+			t.Errorf("%s: %s, levels %v, pictures %v; want %s, %v, %v", c.name, text, datasets.Levels(d), byPixel(d), c.factors, c.levels, c.order)
+		}
+	}
+}
+
+func TestFolderMistakes(t *testing.T) {
+	long.NotShort(t)
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "s/b.png")
+	words := "file,v,w\n"
+	for i := range 120 {
+		writePictures(t, dir, fmt.Sprintf("many/%d.png", i))
+		words += fmt.Sprintf("many/%d.png,word %d,1\n", i, i)
+	}
+	for _, c := range []struct {
+		name, table string
+		change      func(*Folder)
+		want        string
+	}{
+		{"no names", "a.png,1\nb.png,2\n", nil, "labels.csv: line 1 names the picture a.png; want names of the columns there"},
+		{"no rows for some", "file,v\na.png,1\n", nil, "122 of 123 pictures have no row: b.png, many/0.png"},
+		{"ambiguous", "file,v\nb,1\nb.png,1\ns/b.png,1\n", nil, "line 2: \"b\" is the name of several"},
+		{"no such column", "file,v\na.png,1\n", func(f *Folder) { f.Factors = []string{"u"} }, "factors: "},
+		{"no such file column", "file,v\na.png,1\n", func(f *Folder) { f.File = "u" }, "file: "},
+		{"kinds of what", "file,v\na.png,1\n", func(f *Folder) { f.Kinds.Named = map[string]string{"u": "ordinal"} }, "kinds: "},
+		{"circular words", "file,v\na.png,x\n", func(f *Folder) { f.Kinds.List = []string{"circular"} }, `"x"`},
+		{"no values", "file,v\na.png,\n", nil, "no value"},
+		{"words that are no levels", words, nil, "line 2, column v: the column has 120 different words"},
+		{"UTF-16 without a mark", "f\x00,\x00", nil, "UTF-16"},
+		{"no table", "", func(f *Folder) { f.Labels = "nowhere.csv" }, "labels: there is neither nowhere.csv nor "},
+		{"a folder for a table", "", func(f *Folder) { f.Labels = dir }, "is no file"},
+		{"no folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "none") }, "none"},
+		{"no pictures", "", func(f *Folder) { f.Path = t.TempDir() }, "has no pictures"},
+		{"a file for a folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "a.png") }, "is a file"},
+		{"fit", "", func(f *Folder) { f.Fit = "squeeze" }, "fit: "},
+		{"filter", "", func(f *Folder) { f.Filter = "nearest" }, "filter: "},
+		{"channels", "", func(f *Folder) { f.Channels = 4 }, "channels: "},
+		{"size", "", func(f *Folder) { f.Size = datasets.PictureSize{0, 3} }, "size: "},
+	} {
+		f := newFolder(t, dir)
+		f.Unlabelled = "skip"
+		if c.name == "no rows for some" {
+			f.Unlabelled = "refuse"
+		}
+		if c.table != "" {
+			f.Labels = filepath.Join(t.TempDir(), "labels.csv")
+			placed(t, filepath.Dir(f.Labels), "labels.csv", c.table)
+		}
+		if c.change != nil {
+			c.change(f)
+		}
+		if _, err := f.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// Broken pictures are counted and named, or left out with their rows.
+func TestFolderSkipsBroken(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png")
+	for i := range 7 {
+		placed(t, dir, fmt.Sprintf("bad%d.png", i), "text")
+	}
+	placed(t, dir, "phone.heic", "\x00\x00\x00\x18ftypheic....")
+	placed(t, dir, "labels.csv", "file,v\nc.png,3\nbad0.png,9\nb.png,2\n")
+	f := newFolder(t, dir)
+	for range 2 { // decoded, then from the cache
+		_, err := f.Build(0)
+		for _, w := range []string{"8 of 11 pictures cannot be read", "bad0.png: it is no picture", "and 3 more", "dataset.folder.skip_broken=true"} {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%v; want %q", err, w)
+			}
+		}
+	}
+	f.SkipBroken = true
+	d, err := f.Build(0)
+	if err != nil || !slices.Equal(byPixel(d), []int{1, 2, 3}) {
+		t.Fatalf("%v", err)
+	}
+	notes := strings.Join(d.(datasets.Noted).Notes(), "\n")
+	if !strings.Contains(notes, "8 of 11 pictures cannot be read and are left out: bad0.png") {
+		t.Errorf("notes %q", notes)
+	}
+	f.Labels, f.Unlabelled = "labels.csv", "skip" // in the folder
+	if d, err = f.Build(0); err != nil || !slices.Equal(byPixel(d), []int{3, 2}) || !slices.Equal(datasets.Levels(d), []int{1, 0}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Two folders with files of the same names, sizes and times have their own pixels; a copy of a folder shares its cached set.
+func TestFolderSameNames(t *testing.T) {
+	f := newFolder(t, "")
+	f.Size = nil
+	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	folder := func(levels ...uint8) string {
+		dir := t.TempDir()
+		for i, level := range levels {
+			m := image.NewRGBA(image.Rect(0, 0, 4, 4))
+			for p := range m.Pix {
+				m.Pix[p] = level | uint8(p%4/3*255)
+			}
+			var b bytes.Buffer
+			if err := bmp.Encode(&b, m); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%d.bmp", i)
+			placed(t, dir, name, b.String())
+			if err := os.Chtimes(filepath.Join(dir, name), fixed, fixed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	for _, levels := range [][]uint8{{40, 50, 60}, {200, 210, 220}, {40, 50, 60}} {
+		f.Path = folder(levels...)
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels := make([]float32, 4*4*3)
+		for i, want := range levels {
+			if d.Image(i, pixels); pixels[0] != float32(want)/255 {
+				t.Errorf("%v: picture %d has the pixel %v", levels, i, pixels[0]*255)
+			}
+		}
+	}
+	if sets, err := cache.List(); err != nil || len(sets) != 2 {
+		t.Errorf("%d sets, %v; want 2", len(sets), err)
+	}
+}
+
+// A folder that changes is read again, and the old state leaves the cache.
+func TestFolderChanges(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png")
+	f := newFolder(t, dir)
+	built := func() []int {
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return byPixel(d)
+	}
+	if got := built(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("%v", got)
+	}
+	writePictures(t, dir, "b.png", "c.png")
+	if got := built(); !slices.Equal(got, []int{1, 1, 2}) {
+		t.Errorf("%v", got)
+	}
+	if sets, err := cache.List(); err != nil || len(sets) != 1 {
+		t.Errorf("%d sets, %v; want 1", len(sets), err)
+	}
+	f.Channels = 1
+	built()
+	if sets, err := cache.List(); err != nil || len(sets) != 2 {
+		t.Errorf("%d sets, %v; want 2, of other settings", len(sets), err)
+	}
+}
+
+func TestFolderLinks(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	writePictures(t, dir, "a.png")
+	writePictures(t, other, "secret.png")
+	for name, to := range map[string]string{"inside.png": "a.png", "outside.png": filepath.Join(other, "secret.png"), "nowhere.png": "none.png", "folder": other} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	d, err := newFolder(t, dir).Build(0)
+	if err != nil || d.Len() != 2 {
+		t.Fatalf("%v", err)
+	}
+	if notes := d.(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2 links") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestFits brings a wide picture of three colours, a third each, to a square.
+func TestFits(t *testing.T) {
+	dir := t.TempDir()
+	m := image.NewGray(image.Rect(0, 0, 12, 4))
+	for x := range 12 {
+		for y := range 4 {
+			m.SetGray(x, y, color.Gray{uint8(100 + 50*(x/4))})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	placed(t, dir, "a.png", b.String())
+	for fit, want := range map[string][]int{
+		"crop":    {150, 150, 150, 150, 150, 150, 150, 150, 150},
+		"stretch": {100, 150, 200, 100, 150, 200, 100, 150, 200},
+		"pad":     {0, 0, 0, 100, 150, 200, 0, 0, 0},
+	} {
+		f := newFolder(t, dir)
+		f.Size, f.Channels, f.Fit, f.Filter = datasets.PictureSize{3, 3}, 1, fit, "box"
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels, got := make([]float32, 9), make([]int, 9)
+		d.Image(0, pixels)
+		for i, v := range pixels {
+			got[i] = int(v*255 + 0.5)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v; want %v", fit, got, want)
+		}
+	}
+}
+
+// Any table of labels leads to levels within their factors, or to an error.
+func FuzzFolderTable(f *testing.F) {
+	f.Add("file,v\na.png,1\nb,word\n", "circular:360")
+	f.Add("v;id\n1,5;a\n;b.png\n", "")
+	f.Add("file,v\na.png,1e308\nb.png,-1e308\n", "continuous")
+	list := &pictures.List{Path: "photos", Files: []pictures.File{{Name: "a.png"}, {Name: "b.png"}, {Name: "s/b.png"}}}
+	f.Fuzz(func(t *testing.T, text, kind string) {
+		name := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		settings := &Folder{Path: "photos", Labels: name, Bins: 20, Unlabelled: "keep"}
+		table, err := settings.readLabels(list)
+		if err != nil {
+			return
+		}
+		parsed, err := factor.ParseColumnKind(kind)
+		if err != nil {
+			return
+		}
+		for i := range table.pictures {
+			table.kept = append(table.kept, i)
+		}
+		for j := range table.columns {
+			of, levels, _, err := settings.factor(table.text(), j, &parsed)
+			if err != nil {
+				continue
+			}
+			if err := factor.Validate([]factor.Factor{of}); err != nil {
+				t.Errorf("%+v: %v", of, err)
+			}
+			for _, l := range levels {
+				if l < datasets.Unknown || int(l) >= of.Size {
+					t.Errorf("level %d of %+v", l, of)
+				}
+			}
+		}
+	})
+}
+
+// A change of labels changes the files that runs record. Labels with equal levels, and a record without labels, count
+// as unchanged.
+func TestFolderChanged(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png")
+	f := newFolder(t, dir)
+	f.Labels = "labels.csv"
+	files := func(table string) *datasets.Files {
+		t.Helper()
+		placed(t, dir, f.Labels, table)
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return datasets.FilesOf(d)
+	}
+	began := files("file,v\na.png,1\nb.png,2\nc.png,1\n")
+	for name, c := range map[string]struct {
+		table   string
+		changed bool
+	}{
+		"as it was":          {"file,v\na.png,1\nb.png,2\nc.png,1\n", false},
+		"written otherwise":  {"file;v\r\na;1.0\r\nb.png;2\r\nc.png;1\r\n", false},
+		"a field":            {"file,v\na.png,1\nb.png,2\nc.png,2\n", true},
+		"a value of a level": {"file,v\na.png,1\nb.png,3\nc.png,1\n", true},
+		"an unknown label":   {"file,v\na.png,1\nb.png,2\nc.png,\n", true},
+		"the order of rows":  {"file,v\nc.png,1\nb.png,2\na.png,1\n", true},
+		"a name":             {"file,w\na.png,1\nb.png,2\nc.png,1\n", true},
+		"a column more":      {"file,v,w\na.png,1,1\nb.png,2,1\nc.png,1,2\n", true},
+	} {
+		now := files(c.table)
+		if text := now.Changed(began); (text != "") != c.changed || c.changed && !strings.Contains(text, "the data set folder has changed since the run began: its labels") {
+			t.Errorf("%s: %q", name, text)
+		}
+		old := *began
+		old.Labels = ""
+		if text := now.Changed(&old); text != "" || old.Changed(now) != "" {
+			t.Errorf("%s, of a run from before labels were noted: %q", name, text)
+		}
+	}
+}
+
+// A column of words and numbers is no factor unless its kind says so: the error names both.
+func TestFolderMixed(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png", "d.png", "e.png", "f.png")
+	for _, c := range []struct {
+		name, sizes string
+		kinds       map[string]string
+		want        string
+	}{
+		{"numbers", "1 2 3 1 2 3", nil, ""},
+		{"an unknown one", "1 2 NA 1 2 ?", nil, ""},
+		{"words", "one two x one zzz ?", nil, ""},
+		{"one word", "1 2 3 1 zzz 3", nil, `line 6, column size: "zzz" is a word, and 1 in line 2 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical`},
+		{"a date", "1 2 3 1 2024-01-31 3", nil, `line 6, column size: "2024-01-31" looks like a date`},
+		{"names by choice", "1 2 3 1 zzz 3", map[string]string{"size": "categorical"}, ""},
+		{"a gap in a circle", "0 15 45 60 0 0", map[string]string{"size": "circular"}, `column "size" the circular values 0, 15, 45, 60 are not evenly spaced; want their period`},
+	} {
+		table := "file,size\n"
+		for i, size := range strings.Fields(c.sizes) {
+			table += string(rune('a'+i)) + ".png," + size + "\n"
+		}
+		placed(t, dir, "labels.csv", table)
+		f := newFolder(t, dir)
+		f.Labels, f.Kinds.Named = "labels.csv", c.kinds
+		if _, err := f.Build(0); err == nil != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}

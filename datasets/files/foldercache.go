@@ -1,0 +1,232 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/picture"
+)
+
+// The cached pictures of a folder have one factor: whether the picture is readable.
+const (
+	readable   = 0
+	unreadable = 1
+)
+
+// folderVersion is the version of the conversion of pictures.
+const folderVersion = 1
+
+// decodeMemory bounds the memory, in bytes, of pictures decoded at the same time. A larger picture is decoded alone.
+const decodeMemory = 1 << 30
+
+// settings is the canonical text of the settings that shape the pixels.
+func (f *Folder) settings() string {
+	return fmt.Sprintf("size=%v channels=%d fit=%s filter=%s", []int(f.Size), f.Channels, f.Fit, f.Filter)
+}
+
+// cached opens the decoded pictures of a folder, or decodes them. It then removes cached sets of earlier states of the
+// same folder.
+func (f *Folder) cached(ctx context.Context, list *pictures.List) (*cache.Set, error) {
+	whole, err := filepath.Abs(list.Path)
+	if err != nil {
+		return nil, err
+	}
+	files, err := list.Hash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := cache.Key{Name: "folder", Options: f.settings() + " files=" + files, Version: folderVersion}
+	made := false
+	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
+		made = true
+		w.SetSources([]cache.Source{{Name: whole}})
+		return f.convert(ctx, list, w)
+	})
+	if err == nil && made {
+		f.removeOutdated(ctx, whole, key)
+	}
+	return set, err
+}
+
+// removeOutdated removes cached sets made before the folder changed. A set that a program still uses may stay.
+func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key) {
+	sets, err := cache.List()
+	if err != nil {
+		return
+	}
+	for _, s := range sets {
+		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, f.settings()+" files=") {
+			continue
+		}
+		if len(s.Sources) == 1 && s.Sources[0].Name == whole {
+			_ = cache.Remove(ctx, s.Key)
+		}
+	}
+}
+
+// convert decodes the pictures on all cores. Unreadable pictures stay black, with the level unreadable.
+func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writer) error {
+	root, err := os.OpenRoot(list.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	h, width, err := f.size(ctx, root, list, w)
+	if err != nil {
+		return err
+	}
+	state := factor.Factor{Name: "readable", Size: 2, Kind: factor.Categorical}
+	if err := w.Begin(len(list.Files), h, width, f.Channels, []factor.Factor{state}); err != nil {
+		return err
+	}
+	levels := make([]int32, len(list.Files))
+	memoryLeft := pictures.NewBudget(decodeMemory)
+	err = pictures.ForEach(ctx, len(list.Files), func() func(int) error {
+		d := f.decoder(root, h, width, memoryLeft)
+		pixels := make([]uint8, h*width*f.Channels)
+		return func(i int) error {
+			err := d.decode(pixels, &list.Files[i])
+			if errors.Is(err, pictures.ErrChanging) {
+				return err
+			}
+			if err != nil {
+				clear(pixels)
+				levels[i] = unreadable
+			}
+			return w.WriteAt(i, pixels)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return w.SetLevels(levels)
+}
+
+// size returns the size of the images: the size in the settings, or the most frequent size of the pictures.
+func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w *cache.Writer) (int, int, error) {
+	if len(f.Size) == 2 {
+		return f.Size[0], f.Size[1], nil
+	}
+	sizes := make([][2]int, len(list.Files))
+	err := pictures.ForEach(ctx, len(list.Files), func() func(int) error {
+		var buf []byte
+		return func(i int) error {
+			var err error
+			if buf, err = pictures.Read(root, list.Files[i].Name, buf); err == nil {
+				if info, err := picture.Read(buf); err == nil {
+					sizes[i] = [2]int{info.H, info.W}
+				}
+			}
+			w.Progress("measuring pictures", int64(i), int64(len(sizes)))
+			return nil
+		}
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	times, best := map[[2]int]int{}, [2]int{}
+	for _, s := range sizes {
+		if s[0] > 0 {
+			times[s]++
+		}
+	}
+	for _, s := range sizes { // in the order of the list, which decides ties
+		if times[s] > times[best] {
+			best = s
+		}
+	}
+	if best[0] == 0 {
+		return 1, 1, nil // no picture is readable; each one reports an error
+	}
+	if best[0] > pictures.MaxSide || best[1] > pictures.MaxSide {
+		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not kept as they are", list.Path, best[0], best[1], pictures.MaxSide)
+	}
+	return best[0], best[1], nil
+}
+
+// pictureDecoder decodes the pictures of a folder in one size. One goroutine at a time may use it.
+type pictureDecoder struct {
+	root    *os.Root
+	exact   bool // other sizes are an error
+	budget  *pictures.Budget
+	fitter  pictures.Fitter
+	decoder picture.Decoder
+	buf     []byte
+}
+
+func (f *Folder) decoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDecoder {
+	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
+}
+
+// decode writes the pixels of a file.
+func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
+	if d.buf, err = pictures.Read(d.root, file.Name, d.buf); err != nil {
+		return err
+	}
+	if err := file.Check(d.buf); err != nil {
+		return err
+	}
+	info, err := picture.Read(d.buf)
+	if err != nil {
+		return err
+	}
+	if d.exact && (info.H != d.fitter.H || info.W != d.fitter.W) {
+		return fmt.Errorf("it has %d x %d pixels, most have %d x %d (height x width); want one size, or the setting size", info.H, info.W, d.fitter.H, d.fitter.W)
+	}
+	cost := info.Cost()
+	if err := memory.Check(fmt.Sprintf("decoding a picture of %d x %d pixels", info.H, info.W), float64(cost)); err != nil {
+		return err
+	}
+	d.budget.Take(cost)
+	defer d.budget.Give(cost)
+	pixels, info, err := d.decoder.Decode(d.buf, d.fitter.C)
+	if err != nil {
+		return err
+	}
+	d.fitter.Into(dst, pixels, info.H, info.W)
+	if cost > decodeMemory/8 { // one large picture is no reason to keep so much
+		d.decoder, d.fitter.Box, d.fitter.Small, d.buf = picture.Decoder{}, nil, nil, nil
+	}
+	return nil
+}
+
+// checkBroken returns the unreadable pictures. Unless unreadable pictures are to be skipped, it returns an error with
+// the reasons of the first few.
+func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error) {
+	var broken []int
+	for i, l := range set.Levels {
+		if l != readable {
+			broken = append(broken, i)
+		}
+	}
+	if len(broken) == 0 || f.SkipBroken && len(broken) < len(list.Files) {
+		return broken, nil
+	}
+	root, err := os.OpenRoot(list.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	const few = 5
+	var reasons []string
+	d := f.decoder(root, set.H, set.W, pictures.NewBudget(decodeMemory))
+	pixels := make([]uint8, set.H*set.W*set.C)
+	for _, i := range broken[:min(few, len(broken))] {
+		if err := d.decode(pixels, &list.Files[i]); err != nil {
+			reasons = append(reasons, fmt.Sprintf("%s: %v", filepath.Join(list.Path, filepath.FromSlash(list.Files[i].Name)), err))
+		}
+	}
+	more := ""
+	if len(broken) > few {
+		more = fmt.Sprintf("; and %d more", len(broken)-few)
+	}
+	return nil, fmt.Errorf("%d of %d pictures cannot be read: %s%s; want them repaired, or dataset.folder.skip_broken=true", len(broken), len(list.Files), strings.Join(reasons, "; "), more)
+}

@@ -1,0 +1,298 @@
+package files
+
+import (
+	"github.com/unravel-ml/unravel/internal/plain"
+
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/internal/table"
+	"golang.org/x/text/unicode/norm"
+)
+
+// labelTable is the labels of pictures as text.
+type labelTable struct {
+	source   string // in errors
+	names    []string
+	columns  [][]string // by column and row
+	pictures []int      // index of each row's picture in the folder's list
+	lines    []int      // line of each row in the file, 0 for a picture without one; nil: no file
+	kept     []int      // rows with a readable picture
+	comma    bool       // numbers may have a decimal comma
+	notes    []string
+}
+
+// readLabels finds the labels of the listed pictures.
+func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
+	switch f.Labels {
+	case "", withoutLabels:
+		if len(f.Factors) > 0 {
+			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
+		}
+		t := &labelTable{source: list.Path, pictures: make([]int, len(list.Files))}
+		for i := range t.pictures {
+			t.pictures[i] = i
+		}
+		return t, nil
+	case labelsOfFolders:
+		return f.folderLabels(list)
+	}
+	name := f.labelsPath()
+	text, err := table.ReadTextFile(name, true)
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
+		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, filepath.Join(f.Path, f.Labels))
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.fileColumn(text, name)
+	if err != nil {
+		return nil, err
+	}
+	named := text.Names[file]
+	if err := text.DropUnnamed(file); err != nil {
+		return nil, err
+	}
+	file = slices.Index(text.Names, named)
+	t := &labelTable{source: name, comma: text.Comma, notes: text.Notes}
+	if err := f.chooseColumns(t, text, file); err != nil {
+		return nil, err
+	}
+	return t, f.match(t, text, file, list)
+}
+
+// labelsPath returns the path of the table of labels. If the given file is missing, it is the same path inside the
+// folder of the pictures.
+func (f *Folder) labelsPath() string {
+	inside := filepath.Join(f.Path, f.Labels)
+	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {
+		if _, err := os.Stat(inside); err == nil {
+			return inside
+		}
+	}
+	return f.Labels
+}
+
+// fileColumns are the usual names of the column that names the pictures.
+var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
+
+// fileColumn returns the column that names the pictures.
+func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
+	if f.File != "" {
+		i := slices.Index(text.Names, f.File)
+		if i < 0 {
+			return 0, config.Invalid("file", "%s has no column %q; want one of %s", source, f.File, plain.Some(text.Names, 10))
+		}
+		return i, nil
+	}
+	for _, usual := range fileColumns {
+		if i := slices.IndexFunc(text.Names, func(n string) bool { return strings.EqualFold(n, usual) }); i >= 0 {
+			return i, nil
+		}
+	}
+	return 0, nil
+}
+
+// chooseColumns selects the columns that become factors.
+func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
+	if len(f.Factors) == 0 {
+		for i, name := range text.Names {
+			if i == file {
+				continue
+			}
+			t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
+		}
+		return nil
+	}
+	for _, name := range f.Factors {
+		i := slices.Index(text.Names, name)
+		if i < 0 {
+			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, plain.Some(text.Names, 10))
+		}
+		t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
+	}
+	return nil
+}
+
+// text returns the kept rows as a table of text.
+func (t *labelTable) text() *table.Text {
+	rows, lines := make([][]string, len(t.kept)), make([]int, len(t.kept))
+	for i, row := range t.kept {
+		for _, column := range t.columns {
+			rows[i] = append(rows[i], column[row])
+		}
+		if t.lines != nil {
+			lines[i] = t.lines[row]
+		}
+	}
+	return table.NewText(t.source, t.names, rows, lines, t.comma)
+}
+
+// match finds the picture of each row, and lists pictures and rows without a partner.
+func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures.List) error {
+	find := newPictureIndex(list)
+	if at, ok := find.whole[text.Names[file]]; ok {
+		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.Files[at].Name)
+	}
+	rowOf := make(map[int]int, len(text.Rows)) // by picture
+	var lost, bare []string
+	var rows []int
+	for r, row := range text.Rows {
+		at, err := find.find(row[file])
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", t.source, text.Lines[r], err)
+		}
+		if at < 0 {
+			lost = append(lost, fmt.Sprintf("%q (line %d)", row[file], text.Lines[r]))
+			continue
+		}
+		if other, twice := rowOf[at]; twice {
+			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.Files[at].Name)
+		}
+		rowOf[at] = r
+		rows, t.pictures = append(rows, r), append(t.pictures, at)
+	}
+	for i, p := range list.Files {
+		if _, labelled := rowOf[i]; !labelled {
+			bare = append(bare, p.Name)
+			if f.Unlabelled == "keep" {
+				rows, t.pictures = append(rows, -1), append(t.pictures, i)
+			}
+		}
+	}
+	if err := f.report(t, list, lost, bare); err != nil {
+		return err
+	}
+	t.lines = make([]int, len(rows))
+	for i, r := range rows {
+		if r >= 0 {
+			t.lines[i] = text.Lines[r]
+		}
+	}
+	for c, column := range t.columns {
+		t.columns[c] = make([]string, len(rows))
+		for i, r := range rows {
+			if r >= 0 {
+				t.columns[c][i] = column[r]
+			}
+		}
+	}
+	return nil
+}
+
+// report returns an error or adds a note about rows without a picture and pictures without a row.
+func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string) error {
+	var parts []string
+	if len(lost) > 0 {
+		rows := "1 row names"
+		if len(lost) > 1 {
+			rows = fmt.Sprint(len(lost), " rows name")
+		}
+		parts = append(parts, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, plain.Some(lost, 5)))
+	}
+	if len(bare) > 0 {
+		have := map[bool]string{true: "has", false: "have"}[len(bare) == 1]
+		parts = append(parts, fmt.Sprintf("%d of %d pictures %s no row: %s", len(bare), len(list.Files), have, plain.Some(bare, 5)))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	what := t.source + ": " + strings.Join(parts, "; ")
+	if f.Unlabelled == "refuse" {
+		return fmt.Errorf("%s; want a row for each picture, or dataset.folder.unlabelled=skip, or =keep", what)
+	}
+	t.notes = append(t.notes, what+" ("+f.Unlabelled+")")
+	return nil
+}
+
+// folderLabels makes labels from the names of folders, with a column for each folder level.
+func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
+	t := &labelTable{source: list.Path}
+	depth := 0
+	for i, p := range list.Files {
+		depth = max(depth, strings.Count(p.Name, "/"))
+		t.pictures = append(t.pictures, i)
+	}
+	if depth == 0 {
+		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.Path)
+	}
+	if len(f.Factors) > 0 && len(f.Factors) != depth {
+		return nil, config.Invalid("factors", "has %d names; want one for each of the %d levels of folders", len(f.Factors), depth)
+	}
+	t.names = f.Factors
+	for c := range depth {
+		if len(f.Factors) == 0 {
+			t.names = append(t.names, fmt.Sprint("folder", c+1))
+		}
+		column := make([]string, len(list.Files))
+		for i, p := range list.Files {
+			if parts := strings.Split(p.Name, "/"); c < len(parts)-1 {
+				column[i] = parts[c]
+			}
+		}
+		t.columns = append(t.columns, column)
+	}
+	return t, nil
+}
+
+// pictureIndex finds pictures by the names that tables use.
+type pictureIndex struct {
+	list    *pictures.List
+	whole   map[string]int // by path
+	inexact map[string]int // by name without folders, path without ending, and both; ambiguous: several
+}
+
+const ambiguous = -2
+
+func newPictureIndex(list *pictures.List) *pictureIndex {
+	x := &pictureIndex{list, make(map[string]int, len(list.Files)), make(map[string]int, 3*len(list.Files))}
+	for i, p := range list.Files {
+		name := norm.NFC.String(p.Name)
+		x.whole[name] = i
+		for _, key := range slices.Compact([]string{path.Base(name), strings.TrimSuffix(name, path.Ext(name)), strings.TrimSuffix(path.Base(name), path.Ext(name))}) {
+			if other, taken := x.inexact[key]; taken && other != i {
+				x.inexact[key] = ambiguous
+			} else {
+				x.inexact[key] = i
+			}
+		}
+	}
+	return x
+}
+
+// find returns the picture with a name, or -1 without one. The name is a path below the folder, which may begin with
+// the folder's name, or the base name of a single picture. Its ending may be missing.
+func (x *pictureIndex) find(text string) (int, error) {
+	name := norm.NFC.String(strings.ReplaceAll(text, `\`, "/"))
+	switch {
+	case name == "":
+		return 0, errors.New("the name of the picture is empty; want a path below the folder")
+	case strings.HasPrefix(name, "/") || len(name) > 2 && name[1:3] == ":/":
+		return 0, fmt.Errorf("%q is an absolute path; want a path below the folder", text)
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		return 0, fmt.Errorf(`%q has ".."; want a path below the folder`, text)
+	}
+	name = path.Clean(name)
+	inside := strings.TrimPrefix(name, filepath.Base(x.list.Path)+"/")
+	for _, n := range []string{name, inside} {
+		if i, ok := x.whole[n]; ok {
+			return i, nil
+		}
+	}
+	for _, n := range []string{name, inside} {
+		if i, ok := x.inexact[n]; ok && i != ambiguous {
+			return i, nil
+		} else if ok {
+			return 0, fmt.Errorf("%q is the name of several pictures; want paths below the folder", text)
+		}
+	}
+	return -1, nil
+}

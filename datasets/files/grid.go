@@ -1,0 +1,401 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/internal/arrays"
+)
+
+// GridFolder is a data set of your own, made of arrays. The arrays are in a file of NumPy (.npz), HDF5 (.h5, .hdf5) or
+// MATLAB (.mat, version 5 to 7.3). They can also be in a folder of .npy files. A single .npy file holds images without
+// factors.
+//
+//   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
+//     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
+//   - factors: N x K numbers, the levels of every image. Without sizes, values are arbitrary: level l is the l-th
+//     smallest value. NaN is an unknown level, see [Incomplete]. Values of circular factors with a period are angles.
+//     The factors may be missing if the images are the full grid of sizes, with the last factor fastest. Other images
+//     without factors have one factor of one level, "unknown".
+//   - sizes (optional): K numbers of levels. They are for factors with missing levels, and for factors with values
+//     0 .. size-1 that stay levels.
+//
+// Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit integers (1/65535) or floats in [0, 1]. For other integers
+// and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images stay 8-bit;
+// with Round other images become 8-bit. Large sets of 8-bit images stay in a plain .npy file, or are converted once
+// into the cache, and use no memory. Other sets must fit into memory.
+//
+// The images need not be a full grid.
+type GridFolder struct {
+	Path     string             `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
+	Arrays   GridArrays         `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
+	Channels string             `yaml:"channels" doc:"axis of the channels: first (N x C x H x W), last (N x H x W x C), or auto: what the shape suggests"`
+	Rows     string             `yaml:"rows" doc:"axis that counts images: first, last (H x W x C x N, as MATLAB may have it), or auto: what factors and shape suggest"`
+	Scale    float64            `yaml:"scale" doc:"number that is white; 0: 255 of 8-bit integers, 65535 of unsigned 16-bit ones, 1 of floats"`
+	Round    bool               `yaml:"round" doc:"round pixels to 8 bits: large sets need no memory then"`
+	Names    []string           `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
+	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the factors: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins), by name or in order; empty: all ordinal"`
+	Real     bool               `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
+}
+
+// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself.
+type GridArrays struct {
+	Images  string `yaml:"images" doc:"array of the images; empty: images"`
+	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
+	Sizes   string `yaml:"sizes" doc:"array of the sizes of the factors; empty: sizes"`
+}
+
+const noFactors = "none"
+
+// withDefaults returns the names of all arrays.
+func (g GridArrays) withDefaults() GridArrays {
+	return GridArrays{cmp.Or(g.Images, "images"), cmp.Or(g.Factors, "factors"), cmp.Or(g.Sizes, "sizes")}
+}
+
+var gridAxes = []string{"auto", "first", "last"}
+
+// Validate checks the settings.
+func (g *GridFolder) Validate() error {
+	if g.Path == "" {
+		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
+	}
+	for i, name := range g.Names {
+		if name == "" || slices.Contains(g.Names[:i], name) {
+			return config.Invalid("names", "name %d, %q, is empty or repeated; want distinct names", i, name)
+		}
+	}
+	for option, value := range map[string]string{"channels": g.Channels, "rows": g.Rows} {
+		if value != "" && !slices.Contains(gridAxes, value) {
+			return config.Invalid(option, "%q is not known; want %s", value, strings.Join(gridAxes, ", "))
+		}
+	}
+	switch {
+	case !(g.Scale >= 0) || g.Scale > 1<<64:
+		return config.Invalid("scale", "%v is out of range; want the number that is white, or 0 for the usual one", g.Scale)
+	case g.Real && g.Scale != 0:
+		return config.Invalid("scale", "is for pixels; want none, or real: false")
+	case g.Real && g.Round:
+		return config.Invalid("round", "is for pixels; want round: false, or real: false")
+	}
+	return nil
+}
+
+// Prepare converts images for the cache. Build reads all other images.
+func (g *GridFolder) Prepare(ctx context.Context, progress datasets.Progress) error {
+	s, d, err := g.describe()
+	if err != nil {
+		return err
+	}
+	defer s.file.Close() // nothing was written
+	if !s.onDisk(d, maxInMemory) {
+		return nil
+	}
+	return s.readImages(cache.WithProgress(ctx, cache.Progress(progress)), d, maxInMemory)
+}
+
+// Build reads the arrays. Its errors name the file, its content and the content wanted.
+func (g *GridFolder) Build(uint64) (datasets.Dataset, error) { return g.build(context.Background()) }
+
+func (g *GridFolder) build(ctx context.Context) (datasets.Dataset, error) {
+	d, err := g.read(ctx, maxInMemory)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// read is Build with a bound on the bytes of 8-bit images read into memory.
+func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored.Set, error) {
+	s, d, err := g.describe()
+	if err != nil {
+		return nil, err
+	}
+	defer s.file.Close() // nothing was written
+	return d, s.readImages(ctx, d, inMemory)
+}
+
+// describe opens the file, and reads everything but the images. The caller closes the file.
+func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
+	if err := g.Validate(); err != nil {
+		return nil, nil, err
+	}
+	f, err := arrays.Open(g.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
+	if only := arrays.Only(f); only != "" && only != s.names.Images && g.Arrays == (GridArrays{}) {
+		s.names.Images = only
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%s: its only array, %s, is read as images without factors", g.Path, only))
+	}
+	if err = s.openImages(d); err != nil && pictures.HasPictures(g.Path) {
+		err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
+	}
+	if err == nil {
+		err = s.readFactors(d)
+	}
+	if err != nil {
+		f.Close() // nothing was written
+		return nil, nil, err
+	}
+	return s, d, nil
+}
+
+// name returns the name of the file or folder.
+func (g *GridFolder) name() string {
+	base := filepath.Base(g.Path)
+	if ext := filepath.Ext(base); slices.Contains([]string{".npz", ".npy", ".h5", ".hdf5", ".mat"}, strings.ToLower(ext)) {
+		return strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+// namesOf returns the names of k factors.
+func (g *GridFolder) namesOf(k int) ([]string, error) {
+	if len(g.Names) > 0 {
+		if len(g.Names) != k {
+			return nil, config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
+		}
+		return g.Names, nil
+	}
+	names := make([]string, k)
+	for i := range names {
+		names[i] = fmt.Sprint("factor", i+1)
+	}
+	return names, nil
+}
+
+// nameFactors names k factors, and returns their kinds.
+func (g *GridFolder) nameFactors(d *stored.Set, k int) ([]factor.ColumnKind, error) {
+	names, err := g.namesOf(k)
+	if err != nil {
+		return nil, err
+	}
+	given, err := g.Kinds.Parse(names)
+	if err != nil {
+		return nil, err
+	}
+	d.Columns = make([]factor.Factor, k)
+	kinds := make([]factor.ColumnKind, k)
+	for j := range kinds {
+		kinds[j].Kind = factor.Ordinal
+		if given[j] != nil {
+			kinds[j] = *given[j]
+		}
+		d.Columns[j].Name, d.Columns[j].Kind = names[j], kinds[j].Kind
+	}
+	return kinds, nil
+}
+
+// gridSource is the file of a [GridFolder] during reading.
+type gridSource struct {
+	*GridFolder
+	file   arrays.File
+	names  GridArrays
+	images *arrays.Array
+	axes   []int // axes of the images: rows, height, width, channels, as far as they exist
+	rule   pixelRule
+}
+
+// openImages opens the images and determines their axes and the number for white.
+func (s *gridSource) openImages(d *stored.Set) (err error) {
+	if s.images, err = s.file.Open(s.names.Images); err != nil {
+		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
+			err = fmt.Errorf("%w; want the images' name, such as arrays: {images: %s}", err, cmp.Or(s.likelyImages(), "NAME"))
+		}
+		return err
+	}
+	rows := 0
+	if factors, err := s.openFactors(); err == nil && factors != nil {
+		rows = s.column(factors.Shape)[0]
+	}
+	if err := s.findAxes(d, rows); err != nil {
+		return err
+	}
+	s.rule, err = newPixelRule(s.GridFolder, s.images)
+	return err
+}
+
+// likelyImages returns the first array that could hold images, or "" without one.
+func (s *gridSource) likelyImages() string {
+	for _, name := range s.file.Names() {
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 2 {
+			return name
+		}
+	}
+	return ""
+}
+
+// openFactors opens the array of factors, or returns nil if the images have none. It returns an error if the named
+// array is missing or is no array.
+func (s *gridSource) openFactors() (*arrays.Array, error) {
+	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
+		return nil, nil
+	}
+	a, err := s.file.Open(s.names.Factors)
+	if err == nil && len(a.Shape) == 0 {
+		err = fmt.Errorf("%v; want N x K numbers, a row for each image", a)
+	}
+	return a, err
+}
+
+// column returns the shape of a table, which may be a single column. For a single image, one row is the image's
+// factors.
+func (s *gridSource) column(shape []int) []int {
+	switch {
+	case len(shape) == 1:
+		return []int{shape[0], 1}
+	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1 && s.images.Shape[0] != 1: // as MATLAB has vectors
+		return []int{shape[1], 1}
+	}
+	return shape
+}
+
+// An image has at most colourChannels channels for a colour with opacity; an axis of manyChannels or more cannot hold
+// channels.
+const (
+	colourChannels = 4
+	manyChannels   = 17
+)
+
+// channelAxis says where an array of four axes, with images along the first, has its channels.
+type channelAxis int
+
+const (
+	channelsLast channelAxis = iota
+	channelsFirst
+	channelsAnywhere // the shape does not say
+)
+
+// axisOfChannels reads a shape. An axis with at most four entries may hold the channels of a colour, and an axis with
+// 17 or more cannot hold channels. One row of few channels is a sequence; a square of one colour has its channels last.
+func axisOfChannels(s []int) channelAxis {
+	first, height, width, last := s[1], s[1], s[2], s[3]
+	switch {
+	case first > colourChannels:
+		return channelsLast
+	case first == 1 && (last <= colourChannels || last < width && last < manyChannels):
+		return channelsLast
+	case first == 1 && width == 1: // a sequence of length 1
+		return channelsLast
+	case last >= manyChannels:
+		return channelsFirst
+	case last <= colourChannels && (first == 2 || last != width && height == width):
+		return channelsLast
+	}
+	return channelsAnywhere
+}
+
+// findAxes sets the shape of the images and the order of the array's axes.
+func (s *gridSource) findAxes(d *stored.Set, factorRows int) error {
+	shape := s.images.Shape
+	rank := len(shape)
+	if rank < 2 || rank > 4 || slices.Contains(shape, 0) {
+		return fmt.Errorf("%s has shape %v; want N x H x W, N x H x W x C or, for sequences and vectors, N x W, none of them 0", s.images.Label, shape)
+	}
+	rows, err := s.rowsAxis(factorRows)
+	if err != nil {
+		return err
+	}
+	s.axes = []int{rows}
+	for i := range rank {
+		if i != rows {
+			s.axes = append(s.axes, i)
+		}
+	}
+	d.Count, d.Shape = shape[rows], [3]int{1, 1, 1}
+	if rank == 2 {
+		d.Shape[1] = shape[s.axes[1]]
+		return nil
+	}
+	if rank == 4 {
+		first, err := s.channelsFirst()
+		if err != nil {
+			return err
+		}
+		if first {
+			s.axes = []int{rows, s.axes[2], s.axes[3], s.axes[1]}
+		}
+	}
+	for i, axis := range s.axes[1:] {
+		d.Shape[i] = shape[axis]
+	}
+	return nil
+}
+
+// rowsAxis returns the axis that counts images.
+func (s *gridSource) rowsAxis(factorRows int) (int, error) {
+	shape := s.images.Shape
+	last := len(shape) - 1
+	matlab := strings.EqualFold(filepath.Ext(s.Path), ".mat") && last > 1
+	var firstFits, lastFits bool
+	switch {
+	case s.Rows == "first":
+		return 0, nil
+	case s.Rows == "last":
+		return last, nil
+	case factorRows > 0:
+		firstFits, lastFits = shape[0] == factorRows, shape[last] == factorRows
+		if !firstFits && !lastFits || !matlab && firstFits {
+			return 0, nil // reported when factors are read
+		}
+	case !matlab:
+		return 0, nil
+	case last == 3: // one of the other axes must hold colours
+		firstFits, lastFits = min(shape[1], shape[3]) <= colourChannels, min(shape[0], shape[2]) <= colourChannels
+	default:
+		firstFits, lastFits = shape[1] == shape[2], shape[0] == shape[1]
+	}
+	switch {
+	case firstFits == lastFits:
+		return 0, fmt.Errorf("%s has shape %v, whose first or last axis may count images; want rows: first or rows: last", s.images.Label, shape)
+	case lastFits:
+		return last, nil
+	}
+	return 0, nil
+}
+
+// channelsFirst reports whether channels come before height and width.
+func (s *gridSource) channelsFirst() (bool, error) {
+	if s.Channels == "first" || s.Channels == "last" {
+		return s.Channels == "first", nil
+	}
+	var shape []int
+	for _, axis := range s.axes {
+		shape = append(shape, s.images.Shape[axis])
+	}
+	axis := axisOfChannels(shape)
+	if axis == channelsAnywhere {
+		return false, fmt.Errorf("%s has shape %v, which may be images of %d or of %d channels; want channels: first or channels: last", s.images.Label, s.images.Shape, shape[1], shape[3])
+	}
+	return axis == channelsFirst, nil
+}
+
+// Reads implements [FileReader].
+func (g *GridFolder) Reads() []datasets.Read {
+	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
+		return datasets.ReadOf("path", g.Path)
+	}
+	names := g.Arrays.withDefaults()
+	var list []datasets.Read
+	for _, name := range []string{names.Images, names.Factors, names.Sizes} {
+		path := filepath.Join(g.Path, name+".npy")
+		if _, err := os.Stat(path); err == nil {
+			list = append(list, datasets.Read{Key: "path/" + name, Path: path})
+		}
+	}
+	return list
+}

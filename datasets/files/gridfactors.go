@@ -1,0 +1,202 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/internal/arrays"
+)
+
+// readFactors reads the factors and levels of the images.
+func (s *gridSource) readFactors(d *stored.Set) error {
+	sizes, err := s.readSizes()
+	if err != nil {
+		return err
+	}
+	a, err := s.openFactors()
+	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Factors == "" {
+		if sizes != nil {
+			return s.fullGrid(d, sizes)
+		}
+		if err := s.otherFactors(d); err != nil {
+			return err
+		}
+		a, err = nil, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		if len(s.Names) > 0 {
+			return config.Invalid("names", "there are no factors in %s; want none, or arrays: {factors: NAME}", s.Path)
+		}
+		return d.SetFactors(nil, nil)
+	}
+	return s.readTable(d, a, sizes)
+}
+
+// otherFactors returns an error if the factors are missing and another array could hold them.
+func (s *gridSource) otherFactors(d *stored.Set) error {
+	for _, name := range s.file.Names() {
+		if name == s.names.Images || name == s.names.Sizes {
+			continue
+		}
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.column(a.Shape)[0] == d.Count {
+			return fmt.Errorf("%s is missing, and %v may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}", s.file.Label(s.names.Factors), a, name, noFactors)
+		}
+	}
+	return nil
+}
+
+// readTable reads a row of numbers for each image.
+func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) error {
+	shape := s.column(a.Shape)
+	if len(shape) != 2 || shape[0] != d.Count || shape[1] < 1 {
+		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.Count)
+	}
+	k := shape[1]
+	if sizes != nil && len(sizes) != k {
+		return fmt.Errorf("%s has shape %v, but %s has %d numbers; want one for each factor", a.Label, a.Shape, s.file.Label(s.names.Sizes), len(sizes))
+	}
+	table, err := arrays.ReadAll[float64](a)
+	if err != nil {
+		return err
+	}
+	kinds, err := s.nameFactors(d, k)
+	if err != nil {
+		return err
+	}
+	d.Levels = make([]int32, d.Count*k)
+	column := make([]float64, d.Count)
+	for j := range k {
+		for i := range column {
+			if column[i] = table[i*k+j]; math.IsInf(column[i], 0) {
+				return fmt.Errorf("%s (%v): row %d, column %d is %v; want finite numbers, or NaN for unknown levels", a.Label, a.Shape, i, j, column[i])
+			}
+		}
+		size := 0
+		if sizes != nil {
+			size = sizes[j]
+		}
+		if err := setLevels(d, j, column, kinds[j], size); err != nil {
+			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
+		}
+	}
+	for _, f := range d.Columns {
+		if note, ok := factor.KindNote(f, "dataset.grid.kinds"); ok && sizes == nil && s.Kinds.List == nil && s.Kinds.Named == nil {
+			d.Remarks = append(d.Remarks, note)
+		}
+	}
+	d.Unknown = stored.CountMissing(d.Levels, k)
+	if err := stored.Countable(d.Columns); err != nil {
+		return fmt.Errorf("%s (%v): its %w", a.Label, a.Shape, err)
+	}
+	return nil
+}
+
+// setLevels turns a column of values into levels, and NaN into unknown levels. A size of 0 means that the file has no
+// sizes.
+func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, size int) error {
+	k := len(d.Columns)
+	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
+	if kind.Continuous || kind.Period > 0 && kind.Period != float64(size) {
+		size = 0
+	}
+	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
+		d.Columns[j].Size = size
+		for i, v := range column {
+			if d.Levels[i*k+j] = datasets.Unknown; !math.IsNaN(v) {
+				d.Levels[i*k+j] = int32(v)
+			}
+		}
+		return nil
+	}
+	if len(known) == 0 {
+		return errors.New("all numbers are NaN; want known levels")
+	}
+	f, levels, err := factor.FromNumbers(d.Columns[j].Name, column, &kind, factor.DefaultBins)
+	if err != nil {
+		return err
+	}
+	if size > 0 && f.Size != size {
+		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", f.Size, f.Value(0), f.Value(f.Size-1), size-1, size)
+	}
+	d.Columns[j] = f
+	for i, l := range levels {
+		d.Levels[i*k+j] = l
+	}
+	return nil
+}
+
+// fullGrid gives the images the levels of the full grid of sizes.
+func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
+	product := 1
+	for _, s := range sizes {
+		if product > d.Count/s {
+			product = d.Count + 1 // too many, and the product may overflow
+			break
+		}
+		product *= s
+	}
+	if product != d.Count {
+		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
+	}
+	kinds, err := s.nameFactors(d, len(sizes))
+	if err != nil {
+		return err
+	}
+	grid := factor.Grid(d.Columns)
+	for j, size := range sizes {
+		if grid[j].Size = size; kinds[j].Period > 0 && kinds[j].Period != float64(size) {
+			return config.Invalid("kinds", "factor %s has %d levels, evenly spaced, and the period %v; want circular, or an array of factors", grid[j].Name, size, kinds[j].Period)
+		}
+	}
+	d.Levels = make([]int32, d.Count*len(grid))
+	at := make([]int, len(grid))
+	for i := range d.Count {
+		grid.At(i, at)
+		for j, l := range at {
+			d.Levels[i*len(grid)+j] = int32(l)
+		}
+	}
+	return nil
+}
+
+// readSizes returns nil when there are no sizes.
+func (s *gridSource) readSizes() ([]int, error) {
+	if strings.HasSuffix(strings.ToLower(s.Path), ".npy") {
+		return nil, nil
+	}
+	a, err := s.file.Open(s.names.Sizes)
+	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Sizes == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	shape := a.Shape
+	if a.Reversed && len(shape) == 2 && min(shape[0], shape[1]) == 1 { // MATLAB has no arrays of one dimension
+		shape = []int{max(shape[0], shape[1])}
+	}
+	if len(shape) != 1 || shape[0] < 1 {
+		return nil, fmt.Errorf("%s has shape %v; want K numbers of levels", a.Label, a.Shape)
+	}
+	sizes, err := arrays.ReadAll[int](a)
+	if err != nil {
+		return nil, err
+	}
+	for j, s := range sizes {
+		if s < 1 || s > factor.MaxSize {
+			return nil, fmt.Errorf("%s: number %d is %d; want 1 to %d levels", a.Label, j, s, factor.MaxSize)
+		}
+	}
+	return sizes, nil
+}

@@ -1,0 +1,108 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"image"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+)
+
+// PictureSize is the target size of pictures, [height, width]. In a config one number means both. Empty or 0 means no
+// resizing.
+type PictureSize []int
+
+// DecodeConfig reads a number or [height, width].
+func (s *PictureSize) DecodeConfig(n *config.Node) error {
+	var one int
+	var two []int
+	if n.IsList() {
+		if err := n.Decode(&two); err != nil {
+			return err
+		}
+	} else {
+		if err := n.Decode(&one); err != nil {
+			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
+		}
+		if one != 0 {
+			two = []int{one, one}
+		}
+	}
+	if *s = two; !s.Valid() {
+		return n.Errorf("want a side of 1 to %d, [height, width], or 0 for pictures as they are, got %s", pictures.MaxSide, n.Inline())
+	}
+	return nil
+}
+
+// EncodeConfig writes one number for equal sides, and 0 for no size.
+func (s PictureSize) EncodeConfig() (any, error) {
+	switch {
+	case len(s) == 0:
+		return 0, nil
+	case len(s) == 2 && s[0] == s[1]:
+		return s[0], nil
+	}
+	return []int(s), nil
+}
+
+// ConfigType implements config.Typer.
+func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
+
+func (s PictureSize) Valid() bool {
+	return len(s) == 0 || len(s) == 2 && min(s[0], s[1]) >= 1 && max(s[0], s[1]) <= pictures.MaxSide
+}
+
+// FromImages returns a data set of images of one size. The images have one channel if all of them have a grey colour
+// model, and three channels (red, green, blue) otherwise. Transparent pixels are blended with black. Images of 8-bit
+// colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
+//
+// levels has a row for each image with the level of every factor, 0 to Size-1, or [Unknown]. The images need not form a
+// full grid. Without factors (nil, nil) the images have one factor of one level, "unknown". Models can then train
+// without supervision, and metrics that need factors refuse the set. [Given] makes such a data set available to a
+// config by name.
+func FromImages(name string, images []image.Image, factors []factor.Factor, levels [][]int) (Dataset, error) {
+	d := &stored.Set{Title: name, Count: len(images)}
+	if err := d.SetFactors(factors, levels); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", name, err)
+	}
+	if err := d.SetImages(images); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// FromPixels returns a data set of images of h x w pixels with c channels. pixels holds the images one after another,
+// row by row and channels last, as numbers from 0 to 255 or float32 from 0 to 1. It does not copy the slice, which must
+// not change afterwards. Factors and levels are as in [FromImages].
+func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors []factor.Factor, levels [][]int) (Dataset, error) {
+	d := &stored.Set{Title: name, Shape: [3]int{h, w, c}}
+	if err := d.SetPixels(any(pixels), len(pixels)); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", name, err)
+	}
+	if err := d.SetFactors(factors, levels); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// Given builds a data set that a program has made, and lets a config name it:
+//
+//	datasets.Register(registry.Entry[datasets.Builder]{
+//		Name: "mine", Doc: "my images", New: func() datasets.Builder { return &datasets.Given{Set: d} },
+//	})
+//
+// A command that opens a run of it must belong to a program that has registered it too.
+type Given struct {
+	Set Dataset `yaml:"-"`
+}
+
+// Build returns the data set.
+func (g *Given) Build(uint64) (Dataset, error) {
+	if g.Set == nil {
+		return nil, errors.New("there is no data set; want Set of datasets.Given")
+	}
+	return g.Set, nil
+}

@@ -1,0 +1,203 @@
+package painting
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/render"
+)
+
+// Turntable holds the settings for drawing objects on a turntable.
+type Turntable struct {
+	Size, Channels int
+	Views, Hues    int
+	Lamp           bool    // the light has the hue, not the object
+	Elevation      float64 // degrees
+	Light          []float64
+}
+
+const (
+	turningSamples = 4   // along a side of a pixel
+	turningAmbient = 0.3 // the directional light has the rest
+)
+
+// Validate checks the common settings of the data sets of turned objects.
+func (t *Turntable) Validate() error {
+	if err := ValidSide(t.Size); err != nil {
+		return err
+	}
+	if err := cmp.Or(Levels("views", t.Views, MaxViews), Levels("hues", t.Hues, MaxViews)); err != nil {
+		return err
+	}
+	switch {
+	case t.Channels != 1 && t.Channels != 3:
+		return config.Invalid("channels", "%d is out of range; want 1 or 3", t.Channels)
+	case t.Channels == 1 && t.Hues > 1:
+		return config.Invalid("channels", "1 channel has no hue; want 3, or hues: 1")
+	case !(t.Elevation >= -90 && t.Elevation <= 90):
+		return config.Invalid("elevation", "%v is out of range; want -90 to 90 degrees", t.Elevation)
+	case len(t.Light) != 3:
+		return config.Invalid("light", "%d numbers; want the 3 of a direction", len(t.Light))
+	}
+	for _, v := range t.Light {
+		if !(v >= -1e6 && v <= 1e6) {
+			return config.Invalid("light", "%v is out of range; want -1e6 to 1e6", v)
+		}
+	}
+	if t.Light[0] == 0 && t.Light[1] == 0 && t.Light[2] == 0 {
+		return config.Invalid("light", "a direction of length 0; want another")
+	}
+	return nil
+}
+
+// Text is the canonical text of the settings that shape the pixels.
+func (t *Turntable) Text() string {
+	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v", t.Size, t.Channels, t.Views, t.Hues, t.Lamp, t.Elevation, t.Light)
+}
+
+// Grid returns the factors of so many objects: the rotation, and object and hue if they have more than one level.
+func (t *Turntable) Grid(objects int) factor.Grid {
+	var grid factor.Grid
+	if objects > 1 {
+		grid = append(grid, factor.Factor{Name: "object", Size: objects, Kind: factor.Categorical})
+	}
+	if t.Hues > 1 {
+		hues := make([]float64, t.Hues)
+		for i := range hues {
+			hues[i] = float64(i) / float64(t.Hues)
+		}
+		grid = append(grid, factor.Factor{Name: "hue", Size: t.Hues, Kind: factor.Circular, Values: hues})
+	}
+	return append(grid, factor.Factor{Name: "rotation", Size: t.Views, Kind: factor.Circular, Values: WholeTurn(t.Views)})
+}
+
+// turner draws objects, for one goroutine at a time.
+type turner struct {
+	*Turntable
+	renderer *render.Renderer
+	scene    render.Scene
+	picture  []uint8 // with three channels
+}
+
+func (t *Turntable) NewTurner() *turner {
+	r, err := render.NewRenderer(t.Size, t.Size, min(turningSamples, 2048/t.Size))
+	if err != nil {
+		panic(err) // sizes are validated
+	}
+	d := &turner{Turntable: t, renderer: r, picture: make([]uint8, 3*t.Size*t.Size)}
+	d.scene.Ambient = turningAmbient
+	d.scene.Camera.Eye = render.Orbit(3, 0, Radians(t.Elevation))
+	if t.Elevation == 90 || t.Elevation == -90 {
+		d.scene.Camera.Up = [3]float64{0, 0, -t.Elevation}
+	}
+	d.scene.Lights = []render.Light{{Direction: [3]float64(t.Light)}}
+	return d
+}
+
+// Draw draws an object at a hue and a rotation.
+func (t *turner) Draw(parts []render.Part, hue, view int, dst []uint8) {
+	pure, lamp := [3]float64{1, 1, 1}, [3]float64{1, 1, 1}
+	if t.Hues > 1 {
+		for k, v := range PureHue(float64(hue) / float64(t.Hues)) {
+			pure[k] = float64(v)
+		}
+	}
+	if t.Lamp {
+		pure, lamp = lamp, pure
+	}
+	for k, v := range lamp {
+		t.scene.Lights[0].Colour[k] = (1 - turningAmbient) * v
+	}
+	turn := AroundY(Radians(360 * float64(view) / float64(t.Views)))
+	t.scene.Parts = t.scene.Parts[:0]
+	brightest := 1e-6
+	for _, p := range parts {
+		brightest = max(brightest, p.Colour[0], p.Colour[1], p.Colour[2])
+	}
+	for _, p := range parts {
+		p.Turn = turn
+		if t.Hues > 1 && !t.Lamp {
+			value := max(p.Colour[0], p.Colour[1], p.Colour[2]) / brightest
+			for k := range pure {
+				p.Colour[k] = value * pure[k]
+			}
+		}
+		t.scene.Parts = append(t.scene.Parts, p)
+	}
+	if t.Channels == 3 {
+		t.renderer.Draw(&t.scene, dst)
+		return
+	}
+	t.renderer.Draw(&t.scene, t.picture)
+	for i := range dst {
+		dst[i] = luma(t.picture[3*i], t.picture[3*i+1], t.picture[3*i+2])
+	}
+}
+
+// luma returns the brightness of a colour by ITU-R BT.601.
+func luma(r, g, b uint8) uint8 {
+	return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000)
+}
+
+// ReadObject makes an object from the file of a mesh: white, and framed alike for all its rotations.
+func ReadObject(name string, data []byte, zUp bool, crease float64) ([]render.Part, error) {
+	m, err := render.Decode(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if m.Normals == nil {
+		if m = m.Smooth(crease); len(m.Triangles) == 0 {
+			return nil, fmt.Errorf("%s: all %s has are triangles without an area; want a surface", name, filepath.Base(name))
+		}
+	}
+	if zUp {
+		m = m.Raise()
+	}
+	return []render.Part{{Mesh: m.Fit(), Colour: [3]float64{1, 1, 1}}}, nil
+}
+
+// ValidMesh checks the settings for reading files of meshes.
+func ValidMesh(up string, crease float64) error {
+	if up != "z" && up != "y" {
+		return config.Invalid("up", "unknown axis %q; want z or y", up)
+	}
+	if !(crease >= 0 && crease <= 180) {
+		return config.Invalid("crease", "%v is out of range; want 0 to 180 degrees", crease)
+	}
+	return nil
+}
+
+// TurntableVersion is the version of drawn meshes in the cache.
+const TurntableVersion = 1
+
+// Convert draws objects into the cache, each read by one goroutine. If several are unreadable, the error is about one.
+func (t *Turntable) Convert(ctx context.Context, w *cache.Writer, objects int, read func(i int) ([]render.Part, error)) error {
+	if err := w.Begin(objects*t.Hues*t.Views, t.Size, t.Size, t.Channels, t.Grid(objects)); err != nil {
+		return err
+	}
+	return pictures.ForEach(ctx, objects, func() func(int) error {
+		d, dst := t.NewTurner(), make([]uint8, t.Size*t.Size*t.Channels)
+		return func(i int) error {
+			parts, err := read(i)
+			if err != nil {
+				return err
+			}
+			for n := range t.Hues * t.Views {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.Draw(parts, n/t.Views, n%t.Views, dst)
+				if err := w.WriteAt(i*t.Hues*t.Views+n, dst); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package pictures
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/internal/content"
+)
+
+// File is a file below a folder.
+type File struct {
+	Name string // relative, with slashes
+	info fs.FileInfo
+	sum  content.Sum // hash of the content; zero if the file is unreadable
+}
+
+// List is the list of pictures below a folder.
+type List struct {
+	Path  string // of the folder
+	Files []File
+	Notes []string
+}
+
+// pictureEndings lists the endings of picture files. Pictures with the endings of the last line are unreadable; errors
+// name them instead of ignoring them silently.
+var pictureEndings = []string{
+	".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff",
+	".heic", ".heif", ".avif", ".jp2", ".jxl",
+}
+
+func isPicture(name string) bool {
+	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(name)))
+}
+
+// ListPictures lists the pictures below a folder in the order of their paths.
+func ListPictures(path string) (*List, error) {
+	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
+}
+
+// listFiles lists the files of a kind below a folder in the order of their paths. Error messages use what and endings.
+func listFiles(path, what string, endings []string, wanted func(name string) bool) (*List, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, what)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	l := &List{Path: path}
+	outside, others := 0, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != "." && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return nil
+		case !wanted(name):
+			others++
+			return nil
+		}
+		info, err := root.Stat(filepath.FromSlash(name)) // follows links within the folder only
+		if err != nil && e.Type()&fs.ModeSymlink != 0 || err == nil && !info.Mode().IsRegular() {
+			outside++
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		l.Files = append(l.Files, File{Name: name, info: info})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(l.Files) == 0 {
+		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(endings, " "))
+	}
+	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	if outside > 0 {
+		l.Notes = append(l.Notes, fmt.Sprintf("%d links that lead out of %s, or to no file, are left out", outside, path))
+	}
+	return l, nil
+}
+
+// Hash returns the hash of the names and contents of the files. It reads only files that have changed since the data
+// folder stored their hashes.
+func (l *List) Hash(ctx context.Context) (string, error) {
+	root, err := os.OpenRoot(l.Path)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	name, err := cache.HashesOf(l.Path)
+	if err != nil {
+		return "", err
+	}
+	memory := content.Open(name)
+	var done atomic.Int64
+	var reporting sync.Mutex
+	err = ForEach(ctx, len(l.Files), func() func(int) error {
+		return func(i int) error {
+			file := &l.Files[i]
+			known := false
+			if file.sum, known = memory.Known(file.info); known {
+				return nil
+			}
+			f, err := root.Open(filepath.FromSlash(file.Name))
+			if err != nil {
+				return nil // whoever decodes the file reports it
+			}
+			defer f.Close() // nothing was written
+			file.sum, err = memory.Hash(ctx, f, nil)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				file.sum = content.Sum{}
+			}
+			if n := done.Add(1); reporting.TryLock() { // no other goroutine reports
+				defer reporting.Unlock()
+				cache.Report(ctx, "hashing files of "+l.Path, n, int64(len(l.Files)))
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	_ = memory.Save() // a data folder that is only read remembers nothing
+	sum := sha256.New()
+	for _, f := range l.Files {
+		fmt.Fprintf(sum, "%q %v\n", f.Name, f.sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Check returns an error if the file has changed since it was hashed.
+func (f *File) Check(text []byte) error {
+	if sha256.Sum256(text) != f.sum {
+		return fmt.Errorf("%s: %w; start again", f.Name, ErrChanging)
+	}
+	return nil
+}
+
+var ErrChanging = errors.New("the file changes while it is read")
+
+// maxPictureFile bounds the file of a picture, in bytes.
+const maxPictureFile = 1 << 30
+
+// Read reads a file into a buffer that is reused.
+func Read(root *os.Root, name string, buf []byte) ([]byte, error) {
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return buf, err
+	}
+	defer f.Close() // nothing was written
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return buf, err
+	case !info.Mode().IsRegular():
+		return buf, fmt.Errorf("it is no file")
+	case info.Size() > maxPictureFile:
+		return buf, fmt.Errorf("the file has %d bytes; want at most %d", info.Size(), maxPictureFile)
+	}
+	buf = slices.Grow(buf[:0], int(info.Size()))[:info.Size()]
+	if _, err := io.ReadFull(f, buf); err != nil {
+		return buf, err
+	}
+	return buf, nil
+}
+
+// HasPictures reports whether a folder has a picture, for the errors of other data sets.
+func HasPictures(path string) bool {
+	found := false
+	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // only a hint is lost
+		if err != nil || isPicture(name) && !e.IsDir() {
+			found = err == nil
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// Kind says which files of a folder are read.
+type Kind int
+
+const (
+	NoFiles Kind = iota
+	Pictures
+	Meshes
+)
+
+// isMesh reports whether a file counts as a mesh.
+func isMesh(name string) bool {
+	return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
+}
+
+// ListMeshes lists the meshes below a folder in the order of their paths.
+func ListMeshes(path string) (*List, error) {
+	return listFiles(path, "meshes", render.Formats(), isMesh)
+}

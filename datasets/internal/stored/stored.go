@@ -1,0 +1,270 @@
+package stored
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"reflect"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/pages"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// WriteImages writes images of a size, starting at a row, with all processors.
+func WriteImages(w *cache.Writer, from int, pixels []byte, size int) error {
+	const most = 1 << 20 // bytes of a call
+	per := max(1, most/size)
+	n := (len(pixels)/size-1)/per + 1
+	errs := make([]error, n)
+	parallel.For(n, func(_, i int) {
+		errs[i] = w.WriteAt(from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CountMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
+func CountMissing[T int | int32](levels []T, k int) []int {
+	var missing []int
+	for at, l := range levels {
+		if l == factor.Unknown {
+			if missing == nil {
+				missing = make([]int, k)
+			}
+			missing[at%k]++
+		}
+	}
+	return missing
+}
+
+// FromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
+func FromCache(s *cache.Set) *Set {
+	pages.Random(s.Images)
+	return &Set{Mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), Title: s.Name, Count: s.Count, Shape: [3]int{s.H, s.W, s.C}, Bytes: s.Images, Columns: append([]factor.Factor(nil), s.Factors...), Levels: s.Levels, Unknown: s.Missing, cached: s}
+}
+
+// Set is a data set in memory.
+type Set struct {
+	Title      string
+	Count      int
+	Shape      [3]int
+	Bytes      []uint8   // the images, if they are 8-bit
+	Floats     []float32 // otherwise
+	Real       bool      // floats are real numbers
+	Columns    []factor.Factor
+	Levels     []int32    // n x K
+	Unknown    []int      // images with an unknown level, by factor; nil: none
+	cached     *cache.Set // in whose files the images are; nil: the set is only in memory
+	LabelsHash string     // SHA-256 of factors, levels and rows that are not the cached ones; empty: unknown
+	Rows       []int32    // index of each image in bytes; nil: the image's number
+	Remarks    []string
+	Mapped     string // the file behind mapped bytes; empty: no file
+
+	mappedLevels string // likewise of levels
+}
+
+func (d *Set) Name() string { return d.Title }
+
+func (d *Set) ImageShape() (h, w, c int) { return d.Shape[0], d.Shape[1], d.Shape[2] }
+
+func (d *Set) Factors() []factor.Factor { return d.Columns }
+
+func (d *Set) Len() int { return d.Count }
+
+func (d *Set) RealValued() bool { return d.Real }
+
+func (d *Set) Missing() []int { return d.Unknown }
+
+func (d *Set) Notes() []string { return d.Remarks }
+
+// Cached returns the cached set behind the data set, or nil, and the hash of labels that the cache lacks.
+func (d *Set) Cached() (set *cache.Set, labels string) { return d.cached, d.LabelsHash }
+
+func (d *Set) Image(i int, dst []float32) {
+	if d.Mapped != "" {
+		defer pages.Watch(d.Mapped, pages.Faults())
+	}
+	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
+	if d.Bytes == nil {
+		copy(dst, d.Floats[i*size:(i+1)*size])
+		return
+	}
+	if d.Rows != nil {
+		i = int(d.Rows[i])
+	}
+	dst = dst[:size]
+	for p, b := range d.Bytes[i*size : (i+1)*size] {
+		dst[p] = shades[b]
+	}
+}
+
+// shades holds b/255 for every byte b.
+var shades = func() (list [256]float32) {
+	for b := range list {
+		list[b] = float32(b) / 255
+	}
+	return list
+}()
+
+// Expect reads mapped images ahead.
+func (d *Set) Expect(first, count int) {
+	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
+	switch {
+	case d.Mapped == "":
+	case d.Rows == nil:
+		pages.Expect(d.Bytes[first*size : (first+count)*size])
+	default:
+		for _, row := range d.Rows[first : first+count] {
+			pages.Expect(d.Bytes[int(row)*size : (int(row)+1)*size])
+		}
+	}
+}
+
+func (d *Set) FactorsAt(i int, dst []int) {
+	if d.mappedLevels != "" {
+		defer pages.Watch(d.mappedLevels, pages.Faults())
+	}
+	k := len(d.Columns)
+	for j, l := range d.Levels[i*k : (i+1)*k] {
+		dst[j] = int(l)
+	}
+}
+
+// SetImages converts images to pixels.
+func (d *Set) SetImages(images []image.Image) error {
+	if len(images) == 0 {
+		return errors.New("there are no images; want at least 1")
+	}
+	channels, deep := 1, false
+	var size image.Point
+	for i, m := range images {
+		if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("image %d is nil", i)
+		}
+		at := m.Bounds().Size()
+		if i == 0 {
+			size = at
+		}
+		if at != size || at.X < 1 || at.Y < 1 {
+			return fmt.Errorf("image %d is %d x %d pixels (width x height); want at least 1 x 1, and the size of image 0, %d x %d", i, at.X, at.Y, size.X, size.Y)
+		}
+		switch m.ColorModel() {
+		case color.GrayModel:
+		case color.Gray16Model:
+			deep = true
+		case color.RGBA64Model, color.NRGBA64Model:
+			channels, deep = 3, true
+		default:
+			channels = 3
+		}
+	}
+	d.Shape = [3]int{size.Y, size.X, channels}
+	length := size.X * size.Y * channels
+	if deep {
+		d.Floats = make([]float32, length*len(images))
+	} else {
+		d.Bytes = make([]uint8, length*len(images))
+	}
+	for i, m := range images {
+		d.convert(m, i*length)
+	}
+	return nil
+}
+
+// convert writes an image at the position of its first pixel.
+func (d *Set) convert(m image.Image, at int) {
+	bounds := m.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			r, g, b, _ := m.At(x, y).RGBA()
+			colour := [3]uint32{r, g, b}
+			for _, v := range colour[:d.Shape[2]] {
+				if d.Bytes == nil {
+					d.Floats[at] = float32(v) / 0xffff
+				} else {
+					d.Bytes[at] = uint8(v >> 8)
+				}
+				at++
+			}
+		}
+	}
+}
+
+// SetPixels takes a []uint8 or []float32 of a length.
+func (d *Set) SetPixels(pixels any, length int) error {
+	h, w, c := d.Shape[0], d.Shape[1], d.Shape[2]
+	if h < 1 || w < 1 || c < 1 || h > MaxPixels/w || h*w > MaxPixels/c {
+		return fmt.Errorf("images of %d x %d x %d; want a height, a width and channels of at least 1, and at most %d numbers", h, w, c, MaxPixels)
+	}
+	size := h * w * c
+	if length == 0 || length%size != 0 {
+		return fmt.Errorf("%d pixels; want a multiple of the %d of an image of %d x %d x %d, at least one image", length, size, h, w, c)
+	}
+	d.Count = length / size
+	d.Bytes, _ = pixels.([]uint8)
+	d.Floats, _ = pixels.([]float32)
+	for i, v := range d.Floats {
+		if !(v >= 0 && v <= 1) {
+			at := i % size
+			return fmt.Errorf("image %d has %v at row %d, column %d, channel %d; want 0 to 1", i/size, v, at/(w*c), at/c%w, at%c)
+		}
+	}
+	return nil
+}
+
+// MaxPixels bounds the numbers of an image.
+const MaxPixels = 1 << 30
+
+// SetFactors checks and copies factors and the levels of the n images.
+func (d *Set) SetFactors(factors []factor.Factor, levels [][]int) error {
+	if err := factor.Validate(factors); err != nil {
+		return err
+	}
+	if err := Countable(factors); err != nil {
+		return err
+	}
+	if len(factors) == 0 && levels == nil {
+		d.Columns, d.Levels = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}, make([]int32, d.Count)
+		return nil
+	}
+	if len(factors) == 0 {
+		return errors.New("there are levels and no factors; want factors, or neither of them")
+	}
+	if len(levels) != d.Count {
+		return fmt.Errorf("there are levels of %d images; want a row for each of the %d images", len(levels), d.Count)
+	}
+	k := len(factors)
+	d.Columns, d.Levels = append([]factor.Factor(nil), factors...), make([]int32, d.Count*k)
+	for i, row := range levels {
+		if len(row) != k {
+			return fmt.Errorf("image %d has %d levels; want one for each of the %d factors", i, len(row), k)
+		}
+		for j, l := range row {
+			if l != factor.Unknown && (l < 0 || l >= factors[j].Size) {
+				return fmt.Errorf("image %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, l, factors[j].Name, factors[j].Size-1)
+			}
+			d.Levels[i*k+j] = int32(l)
+		}
+	}
+	d.Unknown = CountMissing(d.Levels, k)
+	return nil
+}
+
+// Countable reports factors with too many combinations to number.
+func Countable(factors []factor.Factor) error {
+	combinations := 1.0
+	for _, f := range factors {
+		combinations *= float64(f.Size)
+	}
+	if combinations > 1<<62 {
+		return fmt.Errorf("levels have %g combinations; want at most 2^62", combinations)
+	}
+	return nil
+}

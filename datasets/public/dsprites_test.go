@@ -1,0 +1,294 @@
+package public
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// dSprites of smaller grids has the pixels and levels that NumPy and h5py read, and the factors of its twin.
+func TestDSprites(t *testing.T) {
+	files, _ := datatest.ReadGolden(t, "dsprites")
+	for file, want := range files {
+		name := dspritesNPZ
+		if filepath.Ext(file) == ".hdf5" {
+			name = dspritesHDF5
+		}
+		publicFiles(t, "dsprites", map[string]string{name: filepath.Join("dsprites", file)})
+		d, err := (&DSprites{}).Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, w, c := d.ImageShape()
+		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
+			t.Errorf("%s: shape %v; want %v", file, shape, want.Shape)
+		}
+		if got := datatest.PixelHash(d, 255); got != want.Hash {
+			t.Errorf("%s: hash %s; want %s", file, got, want.Hash)
+		}
+		sizes, levels := want.Sizes[1:], make([]int, 5)
+		for row, of := range want.Labels {
+			i, err := strconv.Atoi(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.FactorsAt(i, levels); !slices.Equal(levels, of[1:]) {
+				t.Errorf("%s: levels of image %d are %v; want %v", file, i, levels, of[1:])
+			}
+			for k, v := range want.Values[row] {
+				if k >= 2 && d.Factors()[k-1].Value(levels[k-1]) != v {
+					t.Errorf("%s: image %d has the value %v of %s; want %v", file, i, d.Factors()[k-1].Value(levels[k-1]), d.Factors()[k-1].Name, v)
+				}
+			}
+		}
+		twin, err := (&drawn.Sprites{Size: 64, Scales: sizes[1], Orientations: sizes[2], Positions: sizes[3]}).Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, f := range twin.Factors() {
+			if g := d.Factors()[k]; g.Name != f.Name || g.Kind != f.Kind || g.Size != f.Size {
+				t.Errorf("%s: factor %d is %v; want that of the twin, %v", file, k, g, f)
+			}
+		}
+	}
+}
+
+// smallSprites places the small npz file, and builds a variant of it.
+func smallSprites(t *testing.T, d DSprites, seed uint64) datasets.Dataset {
+	t.Helper()
+	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
+	set, err := d.Build(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// writePicture writes a PNG of random colours.
+func writePicture(t *testing.T, h, w int) (path string, m *image.NRGBA) {
+	t.Helper()
+	m = image.NewNRGBA(image.Rect(0, 0, w, h))
+	p := rng.Numbered(1)
+	for i := range m.Pix {
+		m.Pix[i] = uint8(p.Uint64() >> 56)
+		if i%4 == 3 {
+			m.Pix[i] = 255
+		}
+	}
+	path = filepath.Join(t.TempDir(), "picture.png")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(png.Encode(f, m), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path, m
+}
+
+// Variants have the pixels that they are defined by, the same for a seed, and others for other images and seeds.
+func TestDSpritesVariants(t *testing.T) {
+	path, picture := writePicture(t, 70, 80)
+	plain := smallSprites(t, DSprites{Channels: 3}, 0)
+	const size = 64 * 64
+	shape, image := make([]float32, 3*size), make([]float32, 3*size)
+	for variant, check := range map[string]func(i int){
+		"color": func(i int) {
+			for c := range 3 {
+				colour := float32(-1)
+				for at := c; at < 3*size; at += 3 {
+					switch {
+					case shape[at] == 0 && image[at] != 0:
+						t.Fatalf("image %d: the background is %v", i, image[at])
+					case shape[at] == 1 && colour < 0:
+						colour = image[at]
+					case shape[at] == 1 && image[at] != colour:
+						t.Fatalf("image %d: two colours %v and %v", i, colour, image[at])
+					}
+				}
+				if colour < 0.5 || colour >= 1 {
+					t.Errorf("image %d: channel %d has %v; want 0.5 to 1", i, c, colour)
+				}
+			}
+		},
+		"noise": func(i int) {
+			sum, n := 0.0, 0.0
+			for at, v := range image {
+				if shape[at] == 1 && v != 1 {
+					t.Fatalf("image %d: the shape has %v; want 1", i, v)
+				}
+				if shape[at] == 0 {
+					sum, n = sum+float64(v), n+1
+				}
+			}
+			if mean := sum / n; math.Abs(mean-0.5) > 5*math.Sqrt(1/(12*n)) {
+				t.Errorf("image %d: the noise has the mean %v", i, mean)
+			}
+		},
+		"scream": func(i int) {
+			if !partOf(picture, shape, image) {
+				t.Errorf("image %d is no part of the picture", i)
+			}
+		},
+	} {
+		settings := DSprites{Variant: variant}
+		if variant == "scream" {
+			settings.Scream = path
+		}
+		d := smallSprites(t, settings, 7)
+		seen := map[[32]byte]bool{}
+		for i := 0; i < d.Len(); i += 41 {
+			plain.Image(i, shape)
+			d.Image(i, image)
+			check(i)
+			sum := hashFloats(image)
+			d.Image((i+1)%d.Len(), image)
+			if d.Image(i, image); hashFloats(image) != sum {
+				t.Errorf("%s: image %d differs when it is drawn again", variant, i)
+			}
+			seen[sum] = true
+		}
+		if len(seen) != (d.Len()+40)/41 {
+			t.Errorf("%s: %d different images of %d", variant, len(seen), (d.Len()+40)/41)
+		}
+		again, other := smallSprites(t, settings, 7), smallSprites(t, settings, 8)
+		again.Image(5, image)
+		a := hashFloats(image)
+		d.Image(5, image)
+		b := hashFloats(image)
+		other.Image(5, image)
+		if a != b || hashFloats(image) == a {
+			t.Errorf("%s: the seed does not decide", variant)
+		}
+		if err := conformant(d); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// partOf reports whether an image is a part of a picture, averaged with a colour and inverted where there is a shape.
+func partOf(m *image.NRGBA, shape, image []float32) bool {
+	at := func(y, x, c int) float32 { return float32(m.Pix[m.PixOffset(x, y)+c]) / 255 }
+	back := func(p int) float32 {
+		if shape[p] == 1 {
+			return 1 - image[p]
+		}
+		return image[p]
+	}
+	size := m.Bounds().Size()
+	for top := range size.Y - 63 {
+	next:
+		for left := range size.X - 63 {
+			for c := range 3 {
+				colour := 2*back(c) - at(top, left, c)
+				for p := range 64 * 64 {
+					if math.Abs(float64(2*back(3*p+c)-at(top+p/64, left+p%64, c)-colour)) > 1e-5 {
+						continue next
+					}
+				}
+				if colour < 0 || colour > 1 {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// conformant reports faults of a data set of pixels: pixels out of range, and allocations.
+func conformant(d datasets.Dataset) error {
+	h, w, c := d.ImageShape()
+	image := make([]float32, h*w*c)
+	if n := testing.AllocsPerRun(10, func() { d.Image(1, image) }); n > 0 {
+		return fmt.Errorf("Image allocates %v times", n)
+	}
+	for _, v := range image {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("a pixel of %v", v)
+		}
+	}
+	return nil
+}
+
+func hashFloats(x []float32) [32]byte {
+	var b []byte
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return sha256.Sum256(b)
+}
+
+// Settings that make no sense, and pictures that cannot be a background, are refused.
+func TestDSpritesMistakes(t *testing.T) {
+	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
+	small, _ := writePicture(t, 63, 200)
+	for _, c := range []struct {
+		settings DSprites
+		words    string
+	}{
+		{DSprites{Variant: "colour"}, "want plain, color, noise, scream"},
+		{DSprites{Channels: 2}, "want 1 or 3"},
+		{DSprites{Scream: small}, "want variant: scream"},
+		{DSprites{Variant: "scream"}, "scream=FILE"},
+		{DSprites{Variant: "scream", Scream: filepath.Join(t.TempDir(), "none.jpg")}, "none.jpg"},
+		{DSprites{Variant: "scream", Scream: filepath.Join("testdata", "README.md")}, "README.md"},
+		{DSprites{Variant: "scream", Scream: small}, "want at least 64 x 64"},
+	} {
+		if _, err := c.settings.Build(0); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%+v: %v; want %q", c.settings, err, c.words)
+		}
+	}
+}
+
+// Broken files are refused with the reason.
+func TestDSpritesBroken(t *testing.T) {
+	for file, words := range map[string]string{
+		"nokey.npz": "imgs", "object.npz": "object", "pixels.npz": "value 255", "rgb.npz": "shape [48 3 64 64]",
+		"rows.npz": "latents_classes has shape [47 6], and imgs has 48 images", "shortmember.npz": "imgs", "truncated.npz": "not a .npz file",
+	} {
+		publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", "broken", file)})
+		if _, err := (&DSprites{}).Build(0); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), dspritesNPZ) {
+			t.Errorf("%s: %v; want %q and the name of the file", file, err, words)
+		}
+	}
+}
+
+// Images of the variants are drawn as fast as training asks for them.
+func BenchmarkDSprites(b *testing.B) {
+	b.Setenv(cache.RootVariable, b.TempDir())
+	file := fetch.File{Name: dspritesNPZ}
+	if err := fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true); err != nil {
+		b.Fatal(err)
+	}
+	for _, variant := range []string{"plain", "color", "noise"} {
+		b.Run(variant, func(b *testing.B) {
+			d, err := (&DSprites{Variant: variant, Channels: 3}).Build(0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			image, i := make([]float32, 64*64*3), 0
+			for b.Loop() {
+				d.Image(i%d.Len(), image)
+				i++
+			}
+		})
+	}
+}

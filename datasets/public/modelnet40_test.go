@@ -1,0 +1,50 @@
+package public
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+)
+
+func modelnet(change func(*ModelNet40)) *ModelNet40 {
+	m := NewModelNet40()
+	m.Size, m.Views = 16, 4
+	change(m)
+	return m
+}
+
+func TestModelNet40(t *testing.T) {
+	publicFiles(t, "modelnet40", map[string]string{modelnetFile: filepath.Join("modelnet", modelnetFile)})
+	d := datatest.Build(t, modelnet(func(*ModelNet40) {}))
+	if f := d.Factors(); d.Len() != 8 || len(f) != 2 || f[0].Name != "object" || f[0].Size != 2 || f[1].Name != "rotation" || f[1].Kind != factor.Circular {
+		t.Errorf("%d images of %+v", d.Len(), f)
+	}
+	if all := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Part = "all" })); all.Len() != 12 || !slices.Equal(datatest.ImageAt(all, 1, 3), datatest.ImageAt(d, 1, 3)) {
+		t.Errorf("%d images of both parts; want 12, and those of train first", all.Len())
+	}
+	if one := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Class, m.Part = "night_stand", "test" })); one.Len() != 4 {
+		t.Errorf("%d images of one object", one.Len())
+	}
+	for want, change := range map[string]func(*ModelNet40){
+		`no meshes of the class "sofa" in the part train; want one of: airplane, chair, night_stand`: func(m *ModelNet40) { m.Class = "sofa" },
+		"objects: 3, and there are 2 of the class airplane":                                          func(m *ModelNet40) { m.Objects = 3 },
+		`class: "../x" is no class`:         func(m *ModelNet40) { m.Class = "../x" },
+		`part: unknown part "valid"`:        func(m *ModelNet40) { m.Part = "valid" },
+		"channels: 2 is out of range":       func(m *ModelNet40) { m.Channels = 2 },
+		"views: 5000 is out of range":       func(m *ModelNet40) { m.Views = 5000 },
+		"crease: -1 is out of range":        func(m *ModelNet40) { m.Crease = -1 },
+		"objects: -1 is out of range; want": func(m *ModelNet40) { m.Objects = -1 },
+	} {
+		if _, err := modelnet(change).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %s", err, want)
+		}
+	}
+	publicFiles(t, "modelnet40", map[string]string{modelnetFile: filepath.Join("modelnet", "broken", "dotdot.zip")})
+	if _, err := modelnet(func(*ModelNet40) {}).Build(0); err == nil || !strings.Contains(err.Error(), `..`) {
+		t.Errorf("an archive with ..: %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package public
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+)
+
+// publicFiles places files of testdata as the source files of a public data set, under the given names or their own.
+// The folder for data sets is temporary. The files are accepted with any hash.
+func publicFiles(t *testing.T, set string, files map[string]string) {
+	t.Helper()
+	root, err := os.MkdirTemp("", "unravel-data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
+	t.Setenv(cache.RootVariable, root)
+	for name, from := range files {
+		if err := fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A set without its files on this machine names the missing files in one line.
+func TestNotFetched(t *testing.T) {
+	t.Setenv(cache.RootVariable, t.TempDir())
+	_, err := (&DSprites{}).Build(0)
+	var absent *datasets.NotFetchedError
+	if !errors.As(err, &absent) || !errors.Is(err, datasets.ErrNotFetched) || len(absent.Files) != 1 {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"unravel data fetch dsprites", cache.Downloads("dsprites"), dspritesNPZ, dspritesURL} {
+		if !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v; want %s, in one line", err, words)
+		}
+	}
+}

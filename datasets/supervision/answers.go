@@ -1,0 +1,142 @@
+package supervision
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair the file says
+// whether the two images have equal or different levels of a factor. Rows are indices of images or, for pictures in a
+// folder, file names. A factor that the data set lacks becomes a new factor with unknown levels.
+//
+// With Union, chains of answers join images into one class, and all images of a class in a batch are one group. Without
+// Union, each pair stands alone, which suits answers with errors that nothing contradicts.
+type Answers struct {
+	File      string               `yaml:"file" doc:"a table of text: in each line row, row, factor, and same or different; rows are numbers from 0 on or files of pictures"`
+	Share     float64              `yaml:"share" doc:"fraction of every batch that consists of pairs"`
+	Factors   []string             `yaml:"factors" doc:"factors whose answers count; empty: all"`
+	Union     bool                 `yaml:"union" doc:"images that chains of the answer same join are one class; false: each pair stands alone, and contradictions do not matter"`
+	Conflicts similarity.Conflicts `yaml:"conflicts" doc:"answers that contradict each other: error, drop (leaves their classes out) or majority (classes that most answers agree with); empty: error, with noise majority"`
+	Noise     float64              `yaml:"noise" doc:"rate of wrong answers, less than 0.5: images stay in a class only if their answers make it likely"`
+}
+
+// Validate checks the settings.
+func (a *Answers) Validate() error {
+	switch {
+	case a.File == "":
+		return config.Invalid("file", "it is empty; want a file of answers, such as pairs.csv")
+	case a.Share == 0:
+		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
+	case !a.Union && (a.Noise != 0 || a.Conflicts != similarity.ConflictsAuto):
+		return config.Invalid("union", "pairs that stand alone have no conflicts and no use for a noise rate; want union: true")
+	}
+	if err := a.options().Validate(); err != nil {
+		return config.Invalid("noise", "%w", err)
+	}
+	return validShare(a.Share, a.Factors)
+}
+
+func (a *Answers) options() similarity.Options {
+	return similarity.Options{Conflicts: a.Conflicts, Noise: a.Noise}
+}
+
+// Split reads the file.
+func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	answers, err := similarity.ReadFile(a.File, RowsOf(d))
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	if answers, err = answers.Only(a.Factors); err != nil {
+		return nil, fmt.Errorf("answers: %s: factors: %w", a.File, err)
+	}
+	known, err := LabelsOf(d, answers, a.options(), a.Union)
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	known.Share = a.Share
+	return knowing(d, known)
+}
+
+// LabelsOf returns the labels that answers give to the images of a data set. With union the labels are classes; see
+// [Answers].
+func LabelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
+	if answers.Rows != d.Len() {
+		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
+	}
+	l, list := &Labels{Pairs: []SimilarPair{}}, answers.List
+	if union {
+		classes, err := similarity.Unite(answers, o)
+		if err != nil {
+			return nil, err
+		}
+		l.Classes, list = classes.Of, classes.Kept
+		l.Notes = notesOf(classes, len(answers.List))
+	} else if err := answers.Validate(); err != nil {
+		return nil, err
+	}
+	for k, name := range answers.Factors {
+		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // its levels are not known
+		if at := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); at >= 0 {
+			f = d.Factors()[at]
+		} else {
+			f.Size = max(2, countClasses(l.Classes, k))
+		}
+		l.Factors = append(l.Factors, f)
+	}
+	for _, x := range list {
+		if x.A != x.B {
+			l.Pairs = append(l.Pairs, SimilarPair{A: int(x.A), B: int(x.B), Factor: int(x.Factor), Different: !x.Same})
+			l.Images = append(l.Images, int(x.A), int(x.B))
+		}
+	}
+	slices.Sort(l.Images)
+	l.Images = slices.Compact(l.Images)
+	if len(l.Pairs) == 0 {
+		return nil, errors.New("no answer about two images is left; want at least one")
+	}
+	return l, nil
+}
+
+// countClasses returns the number of classes of a factor.
+func countClasses(classes [][]int32, k int) int {
+	if classes == nil {
+		return 0
+	}
+	return int(slices.Max(classes[k])) + 1
+}
+
+// notesOf counts the answers that were dropped or overruled, and the images without a class.
+func notesOf(c *similarity.Classes, count int) []string {
+	var notes []string
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, append([]any{n}, args...)...))
+		}
+	}
+	add(c.Dropped, "%d of %d answers are left out: they belong to classes with a contradiction", count)
+	add(c.Overruled, "%d of %d answers are overruled by others", count)
+	add(c.Unsure, "%d images are in no class: at this noise rate they have too few answers")
+	return notes
+}
+
+// RowsOf returns the rows that answers about a data set may name: indices of its images, and names of their files.
+func RowsOf(d datasets.Dataset) similarity.Rows {
+	rows := similarity.Rows{Count: d.Len()}
+	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {
+		rows.Find = named.FindFile
+	}
+	return rows
+}
+
+// Reads implements [FileReader].
+func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }

@@ -1,0 +1,444 @@
+package supervision
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/table"
+)
+
+// changer draws pairs of images that differ in some factors.
+type changer struct {
+	law       Changes
+	different bool // factors that change get a different value
+	set       datasets.Dataset
+	factors   []factor.Factor
+	moving    []int // factors that may change
+	nuisance  []int
+
+	known    []int             // images of known levels; nil: all
+	index    *datasets.Index   // nil: most combinations of levels are missing, or images share them
+	postings func() *postings  // made when first asked for
+	near     map[int][]float64 // law laplace, by factor: weight of a distance
+}
+
+const (
+	lookups  = 256  // levels that are drawn before images are listed that have some
+	attempts = 4096 // first images that are drawn
+	sparse   = 16   // combinations of levels for each image: beyond, images are listed by their levels at once
+)
+
+// prepare indexes the images, and reports a data set with few possible pairs.
+func (c *changer) prepare() error {
+	if datasets.Missing(c.set) != nil {
+		if c.known = known(c.set); len(c.known) == 0 {
+			return errNoneKnown
+		}
+	}
+	grid := factor.Grid(c.factors)
+	if stored.Countable(grid) == nil && grid.Len()/sparse <= c.set.Len() {
+		c.index, _ = datasets.NewIndex(c.set) // an error: images share their levels
+	}
+	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
+	if c.law.Law == "laplace" {
+		c.near = map[int][]float64{}
+		for _, k := range c.moving {
+			size := c.factors[k].Size
+			weights := make([]float64, size)
+			for d := range weights {
+				weights[d] = math.Exp(-float64(d) * c.law.Rate / math.Log(float64(size)))
+			}
+			c.near[k] = weights
+		}
+	}
+	if c.index != nil && c.set.Len() == grid.Len() {
+		return nil
+	}
+	return c.check()
+}
+
+// trials is the number of test draws that show whether an incomplete grid has enough pairs.
+const trials = 200
+
+// check reports a data set where few images have a partner, or where most pairs repeat one image.
+func (c *changer) check() error {
+	s, found, same := rng.New(0, "check"), 0, 0
+	pair := make([]int, 2)
+	for range trials {
+		if c.try(s, pair) {
+			if found++; pair[0] == pair[1] {
+				same++
+			}
+		}
+	}
+	const enough = trials / 20
+	changed := fmt.Sprintf("%v of its factors", c.law.K)
+	if c.law.Law == "laplace" {
+		changed = "its factors by the law laplace"
+	}
+	switch {
+	case found < enough:
+		return fmt.Errorf("dataset %s has second images for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, or law: independent", c.set.Name(), found, trials, changed)
+	case found-same < enough:
+		return fmt.Errorf("dataset %s has only the image itself for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, redraw: different, or law: independent", c.set.Name(), same, trials, changed)
+	}
+	return nil
+}
+
+// images returns the number of images available for pairs.
+func (c *changer) images() int {
+	if c.known != nil {
+		return len(c.known)
+	}
+	return c.set.Len()
+}
+
+// draw draws a pair.
+func (c *changer) draw(s *rng.Stream, pair []int) {
+	for range attempts {
+		if c.try(s, pair) {
+			return
+		}
+	}
+	pair[1] = pair[0] // check has found pairs much sooner
+}
+
+// try draws a first image and a second one. It returns false if no image can be second.
+func (c *changer) try(s *rng.Stream, pair []int) bool {
+	first := s.IntN(c.images())
+	if c.known != nil {
+		first = c.known[first]
+	}
+	scratch := make([]int, 2*len(c.factors))
+	levels, target := scratch[:len(c.factors)], scratch[len(c.factors):]
+	c.set.FactorsAt(first, levels)
+	pair[0] = first
+	var ok bool
+	if c.law.Law == "laplace" {
+		pair[1], ok = c.nearby(s, levels, target)
+	} else {
+		pair[1], ok = c.redrawn(s, levels, target, c.chosen(s))
+	}
+	return ok
+}
+
+// chosen draws the factors that change.
+func (c *changer) chosen(s *rng.Stream) []int {
+	f, k := len(c.moving), int(c.law.K)
+	if k == 0 {
+		k = 1 + s.IntN(max(f-1, 1))
+	}
+	if c.law.Law == "redraw" && c.law.HalfSingle && s.IntN(2) == 0 {
+		k = 1
+	}
+	list := slices.Clone(c.moving)
+	for i := range k {
+		j := i + s.IntN(f-i)
+		list[i], list[j] = list[j], list[i]
+	}
+	return list[:k]
+}
+
+// redrawn returns an image that differs from some levels in the chosen factors and in nuisance, uniformly among all
+// such images.
+func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
+	for n := 0; c.index != nil && n < lookups; n++ {
+		copy(target, levels)
+		for _, k := range chosen {
+			size := c.factors[k].Size
+			if !c.different {
+				target[k] = s.IntN(size)
+			} else if target[k] = s.IntN(size - 1); target[k] >= levels[k] {
+				target[k]++
+			}
+		}
+		for _, k := range c.nuisance {
+			target[k] = s.IntN(c.factors[k].Size)
+		}
+		if i, ok := c.index.Find(target); ok {
+			return i, true
+		}
+	}
+	free := slices.Concat(chosen, c.nuisance)
+	if !c.different {
+		chosen = nil
+	}
+	return c.postings().draw(s, levels, free, chosen)
+}
+
+// nearby returns an image with levels moved by the law laplace.
+func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
+	copy(target, levels)
+	changed := false
+	for _, k := range c.moving {
+		target[k] = c.stepFrom(s, k, levels[k], true)
+		changed = changed || target[k] != levels[k]
+	}
+	if !changed {
+		k := c.moving[s.IntN(len(c.moving))]
+		target[k] = c.stepFrom(s, k, levels[k], false)
+	}
+	for _, k := range c.nuisance {
+		target[k] = s.IntN(c.factors[k].Size)
+	}
+	if c.index != nil {
+		return c.index.Find(target)
+	}
+	return c.postings().draw(s, target, nil, nil)
+}
+
+// stepFrom draws the level of a factor by the law laplace around a level. If stay is false, the level must change.
+func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
+	weights, sum := c.near[k], 0.0
+	weight := func(v int) float64 {
+		if v == from && !stay {
+			return 0
+		}
+		return weights[max(v-from, from-v)]
+	}
+	for v := range weights {
+		sum += weight(v)
+	}
+	at, last := s.Float64()*sum, from
+	for v := range weights {
+		w := weight(v)
+		if w == 0 {
+			continue
+		}
+		if last = v; at < w {
+			return v
+		}
+		at -= w
+	}
+	return last
+}
+
+// Changes draws pairs of images that differ in few factors, anew for every epoch (Locatello et al. 2020, section 3). A
+// model learns only the pairs: neither levels nor the names of the changed factors. In a pair
+//
+//   - of the law redraw, k factors get a new value, or with HalfSingle one factor in half of the pairs;
+//   - of the law uniform (UNI in Klindt et al. 2021), k factors get a different value;
+//   - of the law laplace (LAP there), every ordinal or circular factor changes from its old value u to the value v with a
+//     probability proportional to exp(-|v-u| rate/log(size)), and at least one factor changes;
+//   - of the law independent, the images are consecutive images of a shuffled pass, without repetition.
+//
+// The first image is uniform. A random k is uniform on 1..F-1 for F factors that may change. Where combinations of
+// levels are missing, the second image is uniform among the images that agree with the first in all other factors.
+// Images of unknown levels are in no pair.
+type Changes struct {
+	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different one; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
+	K          ChangedCount `yaml:"k" doc:"factors that change, or random: 1 to one less than all"`
+	HalfSingle bool         `yaml:"half_single" doc:"law redraw: change only one factor in half of the pairs"`
+	Redraw     string       `yaml:"redraw" doc:"law redraw: any value, also the old one, or a different one"`
+	Rate       float64      `yaml:"rate" doc:"rate of the law laplace"`
+	Nuisance   []string     `yaml:"nuisance" doc:"factors that both images draw independently"`
+	Fixed      []string     `yaml:"fixed" doc:"factors that never change"`
+	Count      int          `yaml:"count" doc:"pairs in an epoch; 0: half as many as images, or all of the file"`
+	File       string       `yaml:"file" doc:"pairs of your own in place of a law: a .csv, .npy or .npz file with the indices of two images in each row"`
+	Unlabelled bool         `yaml:"unlabelled" doc:"train also on single images"`
+}
+
+// NewChanges returns the default settings of disentanglement_lib.
+func NewChanges() *Changes {
+	return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1}
+}
+
+// ChangedCount is a number of factors; 0: random.
+type ChangedCount int
+
+// DecodeConfig reads a number, or random.
+func (k *ChangedCount) DecodeConfig(n *config.Node) error {
+	var text string
+	if n.Decode(&text) == nil && text == "random" {
+		*k = 0
+		return nil
+	}
+	var count int
+	if n.Decode(&count) != nil || count < 1 {
+		return n.Errorf("want random, or a number of factors from 1 on")
+	}
+	*k = ChangedCount(count)
+	return nil
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (k ChangedCount) EncodeConfig() (any, error) {
+	if k == 0 {
+		return "random", nil
+	}
+	return int(k), nil
+}
+
+// ConfigType describes the accepted values.
+func (ChangedCount) ConfigType() string { return "random, or a number" }
+
+func (k ChangedCount) String() string {
+	if k == 0 {
+		return "random"
+	}
+	return strconv.Itoa(int(k))
+}
+
+// Validate checks the settings.
+func (p *Changes) Validate() error {
+	switch {
+	case !slices.Contains([]string{"redraw", "uniform", "laplace", "independent"}, p.Law):
+		return config.Invalid("law", "unknown law %q; known: redraw, uniform, laplace, independent", p.Law)
+	case p.K < 0:
+		return config.Invalid("k", "%d is negative; want random, or 1 or more", int(p.K))
+	case p.Redraw != "any" && p.Redraw != "different":
+		return config.Invalid("redraw", "unknown values %q; known: any, different", p.Redraw)
+	case !(p.Rate > 0 && p.Rate <= 1e6):
+		return config.Invalid("rate", "%v is out of range; want more than 0, and at most 1e6", p.Rate)
+	case p.Count < 0 || p.Count > maxWalked/2:
+		return config.Invalid("count", "%d is out of range; want 0 to %d", p.Count, maxWalked/2)
+	case p.K > 0 && (p.Law == "laplace" || p.Law == "independent"):
+		return config.Invalid("k", "the law %s has no number of factors that change; want random", p.Law)
+	case p.Law == "independent" && len(p.Nuisance)+len(p.Fixed) > 0:
+		return config.Invalid("law", "independent pairs know no factors; want no nuisance and no fixed")
+	case p.File != "" && (p.Law != "redraw" || p.K > 0 || len(p.Nuisance)+len(p.Fixed) > 0):
+		return config.Invalid("file", "the pairs come from a file; want no law, k, nuisance or fixed beside it")
+	}
+	return nil
+}
+
+// Split prepares the draws of pairs.
+func (p *Changes) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	drawn, err := p.drawn(d)
+	if err != nil {
+		return nil, fmt.Errorf("changes: %w", err)
+	}
+	split := &Split{M: 2, Drawn: drawn, Rotations: rotations(d)}
+	if p.Unlabelled {
+		split.Unlabelled = make([]int, d.Len())
+		for i := range split.Unlabelled {
+			split.Unlabelled[i] = i
+		}
+	}
+	return split, nil
+}
+
+func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
+	switch {
+	case p.File != "":
+		pairs, err := readPairs(p.File, d)
+		if err != nil {
+			return nil, err
+		}
+		return p.passed(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
+	case p.Law == "independent":
+		pass := make([]int, d.Len())
+		for i := range pass {
+			pass[i] = i
+		}
+		return p.passed(&Drawn{M: 2, Pass: pass}, d.Len()/2, "dataset "+d.Name()+" gives")
+	}
+	c, err := p.changer(d)
+	if err != nil {
+		return nil, err
+	}
+	count := p.Count
+	if count == 0 {
+		count = max(1, c.images()/2)
+	}
+	return &Drawn{M: 2, Count: count, Draw: func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }}, nil
+}
+
+// passed sets the number of pairs in an epoch to Count or, if Count is 0, to all pairs.
+func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
+	switch {
+	case pairs == 0:
+		return nil, fmt.Errorf("%s no pair; want two images or more", whose)
+	case p.Count > pairs:
+		return nil, config.Invalid("count", "%d is too many: %s %d pairs; want at most as many", p.Count, whose, pairs)
+	}
+	if g.Count = p.Count; g.Count == 0 {
+		g.Count = pairs
+	}
+	return g, nil
+}
+
+// changer prepares the law by which factors change.
+func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
+	c := &changer{set: d, factors: d.Factors(), law: *p, different: p.Law == "uniform" || p.Redraw == "different"}
+	role := make([]string, len(c.factors))
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"nuisance", p.Nuisance}, {"fixed", p.Fixed}} {
+		for i, name := range list.names {
+			k, err := factorNamed(d, name)
+			if err != nil {
+				return nil, fmt.Errorf("%s[%d]: %w", list.key, i, err)
+			}
+			if role[k] != "" {
+				return nil, fmt.Errorf("%s[%d]: factor %q is named before; want it once, in nuisance or in fixed", list.key, i, name)
+			}
+			role[k] = list.key
+		}
+	}
+	for k, f := range c.factors {
+		switch {
+		case f.Size < 2:
+		case role[k] == "nuisance":
+			c.nuisance = append(c.nuisance, k)
+		case role[k] == "" && !(p.Law == "laplace" && f.Kind == factor.Categorical):
+			c.moving = append(c.moving, k)
+		}
+	}
+	if len(c.moving) == 0 {
+		return nil, fmt.Errorf("dataset %s has no factor that may change; want one of two levels or more that is not in nuisance or fixed, or law: independent", d.Name())
+	}
+	if int(p.K) > len(c.moving) {
+		return nil, fmt.Errorf("k: dataset %s has %d factors that may change; want random, or 1 to %d", d.Name(), len(c.moving), len(c.moving))
+	}
+	return c, c.prepare()
+}
+
+// errNoneKnown is returned if no image has known levels of all factors.
+var errNoneKnown = errors.New("no image has known levels of all factors; want some, or law: independent")
+
+// Reads implements [FileReader].
+func (p *Changes) Reads() []datasets.Read { return datasets.ReadOf("file", p.File) }
+
+// readPairs reads the indices of two images in each row of a file.
+func readPairs(path string, d datasets.Dataset) ([]int, error) {
+	rows, cols, err := table.Size(path, "pairs")
+	if err != nil {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	const want = "want at most %d rows of two, the images of a pair"
+	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // check the shape before reading
+		return nil, fmt.Errorf("file: %s has %d rows of %d numbers; "+want, path, rows, cols, maxWalked/2)
+	}
+	t, err := table.Read(path, "pairs")
+	if err != nil {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	if t.Cols == 3 { // an index of the pairs
+		t.DropCounter()
+	}
+	if t.Cols != 2 || t.Rows > maxWalked/2 {
+		return nil, fmt.Errorf("file: %s has %d rows of %d numbers; "+want, path, t.Rows, t.Cols, maxWalked/2)
+	}
+	pairs := make([]int, len(t.Data))
+	for at, v := range t.Data {
+		if !(v >= 0 && v < float64(d.Len())) || v != float64(int(v)) {
+			return nil, fmt.Errorf("file: %s: %s is %v; want an image of dataset %s, 0 to %d", path, t.Place(at/2, at%2), v, d.Name(), d.Len()-1)
+		}
+		pairs[at] = int(v)
+	}
+	return pairs, nil
+}

@@ -1,0 +1,145 @@
+package supervision
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Drawn describes groups that are drawn again for every epoch, in one of three ways. Draw draws one group at a time. Or
+// the groups are consecutive images of a shuffled pass over Pass, which puts each image into at most one group of an
+// epoch. Or they are some or all of Groups in random order. All randomness comes from the epoch's stream: a resumed
+// epoch has the same groups.
+type Drawn struct {
+	M     int // images in a group
+	Count int // groups in an epoch
+
+	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). Actions that it does
+	// not write stay -1. It keeps nothing between calls.
+	Draw   func(s *rng.Stream, images []int, actions []int32)
+	Pass   []int // images of the pass, at least M*Count
+	Groups []int // images of groups, M each, at least M*Count
+
+	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil if they are
+	// unknown. [MovesOf] computes them from the levels.
+	Moves func(images []int, moves []float32)
+	K     int // columns of Moves
+}
+
+// Action changes an image into another. It moves a factor by Step levels, or a factor of poses by Step times the
+// rotation to a near pose.
+type Action struct {
+	Name   string
+	Factor int // of the data set's factors
+	Step   int
+}
+
+// MovesOf returns a function for Drawn.Moves, and its number of columns. The function computes the transformations
+// within a group from the levels of the circular factors and the poses. An unknown level counts as the level of the
+// group's first image.
+func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), columns int) {
+	factors := d.Factors()
+	turns := newTurns(factors)
+	columns = len(factors) + 4*turns.rotations
+	return func(images []int, moves []float32) {
+		first, levels := make([]int, len(factors)), make([]int, len(factors))
+		d.FactorsAt(images[0], first)
+		for m, i := range images {
+			d.FactorsAt(i, levels)
+			turns.between(first, levels, moves[m*columns:(m+1)*columns])
+		}
+	}, columns
+}
+
+// sampled is the number of test groups that validate draws.
+const sampled = 16
+
+// validate reports groups that no epoch can have, and images that the data set lacks.
+func (g *Drawn) validate(d datasets.Dataset, actions int) error {
+	switch {
+	case g.M < 1 || g.Count < 1:
+		return fmt.Errorf("%d groups of %d images are drawn; want at least 1 of 1 image", g.Count, g.M)
+	case g.Count > maxWalked/g.M:
+		return fmt.Errorf("%d groups of %d images are drawn for an epoch; want at most %d", g.Count, g.M, maxWalked/g.M)
+	case g.Draw != nil && (g.Pass != nil || g.Groups != nil) || g.Draw == nil && (g.Pass == nil) == (g.Groups == nil):
+		return fmt.Errorf("drawn groups want one of Draw, Pass and Groups")
+	case g.Draw == nil && len(g.Pass)+len(g.Groups) < g.M*g.Count:
+		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d", g.Count, g.M, len(g.Pass)+len(g.Groups), g.M*g.Count)
+	case len(g.Groups)%g.M != 0:
+		return fmt.Errorf("groups of %d images are drawn from %d images of groups; want a multiple", g.M, len(g.Groups))
+	}
+	for _, i := range append(g.Pass[:len(g.Pass):len(g.Pass)], g.Groups...) {
+		if i < 0 || i >= d.Len() {
+			return fmt.Errorf("groups are drawn from image %d; want an image of dataset %s, 0 to %d", i, d.Name(), d.Len()-1)
+		}
+	}
+	if g.Draw == nil {
+		return nil
+	}
+	group, stream := make([]int, g.M), rng.New(0, "check")
+	taken := make([]int32, g.M)
+	for n := range min(g.Count, sampled) {
+		for m := range taken {
+			taken[m] = -1
+		}
+		g.Draw(stream, group, taken)
+		if err := checkGroup(d, n, group, g.M); err != nil {
+			return fmt.Errorf("drawn: %w", err)
+		}
+		if err := checkActions(n, taken, g.M, actions); err != nil {
+			return fmt.Errorf("drawn: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkActions reports actions of group g that do not fit its m images.
+func checkActions(g int, taken []int32, m, actions int) error {
+	if len(taken) != m {
+		return fmt.Errorf("group %d of %d images has %d actions; want one for each", g, m, len(taken))
+	}
+	for i, a := range taken {
+		if a < -1 || int(a) >= actions || i == 0 && a != -1 {
+			return fmt.Errorf("group %d, image %d: action %d; want -1 for a group's first image, and -1 to %d", g, i, a, actions-1)
+		}
+	}
+	return nil
+}
+
+// fill draws the groups of an epoch.
+func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, actions []int32) {
+	if g.Draw == nil {
+		g.deal(s, images)
+	}
+	scratch := make([]int32, g.M)
+	for n := range g.Count {
+		group, taken := images[n*g.M:(n+1)*g.M], scratch
+		if actions != nil {
+			taken = actions[n*g.M : (n+1)*g.M]
+		}
+		for m := range taken {
+			taken[m] = -1
+		}
+		if g.Draw != nil {
+			g.Draw(s, group, taken)
+		}
+		if g.Moves != nil {
+			g.Moves(group, moves[n*g.M*columns:(n+1)*g.M*columns])
+		}
+	}
+}
+
+// deal deals images of Pass, or groups of Groups, in random order.
+func (g *Drawn) deal(s *rng.Stream, images []int) {
+	if g.Groups == nil {
+		order := slices.Clone(g.Pass)
+		s.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		copy(images, order)
+		return
+	}
+	for n, group := range s.Perm(len(g.Groups) / g.M)[:g.Count] {
+		copy(images[n*g.M:(n+1)*g.M], g.Groups[group*g.M:])
+	}
+}

@@ -1,0 +1,243 @@
+package supervision
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/table"
+)
+
+// Reads implements [FileReader].
+func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
+
+// readFile reads labels from the file into a table, and returns the table's columns.
+func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor, error) {
+	t, err := f.readTable(d)
+	if err != nil {
+		return nil, err
+	}
+	columns, kinds, err := f.columns(t)
+	if err != nil {
+		return nil, err
+	}
+	l.set, l.width, l.table, l.Notes = nil, t.Cols, make([]int32, len(t.Data)), t.Notes
+	for c := range columns {
+		own := slices.IndexFunc(d.Factors(), func(of factor.Factor) bool {
+			return of.Name == columns[c].Name && of.Kind == factor.Circular && of.Angles == nil
+		})
+		x := labelColumn{table: t, column: c, kind: kinds[c]}
+		if own >= 0 {
+			x.turn = d.Factors()[own].Size
+		}
+		of, levels, err := x.levels()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.File, err)
+		}
+		of.Name = columns[c].Name
+		columns[c] = of
+		for i, level := range levels {
+			l.table[i*l.width+c] = level
+		}
+		if t.Words != nil && t.Words[c] != nil {
+			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, factor.NumberedWords(t.Words[c])))
+		}
+	}
+	return columns, nil
+}
+
+// readTable reads the file, a row for each image.
+func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
+	rows, cols, err := table.Size(f.File, "labels")
+	if err != nil {
+		return nil, err
+	}
+	const want = "%s has %d rows of %d numbers; want a row for each of the %d images of dataset %s"
+	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
+		return nil, fmt.Errorf(want, f.File, rows, cols, d.Len(), d.Name())
+	}
+	t, err := table.ReadFactors(f.File, "labels")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Known(); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.File, err)
+	}
+	if t.WantRows(d.Len()); t.Rows != d.Len() {
+		return nil, fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+	}
+	if n := max(len(f.Names), len(f.Kinds.List)); n != t.Cols {
+		t.DropCounter()
+	}
+	return t, nil
+}
+
+// columns returns the factors of the file's columns, without levels, and their kinds.
+func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.ColumnKind, error) {
+	names := f.Names
+	if len(names) == 0 {
+		names = t.Names
+	}
+	for c := len(names); len(f.Names) == 0 && t.Names == nil && c < t.Cols; c++ {
+		names = append(names, fmt.Sprint("label", c))
+	}
+	if len(names) != t.Cols {
+		return nil, nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(names), t.Cols, f.File)
+	}
+	if err := distinct("names", names); err != nil {
+		return nil, nil, err
+	}
+	given, err := f.Kinds.Parse(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, kinds := make([]factor.Factor, t.Cols), make([]factor.ColumnKind, t.Cols)
+	for c := range columns {
+		columns[c].Name, kinds[c].Kind = names[c], factor.Categorical
+		if given[c] != nil {
+			kinds[c] = *given[c]
+		}
+	}
+	return columns, kinds, nil
+}
+
+// labelColumn is a column of labels.
+type labelColumn struct {
+	table  *table.Table
+	column int
+	kind   factor.ColumnKind
+	turn   int // levels of the data set's circular factor with this name; 0: no such factor
+}
+
+// levels returns the factor of the labels, and their levels. Unless the kind is continuous or has a period, whole
+// numbers are the levels, and negative numbers are unknown.
+func (x *labelColumn) levels() (factor.Factor, []int32, error) {
+	measured := x.kind.Continuous || x.kind.Period > 0
+	numbers, least, most := make([]float64, x.table.Rows), math.Inf(1), math.Inf(-1)
+	for i := range numbers {
+		v := x.table.Data[i*x.table.Cols+x.column]
+		switch {
+		case measured && v == -1 && !x.negative():
+			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
+		case measured:
+		case v != math.Trunc(v): // and not NaN
+			if v == v {
+				return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
+			}
+		case v >= maxLabel:
+			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
+		case v < 0:
+			v = math.NaN()
+		}
+		if numbers[i] = v; v == v {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	switch {
+	case least > most:
+		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
+	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
+		of, levels, err := factor.FromNumbers("", numbers, &x.kind, factor.DefaultBins)
+		if err != nil {
+			err = fmt.Errorf("column %d: %w", x.column, err)
+		}
+		return of, levels, err
+	}
+	of, levels := factor.Factor{Kind: x.kind.Kind, Size: int(most) + 1}, make([]int32, len(numbers))
+	if of.Kind == factor.Circular {
+		of.Size = x.turn
+	}
+	for i, v := range numbers {
+		if levels[i] = datasets.Unknown; v == v {
+			levels[i] = int32(v)
+		}
+	}
+	if of.Kind == factor.Ordinal && least > 0 { // the range of the labels is [0, 1], whichever number names its beginning
+		for l := range of.Size {
+			of.Values = append(of.Values, max(float64(l), least))
+		}
+	}
+	return of, levels, nil
+}
+
+// negative reports whether a column has a number below -1, which cannot mean an unknown label.
+func (x *labelColumn) negative() bool {
+	for i := x.column; i < len(x.table.Data); i += x.table.Cols {
+		if v := x.table.Data[i]; v < 0 && v != -1 {
+			return true
+		}
+	}
+	return false
+}
+
+// errorf is an error about a label.
+func (x *labelColumn) errorf(row int, format string, args ...any) error {
+	return fmt.Errorf("%s is %w", x.table.Place(row, x.column), fmt.Errorf(format, args...))
+}
+
+// FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
+// makes no groups: all images are in Split.Unlabelled.
+//
+// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
+// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
+// a larger fraction's labelled images.
+type FactorLabels struct {
+	Fraction float64            `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
+	Share    float64            `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
+	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
+	File     string             `yaml:"file" doc:"your own labels: a table (.npy, .npz, .csv) of N rows, of whole numbers, negative, empty or NaN where unknown, or of words; empty: the factors of the data set"`
+	Names    []string           `yaml:"names" doc:"names of the columns of the file; empty: those of its first line, or label0, label1, ..."`
+	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the columns of the file: ordinal, circular (evenly spaced), circular:360 (degrees, also real and negative ones), categorical or continuous (20 bins), by name or in order; empty: all categorical"`
+}
+
+// Validate checks the settings.
+func (f *FactorLabels) Validate() error {
+	if !(f.Fraction > 0 && f.Fraction <= 1) {
+		return config.Invalid("fraction", "%v is out of range; want more than 0, and at most 1 (all images)", f.Fraction)
+	}
+	if f.File == "" && len(f.Names) > 0 {
+		return config.Invalid("names", "they name the columns of a file, and there is no file")
+	}
+	if f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0 {
+		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
+	}
+	if err := distinct("names", f.Names); err != nil {
+		return err
+	}
+	return validShare(f.Share, f.Factors)
+}
+
+// Split draws the labelled images.
+func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	known := &Labels{Share: f.Share, set: d}
+	columns := d.Factors()
+	if f.File != "" {
+		var err error
+		if columns, err = f.readFile(d, known); err != nil {
+			return nil, fmt.Errorf("labels: %w", err)
+		}
+	}
+	if err := known.choose(columns, f.Factors); err != nil {
+		return nil, fmt.Errorf("labels: %w", err)
+	}
+	candidates := known.labelled(d.Len())
+	if len(candidates) == 0 {
+		return nil, fmt.Errorf("labels: dataset %s has no image with labels", d.Name())
+	}
+	count := max(1, int(math.Round(f.Fraction*float64(len(candidates)))))
+	for _, at := range s.Perm(len(candidates))[:count] {
+		known.Images = append(known.Images, candidates[at])
+	}
+	slices.Sort(known.Images)
+	if len(known.Images) == d.Len() {
+		known.Share = 0
+	}
+	return knowing(d, known)
+}

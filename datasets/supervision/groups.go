@@ -1,0 +1,144 @@
+package supervision
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// Groups reads labelled groups and the transformations within them from files. It serves data with transformations
+// other than rotations of circular factors, such as objects rotated in space.
+type Groups struct {
+	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
+	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: angle of each factor from the group's first image to this one, in radians; empty: computed from the levels of the circular factors"`
+	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians, in place of those of the factors with rotations; empty: computed from the levels of these factors"`
+	Unlabelled      bool   `yaml:"unlabelled" doc:"train also, without labels, on the images in no group"`
+}
+
+// Validate checks the settings.
+func (g *Groups) Validate() error {
+	if g.Images == "" {
+		return config.Invalid("images", "want the name of an .npy file")
+	}
+	return nil
+}
+
+// Split reads the files. A split with rotations has Rotations set. In Transformations, the columns of rotations follow
+// the columns of the factors. If the data set has factors of rotations, the file has one rotation for each, in their
+// order.
+func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	groups, m, err := g.images(d)
+	if err != nil {
+		return nil, fmt.Errorf("groups: %w", err)
+	}
+	split, err := NewSplit(d, m, groups, g.Unlabelled)
+	if err != nil {
+		return nil, fmt.Errorf("groups: %w", err)
+	}
+	k := len(d.Factors())
+	if g.Transformations != "" {
+		read, err := readTransformations(g.Transformations, len(groups), m, k)
+		if err != nil {
+			return nil, fmt.Errorf("groups: moves: %w", err)
+		}
+		for i := range groups {
+			split.Transformations[i] = joinColumns(read[i], k, split.Transformations[i], 4*split.Rotations, m)
+		}
+	}
+	if g.Rotations == "" {
+		return split, nil
+	}
+	read, err := readTransformations(g.Rotations, len(groups), m, 0)
+	if err != nil {
+		return nil, fmt.Errorf("groups: rotations: %w", err)
+	}
+	n := len(read[0]) / (4 * m)
+	if split.Rotations > 0 && n != split.Rotations {
+		return nil, fmt.Errorf("groups: rotations: %s has %d of each image; want one for each factor of dataset %s with rotations, %d", g.Rotations, n, d.Name(), split.Rotations)
+	}
+	split.Rotations = n
+	for i := range groups {
+		split.Transformations[i] = joinColumns(split.Transformations[i], k, read[i], 4*n, m)
+	}
+	return split, nil
+}
+
+// images reads the groups, of m images each, from the file.
+func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
+	r, err := npy.Open(g.Images)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	if len(r.Shape) != 2 || r.Rows() < 1 || r.RowLen() < 1 {
+		return nil, 0, fmt.Errorf("images: %s has shape %v; want groups x M, at least one of each", g.Images, r.Shape)
+	}
+	m = r.RowLen()
+	row := make([]float64, m)
+	for i := range r.Rows() {
+		if err := npy.Read(r, row); err != nil {
+			return nil, 0, err
+		}
+		group := make([]int, m)
+		for j, v := range row {
+			if v != math.Trunc(v) || v < 0 || v >= float64(d.Len()) {
+				return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d", g.Images, i, j, v, d.Name(), d.Len()-1)
+			}
+			group[j] = int(v)
+		}
+		groups = append(groups, group)
+	}
+	return groups, m, nil
+}
+
+// readTransformations reads an array [groups, m, columns]; columns 0 means any multiple of 4.
+func readTransformations(file string, groups, m, columns int) ([][]float32, error) {
+	r, err := npy.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	want := fmt.Sprint(columns)
+	if columns == 0 {
+		want = "a multiple of 4"
+	}
+	if s := r.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
+		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)
+	}
+	list := make([][]float32, groups)
+	for i := range list {
+		list[i] = make([]float32, r.RowLen())
+		if err := npy.Read(r, list[i]); err != nil {
+			return nil, err
+		}
+		for at, v := range list[i] {
+			if v-v != 0 {
+				return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers", file, i, at, v)
+			}
+		}
+	}
+	return list, nil
+}
+
+// joinColumns joins the first k columns of one array of m rows with the last l columns of another.
+func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
+	joined := make([]float32, 0, m*(k+l))
+	for i := range m {
+		first, last := a[i*len(a)/m:(i+1)*len(a)/m], b[i*len(b)/m:(i+1)*len(b)/m]
+		joined = append(append(joined, first[:k]...), last[len(last)-l:]...)
+	}
+	return joined
+}
+
+// Reads implements [FileReader].
+func (g *Groups) Reads() []datasets.Read {
+	return slices.Concat(datasets.ReadOf("images", g.Images), datasets.ReadOf("moves", g.Transformations), datasets.ReadOf("rotations", g.Rotations))
+}

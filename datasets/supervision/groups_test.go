@@ -1,0 +1,72 @@
+package supervision
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// arrayFile writes an array to a file of a temporary folder.
+func arrayFile[T npy.Element](t *testing.T, name string, shape []int, data ...T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := npy.Write(f, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestGroupsFromFiles(t *testing.T) {
+	d, err := (&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := arrayFile(t, "images.npy", []int{2, 2}, int64(0), 9, 3, 5)
+	moves := arrayFile(t, "moves.npy", []int{2, 2, 2}, float64(0), 0, 0.25, 0.5, 0, 0, 1, 2)
+	rotations := arrayFile(t, "rotations.npy", []int{2, 2, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0, 1, 0, 0, 2)
+
+	split, err := (&Groups{Images: images}).Split(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := float32(2 * math.Pi / 8)
+	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
+		t.Errorf("transformations %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
+	}
+	split, err = (&Groups{Images: images, Transformations: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
+		t.Errorf("transformations %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
+	}
+
+	for name, c := range map[string]struct {
+		groups Groups
+		want   string
+	}{
+		"no file":            {Groups{}, "want the name"},
+		"missing":            {Groups{Images: "no.npy"}, "no.npy"},
+		"images of shape 3":  {Groups{Images: moves}, "want groups x M"},
+		"image out of range": {Groups{Images: arrayFile(t, "far.npy", []int{1, 2}, int32(0), 64)}, "row 0, column 1 is 64; want an image of dataset square"},
+		"image of a part":    {Groups{Images: arrayFile(t, "half.npy", []int{1, 2}, 0.5, 1)}, "row 0, column 0 is 0.5"},
+		"moves of shape":     {Groups{Images: images, Transformations: rotations}, "shape [2 2 4]; want 2 x 2 x 2"},
+		"rotations of shape": {Groups{Images: images, Rotations: moves}, "want 2 x 2 x a multiple of 4"},
+		"moves that are nan": {Groups{Images: images, Transformations: arrayFile(t, "nan.npy", []int{2, 2, 2}, 0, 0, 0, 0, 0, 0, math.NaN(), 0)}, "group 1, element 2 is NaN"},
+	} {
+		if _, err := c.groups.Split(d, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not say %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package supervision
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+)
+
+// Labels holds the supervision's knowledge about factors: the levels of some images, or pairs of images that share an
+// unknown level of one factor. [JoinLabels] merges the two kinds.
+type Labels struct {
+	Factors []factor.Factor // the factors of the columns
+	Images  []int           // images with a label or in a pair, ascending
+	Pairs   []SimilarPair   // pairs of similarity supervision
+
+	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes.
+	// With 0, labelled images come only in the epoch's order.
+	Share float64
+
+	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil if no factor
+	// does.
+	Assigned []int
+
+	// Classes holds, by factor and image, the number of the image's class, from 0 on, or -1 without a class. The images
+	// of a class agree in the factor. nil, for one factor or for all, means no classes: each of Pairs then stands
+	// alone.
+	Classes [][]int32
+
+	Notes []string // remarks about the origin of the labels, such as dropped answers
+
+	set    datasets.Dataset // source of the levels; nil: table is
+	column []int            // by factor: its index among the set's factors, or its column in the table
+	table  []int32          // width labels for each image, image by image
+	width  int
+
+	parts  []*Labels // the merged labels; nil for a single source
+	places [][]int   // by part: the columns of its factors among Factors
+}
+
+// SimilarPair says that two images have the same level of a factor (an index into
+// Labels.Factors), or different ones.
+type SimilarPair struct {
+	A, B      int
+	Factor    int
+	Different bool
+}
+
+// TellsApart reports whether some pairs are known to differ.
+func (l *Labels) TellsApart() bool {
+	return slices.ContainsFunc(l.Pairs, func(p SimilarPair) bool { return p.Different })
+}
+
+// checkClasses reports classes that do not fit n images.
+func (l *Labels) checkClasses(n int) error {
+	if l.Classes == nil {
+		return nil
+	}
+	if len(l.Classes) != len(l.Factors) {
+		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors", len(l.Classes), len(l.Factors))
+	}
+	for k, of := range l.Classes {
+		name := l.Factors[k].Name
+		if of != nil && len(of) != n {
+			return fmt.Errorf("classes of factor %q are those of %d images; want %d", name, len(of), n)
+		}
+		most := maxLabel - l.Factors[k].Size - 1
+		for i, c := range of {
+			if c < -1 || int(c) > most {
+				return fmt.Errorf("image %d is in class %d of factor %q; want 0 to %d, or -1 where it has none", i, c, name, most)
+			}
+		}
+	}
+	return nil
+}
+
+// KnowsLevels reports whether the labels include levels of some images, and not only similarities.
+func (l *Labels) KnowsLevels() bool {
+	if l.parts == nil {
+		return l.Pairs == nil
+	}
+	return slices.ContainsFunc(l.parts, (*Labels).KnowsLevels)
+}
+
+// sources lists the labels of each source.
+func (l *Labels) sources() []*Labels {
+	if l.parts == nil {
+		return []*Labels{l}
+	}
+	return l.parts
+}
+
+// Without removes the labels and pairs of marked images.
+func (l *Labels) Without(images []bool) {
+	for _, part := range l.parts {
+		part.Without(images)
+	}
+	l.Images = slices.DeleteFunc(l.Images, func(i int) bool { return images[i] })
+	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
+}
+
+// maxLabel bounds levels: graphs hold them as float32, which represents smaller integers exactly.
+const maxLabel = 1 << 24
+
+// At writes the level of each of Factors of image i, and -1 for an unknown level. It returns false if no level is
+// known; similar pairs give no levels.
+func (l *Labels) At(i int, dst []int32) bool {
+	return l.at(i, dst, l.newScratch())
+}
+
+// labelScratch holds the buffers of a look-up.
+type labelScratch struct {
+	levels []int   // of all factors of a set
+	part   []int32 // the labels of one source
+}
+
+func (l *Labels) newScratch() labelScratch {
+	s := labelScratch{part: make([]int32, len(l.Factors))}
+	for _, source := range l.sources() {
+		if source.set != nil {
+			s.levels = make([]int, max(len(s.levels), len(source.set.Factors())))
+		}
+	}
+	return s
+}
+
+// at is At without allocation.
+func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
+	for k := range l.Factors {
+		dst[k] = datasets.Unknown
+	}
+	if l.parts == nil {
+		return l.one(i, dst, scratch.levels)
+	}
+	any := false
+	for p, part := range l.parts {
+		if !part.one(i, scratch.part, scratch.levels) {
+			continue
+		}
+		any = true
+		for k, at := range l.places[p] {
+			if level := scratch.part[k]; level >= 0 {
+				dst[at] = level
+			}
+		}
+	}
+	return any
+}
+
+// one writes the levels of an image from one source, and returns false if the source has none.
+func (l *Labels) one(i int, dst []int32, scratch []int) bool {
+	if l.Pairs != nil {
+		return false
+	}
+	_, known := slices.BinarySearch(l.Images, i)
+	if known {
+		l.read(i, dst, scratch)
+	}
+	return known
+}
+
+// read writes the levels of a labelled image.
+func (l *Labels) read(i int, dst []int32, scratch []int) {
+	if l.set == nil {
+		for k, c := range l.column {
+			dst[k] = l.table[i*l.width+c]
+		}
+		return
+	}
+	scratch = scratch[:len(l.set.Factors())]
+	l.set.FactorsAt(i, scratch)
+	for k, c := range l.column {
+		dst[k] = int32(scratch[c])
+	}
+}
+
+func validShare(share float64, factors []string) error {
+	if !(share >= 0 && share < 1) {
+		return config.Invalid("share", "%v is out of range; want 0 or more, and less than 1", share)
+	}
+	return distinct("factors", factors)
+}
+
+func distinct(key string, names []string) error {
+	for i, name := range names {
+		if name == "" || slices.Contains(names[:i], name) {
+			return config.Invalid(key, "name %d, %q, is empty or repeated; want distinct names", i, name)
+		}
+	}
+	return nil
+}
+
+// choose selects the factors by their names, or all factors without names.
+func (l *Labels) choose(columns []factor.Factor, names []string) error {
+	var all []string
+	for _, f := range columns {
+		all = append(all, f.Name)
+	}
+	if len(names) == 0 {
+		names = all
+	}
+	for i, name := range names {
+		c := slices.Index(all, name)
+		if c < 0 {
+			return fmt.Errorf("factors[%d]: there is no factor %q%s", i, name, registry.Suggest(name, all))
+		}
+		if columns[c].Size > maxLabel {
+			return fmt.Errorf("factor %q has %d levels; want at most %d", name, columns[c].Size, maxLabel)
+		}
+		l.Factors, l.column = append(l.Factors, columns[c]), append(l.column, c)
+	}
+	switch several := func(f factor.Factor) bool { return f.Size > 1 }; {
+	case len(l.Factors) == 0:
+		return fmt.Errorf("there are no factors")
+	case l.set != nil && !slices.ContainsFunc(l.Factors, several):
+		return fmt.Errorf("dataset %s has no factor of several levels: nothing is known of its images that could be a label", l.set.Name())
+	}
+	return nil
+}
+
+// labelled lists the images, of n, that have a label.
+func (l *Labels) labelled(n int) []int {
+	list, scratch := make([]int, 0, n), l.newScratch().levels
+	for i := range n {
+		if l.labels(i, scratch) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// labels reports whether an image has a label.
+func (l *Labels) labels(i int, scratch []int) bool {
+	known := func(c int) bool { return scratch[c] >= 0 }
+	switch {
+	case l.set == nil:
+		known = func(c int) bool { return l.table[i*l.width+c] >= 0 }
+	case datasets.Missing(l.set) == nil:
+		return true
+	default:
+		l.set.FactorsAt(i, scratch)
+	}
+	return slices.ContainsFunc(l.column, known)
+}
+
+// knowing returns a split without groups that has labels.
+func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
+	split, err := NewSplit(d, 0, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	split.Known = known
+	return split, nil
+}
+
+// TableLabels returns the labels of a table with a row for each image and a column for each factor. A negative number
+// is an unknown label.
+func TableLabels(factors []factor.Factor, table []int32) *Labels {
+	l := &Labels{Factors: factors, table: table, width: len(factors)}
+	for c := range factors {
+		l.column = append(l.column, c)
+	}
+	if len(factors) > 0 {
+		l.Images = l.labelled(len(table) / len(factors))
+	}
+	return l
+}

@@ -1,0 +1,308 @@
+package supervision
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// mix adds labelled images and similar pairs to the batches of an epoch.
+type mix struct {
+	units            []*units // one entry for each kind of supervision with a share
+	plain, lastPlain int      // images from the epoch's order in a full batch, and in the last batch
+	batches          int
+}
+
+// units deals the labelled images or the similar pairs of one source: a unit is one image or one pair.
+type units struct {
+	known *Labels
+	part  int    // index of known among the sources
+	place []int  // column of each of its factors in the split's labels
+	label string // prefix of the names of its random streams
+	width int    // images in a unit
+
+	full, last int     // units in a full batch, and in the last batch
+	order      []int32 // order of the units in the current pass
+	pass       uint64  // number of the pass, from 1
+	seed       uint64  // seed of the pass
+	drawn      []int32 // the epoch's units, batch by batch
+}
+
+// prepareLabels plans the batches of a split with Known labels.
+func (s *Sampler) prepareLabels() error {
+	known := s.split.Known
+	if known == nil {
+		return nil
+	}
+	s.scratch = known.newScratch()
+	if len(s.unlabelled) > 0 {
+		var err error
+		if s.mix, err = newMix(known, len(s.unlabelled), s.imagesPerBatch); err != nil {
+			return err
+		}
+	}
+	if s.mix != nil {
+		s.state.Labels = s.stream.Uint64()
+		s.unlabelled = make([]int, s.mix.images())
+	}
+	s.levels = make([]int32, s.MaxBatch()*len(known.Factors))
+	if known.TellsApart() {
+		s.different = make([]int32, len(s.levels))
+	}
+	return s.numberSources()
+}
+
+// newMix plans the batches of an epoch over n images. It returns nil if no labels have a share.
+func newMix(known *Labels, n, batch int) (*mix, error) {
+	m := &mix{plain: batch}
+	for p, source := range known.sources() {
+		if source.Share == 0 || len(source.Images) == 0 {
+			continue
+		}
+		u := newUnits(source, batch, m.plain-1)
+		if u == nil {
+			return nil, fmt.Errorf("batches: a batch of %d images has no room for %d labelled images beside another; want %d or more",
+				batch, batch-m.plain+widthOf(source), batch-m.plain+widthOf(source)+1)
+		}
+		if p > 0 {
+			u.label = fmt.Sprintf("source %d ", p)
+		}
+		u.part, u.place = p, known.place(p)
+		m.units = append(m.units, u)
+		m.plain -= u.full * u.width
+	}
+	if m.units == nil {
+		return nil, nil
+	}
+	m.batches = (n + m.plain - 1) / m.plain
+	m.lastPlain = n - (m.batches-1)*m.plain
+	for _, u := range m.units {
+		u.last = max(1, (2*m.lastPlain*u.full+m.plain)/(2*m.plain)) // rounded
+		u.drawn = make([]int32, (m.batches-1)*u.full+u.last)
+	}
+	return m, nil
+}
+
+func widthOf(known *Labels) int {
+	if known.Pairs != nil {
+		return 2
+	}
+	return 1
+}
+
+// newUnits plans the units of a batch with room for so many images of them. It returns nil if not even one unit fits.
+func newUnits(known *Labels, batch, room int) *units {
+	u := &units{known: known, width: widthOf(known)}
+	if room < u.width {
+		return nil
+	}
+	count := len(known.Images)
+	if known.Pairs != nil {
+		count = len(known.Pairs)
+	}
+	share := math.Round(known.Share*float64(batch)) / float64(u.width)
+	u.full = max(1, min(int(share), room/u.width))
+	u.order = make([]int32, count)
+	return u
+}
+
+// images returns the number of images dealt in an epoch.
+func (m *mix) images() int {
+	n := (m.batches-1)*m.plain + m.lastPlain
+	for _, u := range m.units {
+		n += len(u.drawn) * u.width
+	}
+	return n
+}
+
+// deal lays out an epoch. dealt begins with all images in the epoch's order; deal spreads them over the batches and
+// then adds the units.
+func (m *mix) deal(dealt []int, epoch int, seed uint64) {
+	full := m.plain
+	for _, u := range m.units {
+		u.draw(epoch, seed)
+		full += u.full * u.width
+	}
+	for b := m.batches - 1; b >= 0; b-- { // from the back: no image is overwritten before its copy
+		plain := m.plainIn(b)
+		rows := dealt[b*full:]
+		copy(rows[:plain], dealt[b*m.plain:])
+		rows = rows[plain:]
+		for _, u := range m.units {
+			for _, n := range u.in(b) {
+				u.write(int(n), rows)
+				rows = rows[u.width:]
+			}
+		}
+	}
+}
+
+// plainIn returns the number of images from the epoch's order in a batch.
+func (m *mix) plainIn(batch int) int {
+	if batch == m.batches-1 {
+		return m.lastPlain
+	}
+	return m.plain
+}
+
+// draw draws the units of an epoch.
+func (u *units) draw(epoch int, seed uint64) {
+	first := uint64(epoch-1) * uint64(len(u.drawn)) // units dealt in earlier epochs
+	for i := range u.drawn {
+		u.drawn[i] = u.unit(first+uint64(i), seed)
+	}
+}
+
+// in returns the units of a batch.
+func (u *units) in(batch int) []int32 {
+	from := batch * u.full
+	return u.drawn[from:min(from+u.full, len(u.drawn))]
+}
+
+// write writes the images of a unit.
+func (u *units) write(n int, dst []int) {
+	if u.width == 1 {
+		dst[0] = u.known.Images[n]
+		return
+	}
+	dst[0], dst[1] = u.known.Pairs[n].A, u.known.Pairs[n].B
+}
+
+// unit returns the n-th unit dealt, counted over all passes.
+func (u *units) unit(n, seed uint64) int32 {
+	count := uint64(len(u.order))
+	if pass := n/count + 1; pass != u.pass || seed != u.seed {
+		for i := range u.order {
+			u.order[i] = int32(i)
+		}
+		rng.New(seed, u.label+"pass "+strconv.FormatUint(pass, 10)).Shuffle(len(u.order), func(i, j int) { u.order[i], u.order[j] = u.order[j], u.order[i] })
+		u.pass, u.seed = pass, seed
+	}
+	return u.order[n%count]
+}
+
+// numberSources gives every source of labels a separate range of numbers for its classes and pairs, starting at a
+// factor's Size.
+func (s *Sampler) numberSources() error {
+	next := 0
+	for _, source := range s.split.Known.sources() {
+		s.base = append(s.base, int32(next))
+		switch {
+		case source.Classes != nil:
+			most := 0
+			for _, of := range source.Classes {
+				for _, c := range of {
+					most = max(most, int(c)+1)
+				}
+			}
+			next += most
+		case source.Pairs != nil:
+			next += s.imagesPerBatch
+		default:
+			continue
+		}
+		for _, f := range source.Factors {
+			if f.Size+next > maxLabel {
+				return fmt.Errorf("batches: factor %q has %d levels, too many for pairs; want less than %d", f.Name, f.Size, maxLabel-next)
+			}
+		}
+	}
+	return nil
+}
+
+// label sets Levels and Different of the batch at a position.
+func (s *Sampler) label(b *Batch, position int) {
+	known := s.split.Known
+	if known == nil {
+		return
+	}
+	k := len(known.Factors)
+	b.Levels = s.levels[:len(b.Indices)*k]
+	for row, i := range b.Indices {
+		known.at(i, b.Levels[row*k:(row+1)*k], s.scratch)
+	}
+	if s.different != nil {
+		b.Different = s.different[:len(b.Levels)]
+		for at := range b.Different {
+			b.Different[at] = -1
+		}
+	}
+	for p, source := range known.sources() {
+		if source.Classes != nil {
+			s.numberClasses(*b, source, known.place(p), s.base[p])
+		}
+	}
+	if s.mix != nil && !b.Labelled {
+		s.numberPairs(*b, position-s.LabelledBatches())
+	}
+}
+
+// numberClasses gives the images of each class in a batch one number in the factor's column. The number is the first
+// known level of these images, or the number of the class without one. It keeps known levels.
+func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32) {
+	k := len(s.split.Known.Factors)
+	for f, of := range source.Classes {
+		if of == nil {
+			continue
+		}
+		column, levels := place[f], map[int32]int32{}
+		for row, i := range b.Indices {
+			if l := b.Levels[row*k+column]; l >= 0 && of[i] >= 0 {
+				if _, known := levels[of[i]]; !known {
+					levels[of[i]] = l
+				}
+			}
+		}
+		for row, i := range b.Indices {
+			at := &b.Levels[row*k+column]
+			if *at >= 0 || of[i] < 0 {
+				continue
+			}
+			if l, known := levels[of[i]]; known {
+				*at = l
+			} else {
+				*at = int32(source.Factors[f].Size) + base + of[i]
+			}
+		}
+	}
+}
+
+// numberPairs gives the two images of each pair of a batch the same number in the factor's column, unless both have
+// one. If one image has a number, the other takes it. Otherwise both take a new number at or above Size, which no other
+// pair has. Two images that differ name each other.
+func (s *Sampler) numberPairs(b Batch, batch int) {
+	factors := s.split.Known.Factors
+	k, row := len(factors), s.mix.plainIn(batch)
+	for _, u := range s.mix.units {
+		next := s.base[u.part]
+		for _, n := range u.in(batch) {
+			if u.width == 2 {
+				p := u.known.Pairs[n]
+				column := u.place[p.Factor]
+				if p.Different {
+					b.Different[row*k+column], b.Different[(row+1)*k+column] = int32(row+1), int32(row)
+				} else {
+					joinLevels(&b.Levels[row*k+column], &b.Levels[(row+1)*k+column], int32(factors[column].Size)+next)
+				}
+				next++
+			}
+			row += u.width
+		}
+	}
+}
+
+// joinLevels gives two images one image's level, or a number if both levels are unknown. Two known levels count more
+// than an answer, which may be wrong.
+func joinLevels(a, b *int32, number int32) {
+	switch {
+	case *a >= 0 && *b >= 0:
+	case *a >= 0:
+		*b = *a
+	case *b >= 0:
+		*a = *b
+	default:
+		*a, *b = number, number
+	}
+}

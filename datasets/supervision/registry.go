@@ -1,0 +1,72 @@
+package supervision
+
+import (
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Choice is one kind of supervision in a config: `{pairs: {count: 768}}`.
+type Choice struct {
+	Name  string
+	Value Kind
+}
+
+// DecodeConfig implements config.Decoder.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Kind])(c))
+}
+
+// EncodeConfig implements config.Encoder.
+func (c Choice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Kind](c))
+}
+
+// ConfigType implements config.Typer.
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+
+// Register adds a supervision to the names for configs. Call it before a config is read. A taken name is an
+// error.
+func Register(e registry.Entry[Kind]) error { return Registry.Register(e) }
+
+// Registry lists the kinds of supervision that a config can name.
+var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry.Entry[Kind]{
+	{
+		Name: "none", Doc: "no labels: every image is unlabelled", New: func() Kind { return &None{} },
+	},
+	{
+		Name: "pairs", Doc: "random pairs of images and the transformation between them; the other images are unlabelled",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Kind { return &Pairs{Count: 768, Images: 2} },
+	},
+	{
+		Name: "paths", Doc: "random walks over the images; every step is a known transformation of one factor",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Kind { return &Paths{Count: 50, Length: 100, Step: 3} },
+	},
+	{
+		Name: "walks", Doc: "episodes of known actions, each a step of one factor up or down, drawn anew for every epoch",
+		Source: "Quessard et al. 2020; Caselles-Dupré et al. 2019", New: func() Kind { return NewWalks() },
+	},
+	{
+		Name: "views", Doc: "all images of an object: one factor, an angle or a pose, takes all its values while the others are fixed",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Kind { return &ObjectViews{} },
+	},
+	{
+		Name: "groups", Doc: "groups of images and the transformations within them, from files of your own",
+		Source: "Tonnaer et al. 2022, section 5", New: func() Kind { return &Groups{Unlabelled: true} },
+	},
+	{
+		Name: "changes", Doc: "pairs of images that differ in few factors, drawn anew for every epoch; which factors is not known",
+		Source: "Locatello et al. 2020, section 3; Klindt et al. 2021, section 4", New: func() Kind { return NewChanges() },
+	},
+	{
+		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
+		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Kind { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
+	},
+	{
+		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Kind { return &Similarity{Count: 1000, Share: 0.5} },
+	},
+	{
+		Name: "answers", Doc: "pairs of images from a file of your own, each with the answer same or different to the question whether they share their level of a factor",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001", New: func() Kind { return &Answers{Share: 0.5, Union: true} },
+	},
+}}

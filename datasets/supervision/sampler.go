@@ -1,0 +1,243 @@
+package supervision
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Batch lists the images of one training step. Callers must not change its slices, which are valid until the next
+// StartEpoch, and Levels until the next Next.
+type Batch struct {
+	Labelled        bool
+	Group           int       // images in a group of a labelled batch, M; otherwise 1
+	Indices         []int     // data set indices; of a labelled batch group by group, M each
+	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
+
+	// Actions is len(Indices): the index in Split.Actions of the action from the previous image to this one. It is -1
+	// for the first image of a group, and for unknown actions. It is nil if the split has no actions.
+	Actions []int32
+
+	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1 for an unknown level. The images of
+	// a class, or of a similar pair, share a number at or above the factor's Size. No other image has this number in
+	// that column. It is nil if the split has no Known.
+	Levels []int32
+
+	// Different is len(Indices) x len(Known.Factors): the row of an image with another level, or -1 without such an
+	// image. The two images of a pair that differs name each other. It is nil if the split has no such pairs.
+	Different []int32
+}
+
+// Sampler deals the batches of an epoch. It makes one pass over the labelled groups in random order, then one pass over
+// the unlabelled images in random order. (Tonnaer et al. 2022 alternate between the two by epoch.) A labelled batch
+// holds batchImages/M groups, rounded down, but at least one. The last batch of each pass may be smaller. Each kind of
+// group has a separate pass; groups drawn again for every epoch come last.
+//
+// Known labels with a share add images with labels to every unlabelled batch: round(Share*batchImages) images, and at
+// least one image or pair. Each kind of supervision has its share. The pass over the unlabelled images fills the rest.
+// The labelled images have separate passes, each in a new random order, which continue from one epoch to the next. A
+// smaller last batch has the same share of labelled images.
+type Sampler struct {
+	split  *Split
+	stream *rng.Stream
+
+	imagesPerBatch int
+	passes         []groupPass // over the groups
+
+	state           State
+	groups          []int     // the epoch's order of groups
+	labelled        []int     // the epoch's labelled images, group by group
+	transformations []float32 // and their transformations
+	actions         []int32   // and the actions that lead to them; nil: no actions
+	unlabelled      []int     // the epoch's unlabelled images, including the images of mix
+	mix             *mix      // nil: no share of labelled images
+	levels          []int32   // of the batch dealt last
+	different       []int32   // of the batch dealt last; nil: no pairs differ
+	base            []int32   // by source of labels: the first number of its classes or pairs, at least a factor's Size
+	scratch         labelScratch
+}
+
+// groupPass deals the groups of one kind.
+type groupPass struct {
+	GroupKind
+	perBatch int // groups in a batch
+	image    int // index of their first image among the labelled ones
+}
+
+func (p groupPass) batches() int { return (p.Count + p.perBatch - 1) / p.perBatch }
+
+// State is the position of a Sampler. Stream is the state of its random stream at the start of the epoch, which
+// determines the epoch's order. Before the first epoch it is the present state.
+type State struct {
+	Epoch    int    `json:"epoch"`    // epochs started
+	Position int    `json:"position"` // batches dealt in this epoch
+	Stream   []byte `json:"stream"`
+	Labels   uint64 `json:"labels,omitempty"` // the seed of the passes over labelled images
+}
+
+// NewSampler deals the images of a split in batches of about batchImages.
+func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, error) {
+	if batchImages < 1 {
+		return nil, fmt.Errorf("batches: %d images in a batch; want 1 or more", batchImages)
+	}
+	if split.GroupCount() == 0 && len(split.Unlabelled) == 0 {
+		return nil, errors.New("batches: there are no images to train on")
+	}
+	s := &Sampler{
+		split: split, stream: stream, imagesPerBatch: min(batchImages, max(len(split.Unlabelled), 1)),
+		groups:     make([]int, len(split.Groups)),
+		unlabelled: make([]int, len(split.Unlabelled)),
+	}
+	images := 0
+	for _, kind := range split.Kinds() {
+		s.passes = append(s.passes, groupPass{kind, min(max(1, batchImages/kind.M), kind.Count), images})
+		images += kind.Count * kind.M
+	}
+	s.labelled, s.transformations = make([]int, images), make([]float32, images*split.K())
+	if split.Actions != nil {
+		s.actions = slices.Repeat([]int32{-1}, images)
+	}
+	if err := s.prepareLabels(); err != nil {
+		return nil, err
+	}
+	return s, s.remember()
+}
+
+// remember stores the state of the stream at the start of an epoch.
+func (s *Sampler) remember() (err error) {
+	if s.state.Stream, err = s.stream.MarshalBinary(); err != nil {
+		return fmt.Errorf("batches: save the random state: %w", err)
+	}
+	return nil
+}
+
+// StartEpoch draws the order of the next epoch.
+func (s *Sampler) StartEpoch() error {
+	if err := s.remember(); err != nil {
+		return err
+	}
+	s.state.Epoch++
+	s.state.Position = 0
+	s.shuffle()
+	return nil
+}
+
+// shuffle starts from the split's order, which makes an epoch depend on the stream's state alone.
+func (s *Sampler) shuffle() {
+	for g := range s.groups {
+		s.groups[g] = g
+	}
+	k := s.split.K()
+	for _, p := range s.passes {
+		if p.Drawn {
+			s.draw(p)
+			continue
+		}
+		groups, at := s.groups[p.First:p.First+p.Count], p.image
+		s.stream.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+		for _, g := range groups {
+			copy(s.labelled[at:at+p.M], s.split.Groups[g])
+			copy(s.transformations[at*k:(at+p.M)*k], s.split.Transformations[g])
+			if s.split.GroupActions != nil && s.actions != nil {
+				copy(s.actions[at:at+p.M], s.split.GroupActions[g])
+			}
+			at += p.M
+		}
+	}
+	order := s.unlabelled[:len(s.split.Unlabelled)]
+	copy(order, s.split.Unlabelled)
+	s.stream.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	if s.mix != nil {
+		s.mix.deal(s.unlabelled, s.state.Epoch, s.state.Labels)
+	}
+}
+
+// draw draws the groups of a pass.
+func (s *Sampler) draw(p groupPass) {
+	k, end := s.split.K(), p.image+p.Count*p.M
+	var actions []int32
+	if s.actions != nil {
+		actions = s.actions[p.image:end]
+	}
+	s.split.Drawn.fill(s.stream, s.labelled[p.image:end], s.transformations[p.image*k:end*k], k, actions)
+}
+
+// Next deals the next batch of the epoch. It returns false if the epoch is over or none was started.
+func (s *Sampler) Next() (Batch, bool) {
+	b, ok := s.batch(s.state.Position)
+	if ok {
+		s.label(&b, s.state.Position)
+		s.state.Position++
+	}
+	return b, ok
+}
+
+// batch returns the epoch's batch at a position, without its Levels.
+func (s *Sampler) batch(position int) (Batch, bool) {
+	if s.state.Epoch == 0 || position >= s.Batches() {
+		return Batch{}, false
+	}
+	for _, p := range s.passes {
+		if position < p.batches() {
+			first := p.image + position*p.perBatch*p.M
+			last := min(first+p.perBatch*p.M, p.image+p.Count*p.M)
+			k := s.split.K()
+			b := Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Transformations: s.transformations[first*k : last*k]}
+			if s.actions != nil {
+				b.Actions = s.actions[first:last]
+			}
+			return b, true
+		}
+		position -= p.batches()
+	}
+	first := position * s.imagesPerBatch
+	last := min(first+s.imagesPerBatch, len(s.unlabelled))
+	return Batch{Group: 1, Indices: s.unlabelled[first:last]}, true
+}
+
+// Batches returns the number of batches in an epoch.
+func (s *Sampler) Batches() int {
+	return s.LabelledBatches() + (len(s.unlabelled)+s.imagesPerBatch-1)/s.imagesPerBatch
+}
+
+// LabelledBatches returns the number of labelled batches in an epoch, which come first.
+func (s *Sampler) LabelledBatches() int {
+	n := 0
+	for _, p := range s.passes {
+		n += p.batches()
+	}
+	return n
+}
+
+// Images returns the number of images dealt in an epoch, repeated ones included.
+func (s *Sampler) Images() int { return len(s.labelled) + len(s.unlabelled) }
+
+// MaxBatch returns the number of images in the largest batch.
+func (s *Sampler) MaxBatch() int {
+	most := min(s.imagesPerBatch, len(s.unlabelled))
+	for _, p := range s.passes {
+		most = max(most, p.perBatch*p.M)
+	}
+	return most
+}
+
+// State returns the position, for a checkpoint.
+func (s *Sampler) State() State { return s.state }
+
+// Restore continues from a position that State returned. A sampler of the same split and batch size then deals the same
+// batches.
+func (s *Sampler) Restore(state State) error {
+	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
+		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())
+	}
+	if err := s.stream.UnmarshalBinary(state.Stream); err != nil {
+		return fmt.Errorf("batches: restore the random state: %w", err)
+	}
+	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...), Labels: state.Labels}
+	if state.Epoch > 0 {
+		s.shuffle()
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package supervision
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Walks are episodes of known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019). An episode starts at a random
+// image. Each of its Actions steps changes one factor of Factors by Step levels up or down. Each action is uniform and
+// independent of the others. Action 2f moves the f-th of Factors up, and 2f+1 moves it down. The other factors are
+// drawn with the episode's first image and do not change.
+//
+// A circular factor continues from its last level to its first. For other factors, Ends decides what happens at an end.
+// Images of unknown levels are in no episode.
+//
+// Episodes are drawn again for every epoch. With Fixed, the episodes are one long walk, drawn once and cut. A step from
+// the last image of an episode leads to the first image of the next; this action is unknown. The next episode draws new
+// levels of the other factors.
+//
+// Transformations within episodes are known if all Factors are circular.
+type Walks struct {
+	Episodes int      `yaml:"episodes" doc:"episodes in an epoch; those of a step are train.batch/(actions+1)"`
+	Actions  int      `yaml:"actions" doc:"actions in an episode, which has one image more"`
+	Factors  []string `yaml:"factors" doc:"factors that actions change; empty: all circular ones"`
+	Step     int      `yaml:"step" doc:"levels by which an action changes its factor"`
+	Ends     string   `yaml:"ends" doc:"a step beyond the ends of a factor that is not circular: stay (nothing changes), or reflect (it turns back)"`
+	Fixed    bool     `yaml:"fixed" doc:"draw one long walk, cut into episodes that are the same in every epoch"`
+}
+
+// The effects of a step beyond the end of a factor.
+const (
+	endsStay    = "stay"
+	endsReflect = "reflect"
+)
+
+// NewWalks returns the default settings.
+func NewWalks() *Walks { return &Walks{Episodes: 1600, Actions: 5, Step: 1, Ends: endsStay} }
+
+// Validate checks the settings.
+func (w *Walks) Validate() error {
+	switch {
+	case w.Actions < 1 || w.Actions >= maxWalked:
+		return config.Invalid("actions", "%d is out of range; want 1 to %d", w.Actions, maxWalked-1)
+	case w.Episodes < 1 || w.Episodes > maxWalked/(w.Actions+1):
+		return config.Invalid("episodes", "%d is out of range; want 1 to %d of this length", w.Episodes, maxWalked/(w.Actions+1))
+	case w.Step < 1:
+		return config.Invalid("step", "%d is out of range; want 1 or more", w.Step)
+	case w.Ends != endsStay && w.Ends != endsReflect:
+		return config.Invalid("ends", "%q is unknown; want %s or %s", w.Ends, endsStay, endsReflect)
+	}
+	return nil
+}
+
+// Split draws the fixed walk, or prepares the draws of episodes.
+func (w *Walks) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	e, err := w.episodes(d)
+	if err != nil {
+		return nil, fmt.Errorf("walks: %w", err)
+	}
+	if w.Fixed {
+		return w.fixed(d, e, s)
+	}
+	split := &Split{M: w.Actions + 1, Rotations: rotations(d), Actions: e.actions, Drawn: &Drawn{M: w.Actions + 1, Count: w.Episodes, Draw: e.draw}}
+	if e.circular() {
+		split.Drawn.Moves, split.Drawn.K = MovesOf(d)
+	}
+	return split, nil
+}
+
+// fixed draws one walk and cuts it.
+func (w *Walks) fixed(d datasets.Dataset, e *episodes, s *rng.Stream) (*Split, error) {
+	groups, taken := make([][]int, w.Episodes), make([][]int32, w.Episodes)
+	levels, start := make([]int, len(e.factors)), make([]int, len(e.factors))
+	for g := range groups {
+		groups[g], taken[g] = make([]int, w.Actions+1), make([]int32, w.Actions+1)
+		if g == 0 {
+			e.start(levels, s)
+		} else {
+			e.act(levels, s.IntN(len(e.actions)))
+			e.start(start, s)
+			for k, acted := range e.acted {
+				if !acted {
+					levels[k] = start[k]
+				}
+			}
+			if !e.has(levels) {
+				copy(levels, start)
+			}
+		}
+		if err := e.walk(levels, groups[g], taken[g], s); err != nil {
+			return nil, err
+		}
+	}
+	split, err := NewSplit(d, w.Actions+1, groups, false)
+	if err != nil {
+		return nil, err
+	}
+	split.Actions, split.GroupActions, split.Unmoved = e.actions, taken, !e.circular()
+	return split, nil
+}
+
+// episodes draws episodes of a data set.
+type episodes struct {
+	Walks
+	set     datasets.Dataset
+	factors []factor.Factor
+	acted   []bool // by factor
+	actions []Action
+	index   *datasets.Index
+	starts  []int // images that episodes can start with
+}
+
+func (w *Walks) episodes(d datasets.Dataset) (*episodes, error) {
+	e := &episodes{Walks: *w, set: d, factors: d.Factors(), acted: make([]bool, len(d.Factors())), starts: known(d)}
+	if len(e.starts) == 0 {
+		return nil, fmt.Errorf("dataset %s has no image whose levels are all known", d.Name())
+	}
+	if err := e.choose(); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.index, err = datasets.NewIndex(d); err != nil {
+		return nil, err
+	}
+	return e, e.complete()
+}
+
+// choose lists the actions.
+func (e *episodes) choose() error {
+	var chosen []int
+	for i, name := range e.Factors {
+		k, err := factorNamed(e.set, name)
+		switch f := e.factors; {
+		case err != nil:
+			return fmt.Errorf("factors[%d]: %w", i, err)
+		case e.acted[k]:
+			return fmt.Errorf("factors[%d]: %q is repeated", i, name)
+		case f[k].Rotations != nil || f[k].Kind == factor.Categorical:
+			return fmt.Errorf("factors[%d]: %q is %s, without an order in which a step could go; want circular or ordinal factors", i, name, f[k].Kind)
+		}
+		chosen, e.acted[k] = append(chosen, k), true
+	}
+	for k, f := range e.factors {
+		if len(e.Factors) == 0 && f.Kind == factor.Circular {
+			chosen, e.acted[k] = append(chosen, k), true
+		}
+	}
+	if chosen == nil {
+		return fmt.Errorf("dataset %s has no circular factor; name ordinal ones as factors", e.set.Name())
+	}
+	for _, k := range chosen {
+		f := e.factors[k]
+		if e.Step >= f.Size {
+			return fmt.Errorf("step %d is too long for factor %q of dataset %s; want 1 to %d", e.Step, f.Name, e.set.Name(), f.Size-1)
+		}
+		for _, step := range []int{e.Step, -e.Step} {
+			e.actions = append(e.actions, Action{Name: fmt.Sprintf("%s%+d", f.Name, step), Factor: k, Step: step})
+		}
+	}
+	return nil
+}
+
+// complete reports an image with an action that leads nowhere.
+func (e *episodes) complete() error {
+	if len(e.starts) == factor.Grid(e.factors).Len() {
+		return nil
+	}
+	levels := make([]int, len(e.factors))
+	for _, i := range e.starts {
+		for a := range e.actions {
+			e.set.FactorsAt(i, levels)
+			if e.act(levels, a); !e.has(levels) {
+				return fmt.Errorf("dataset %s has no image with %s; want every combination of the levels of the factors that actions change", e.set.Name(), factor.Describe(e.factors, levels))
+			}
+		}
+	}
+	return nil
+}
+
+func (e *episodes) has(levels []int) bool {
+	_, ok := e.index.Find(levels)
+	return ok
+}
+
+// circular reports whether all factors that actions change are circular.
+func (e *episodes) circular() bool {
+	for k, f := range e.factors {
+		if e.acted[k] && f.Kind != factor.Circular {
+			return false
+		}
+	}
+	return true
+}
+
+// start draws the levels of a first image.
+func (e *episodes) start(levels []int, s *rng.Stream) {
+	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
+}
+
+// act applies an action to levels.
+func (e *episodes) act(levels []int, action int) {
+	k, step := e.actions[action].Factor, e.actions[action].Step
+	last := e.factors[k].Size - 1
+	switch to := levels[k] + step; {
+	case e.factors[k].Kind == factor.Circular:
+		levels[k] = (to + last + 1) % (last + 1)
+	case to >= 0 && to <= last:
+		levels[k] = to
+	case e.Ends == endsReflect && to < 0:
+		levels[k] = -to
+	case e.Ends == endsReflect:
+		levels[k] = 2*last - to
+	}
+}
+
+// draw draws an episode.
+func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
+	levels := make([]int, len(e.factors))
+	e.start(levels, s)
+	if err := e.walk(levels, images, actions, s); err != nil {
+		panic(err) // complete has looked
+	}
+}
+
+var errLost = errors.New("walks: an action leads to no image")
+
+// walk takes random actions, beginning at levels. At the end levels holds the levels of the last image.
+func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) error {
+	for t := range images {
+		actions[t] = -1
+		if t > 0 {
+			a := s.IntN(len(e.actions))
+			e.act(levels, a)
+			actions[t] = int32(a)
+		}
+		var ok bool
+		if images[t], ok = e.index.Find(levels); !ok {
+			return errLost
+		}
+	}
+	return nil
+}
