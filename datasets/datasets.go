@@ -1,3 +1,13 @@
+// Package datasets defines sets of images together with the factors of variation that generated them.
+//
+// A data set is a list of images; every image has one level of every factor (row 12, column 40). Most sets are full
+// grids: they hold every combination of levels exactly once, in row-major order with the last factor fastest. Others,
+// such as the sets of package files, hold arbitrary combinations, which FactorsAt reports. Sets with factors that only
+// some images have are [Hierarchical]; sets with unknown levels are [Incomplete].
+//
+// Programs make their own data sets with [FromImages] and [FromPixels], or by implementing [Dataset], and add them to
+// the names for configs with [Register]. The other data sets are in the packages drawn, public and files; package
+// catalog lists them by name. Package supervision says what is known about images, and deals batches.
 package datasets
 
 import (
@@ -7,14 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 )
-
-// FileNamed is implemented by data sets made of image files.
-type FileNamed interface {
-	// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
-	FileName(i int) string
-	// FindFile returns the image of a file, or false if no image has it.
-	FindFile(name string) (i int, ok bool)
-}
 
 // Dataset is a set of images with known factors. All methods are pure and safe for
 // concurrent use. Indices are 0 .. Len()-1, levels 0 .. Size-1, of an [Incomplete] set also [Unknown].
@@ -36,6 +38,27 @@ type Dataset interface {
 // matters only to sets of random images.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)
+}
+
+// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
+type Noted interface {
+	Dataset
+	Notes() []string
+}
+
+// FileNamed is implemented by data sets made of image files.
+type FileNamed interface {
+	// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
+	FileName(i int) string
+	// FindFile returns the image of a file, or false if no image has it.
+	FindFile(name string) (i int, ok bool)
+}
+
+// RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
+// of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
+func RealValued(d Dataset) bool {
+	r, ok := d.(interface{ RealValued() bool })
+	return ok && r.RealValued()
 }
 
 // Levels returns the levels of all images, image by image: Len() x K integers, with [Unknown] for unknown levels.
@@ -110,17 +133,4 @@ func (x *Index) Find(levels []int) (int, bool) {
 		return 0, false
 	}
 	return x.at(at)
-}
-
-// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
-type Noted interface {
-	Dataset
-	Notes() []string
-}
-
-// RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
-// of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
-func RealValued(d Dataset) bool {
-	r, ok := d.(interface{ RealValued() bool })
-	return ok && r.RealValued()
 }

@@ -11,50 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 )
 
-// PictureSize is the target size of pictures, [height, width]. In a config one number means both. Empty or 0 means no
-// resizing.
-type PictureSize []int
-
-// DecodeConfig reads a number or [height, width].
-func (s *PictureSize) DecodeConfig(n *config.Node) error {
-	var one int
-	var two []int
-	if n.IsList() {
-		if err := n.Decode(&two); err != nil {
-			return err
-		}
-	} else {
-		if err := n.Decode(&one); err != nil {
-			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
-		}
-		if one != 0 {
-			two = []int{one, one}
-		}
-	}
-	if *s = two; !s.Valid() {
-		return n.Errorf("want a side of 1 to %d, [height, width], or 0 for pictures as they are, got %s", pictures.MaxSide, n.Inline())
-	}
-	return nil
-}
-
-// EncodeConfig writes one number for equal sides, and 0 for no size.
-func (s PictureSize) EncodeConfig() (any, error) {
-	switch {
-	case len(s) == 0:
-		return 0, nil
-	case len(s) == 2 && s[0] == s[1]:
-		return s[0], nil
-	}
-	return []int(s), nil
-}
-
-// ConfigType implements config.Typer.
-func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
-
-func (s PictureSize) Valid() bool {
-	return len(s) == 0 || len(s) == 2 && min(s[0], s[1]) >= 1 && max(s[0], s[1]) <= pictures.MaxSide
-}
-
 // FromImages returns a data set of images of one size. The images have one channel if all of them have a grey colour
 // model, and three channels (red, green, blue) otherwise. Transparent pixels are blended with black. Images of 8-bit
 // colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
@@ -106,3 +62,53 @@ func (g *Given) Build(uint64) (Dataset, error) {
 	}
 	return g.Set, nil
 }
+
+// PictureSize is the target size of pictures, [height, width]. In a config one number means both. Empty or 0 means no
+// resizing.
+type PictureSize []int
+
+// DecodeConfig reads a number or [height, width].
+func (s *PictureSize) DecodeConfig(n *config.Node) error {
+	var one int
+	var two []int
+	if n.IsList() {
+		if err := n.Decode(&two); err != nil {
+			return err
+		}
+	} else {
+		if err := n.Decode(&one); err != nil {
+			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
+		}
+		if one != 0 {
+			two = []int{one, one}
+		}
+	}
+	if *s = two; s.Check() != nil {
+		return n.Errorf("want "+wantSize+", got %s", pictures.MaxSide, n.Inline())
+	}
+	return nil
+}
+
+// EncodeConfig writes one number for equal sides, and 0 for no size.
+func (s PictureSize) EncodeConfig() (any, error) {
+	switch {
+	case len(s) == 0:
+		return 0, nil
+	case len(s) == 2 && s[0] == s[1]:
+		return s[0], nil
+	}
+	return []int(s), nil
+}
+
+// ConfigType implements config.Typer.
+func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
+
+// Check reports sides out of range, as an error about the setting size.
+func (s PictureSize) Check() error {
+	if len(s) == 0 || len(s) == 2 && min(s[0], s[1]) >= 1 && max(s[0], s[1]) <= pictures.MaxSide {
+		return nil
+	}
+	return config.Invalid("size", "want "+wantSize+", got %v", pictures.MaxSide, []int(s))
+}
+
+const wantSize = "a side of 1 to %d, [height, width], or 0 for pictures as they are"

@@ -120,6 +120,14 @@ type Choice[T any] struct {
 	Value T
 }
 
+// Some lists the first few names for a message, and counts the others.
+func Some(names []string, few int) string {
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}
+
 // Suggest returns `; did you mean "x"?` if [Near] finds a name, and otherwise the list of known names.
 func Suggest(name string, known []string) string {
 	if near := Near(name, known); near != "" {

@@ -1,3 +1,4 @@
+// Package catalog has the table of the data sets that a config can name, and [Choice], which reads a config's choice.
 package catalog
 
 import (
@@ -19,15 +20,18 @@ import (
 var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []registry.Entry[datasets.Builder]{
 	{
 		Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",
-		Source: "Tonnaer et al. 2022, section 6 (Square)", New: func() datasets.Builder { return &drawn.Square{Size: 64, Side: 16, Step: 1} },
+		Source: "Tonnaer et al. 2022, section 6 (Square)",
+		New:    func() datasets.Builder { return &drawn.Square{Size: 64, Side: 16, Step: 1} },
 	},
 	{
 		Name: "arrow", Doc: "a coloured arrow that rotates and changes its hue; factors hue and rotation, both circular",
-		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() datasets.Builder { return &drawn.Arrow{Size: 64, Hues: 64, Rotations: 64} },
+		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)",
+		New:    func() datasets.Builder { return &drawn.Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
 		Name: "flatland", Doc: "a white disc on black that moves in steps, from the last position to the first; factors row and column, both circular",
-		Source: "Caselles-Dupré et al. 2019; Quessard et al. 2020 (own drawing)", New: func() datasets.Builder { return drawn.NewFlatland() },
+		Source: "Caselles-Dupré et al. 2019; Quessard et al. 2020 (own drawing)",
+		New:    func() datasets.Builder { return drawn.NewFlatland() },
 	},
 	{
 		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, an airplane, or a mesh of your own; factors pose, rotations in space, and hue, circular",
@@ -41,11 +45,13 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	},
 	{
 		Name: "room", Doc: "a cube, cylinder, ball or capsule in the corner of a room: a twin of 3D Shapes; factors floor_hue, wall_hue, object_hue, scale, shape and orientation",
-		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)", New: func() datasets.Builder { return &drawn.Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} },
+		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)",
+		New:    func() datasets.Builder { return &drawn.Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} },
 	},
 	{
 		Name: "cars", Doc: "183 cars from 4 heights and 24 sides: a twin of Cars3D; factors elevation, azimuth and object",
-		Source: "Reed et al. 2015 (Cars3D; own drawing)", New: func() datasets.Builder { return &drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} },
+		Source: "Reed et al. 2015 (Cars3D; own drawing)",
+		New:    func() datasets.Builder { return &drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} },
 	},
 	{
 		Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, elevation, azimuth and lighting",
@@ -67,7 +73,8 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	},
 	{
 		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() datasets.Builder { return &drawn.Entangled{Encoder: "entanglement", Levels: 11} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1",
+		New:    func() datasets.Builder { return &drawn.Entangled{Encoder: "entanglement", Levels: 11} },
 	},
 	{
 		Name: "bumps", Doc: "Gaussian bumps at the levels of ordinal factors, mixed by an orthogonal matrix: real-valued, and small enough to learn from in seconds",
@@ -82,11 +89,13 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	},
 	{
 		Name: "spaceshapes", Doc: "a white moon, star or ship on black, the ship perhaps with a jet; a hierarchy of position, phase, shine, rotation and jet",
-		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)", New: func() datasets.Builder { return &drawn.Spaceshapes{Size: 64, Samples: 60000} },
+		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)",
+		New:    func() datasets.Builder { return &drawn.Spaceshapes{Size: 64, Samples: 60000} },
 	},
 	{
 		Name: "dsprites", Doc: "dSprites as published: a white square, ellipse or heart on black; factors shape, scale, orientation, x and y; see `unravel data fetch`",
-		Source: "Matthey et al. 2017 (dSprites)", New: func() datasets.Builder { return &public.DSprites{Variant: "plain", Channels: 1} },
+		Source: "Matthey et al. 2017 (dSprites)",
+		New:    func() datasets.Builder { return &public.DSprites{Variant: "plain", Channels: 1} },
 	},
 	{
 		Name: "shapes3d", Doc: "3D Shapes as published: a cube, cylinder, ball or capsule in the corner of a room; factors floor_hue, wall_hue, object_hue, scale, shape and orientation; see `unravel data fetch`",
@@ -102,7 +111,8 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	},
 	{
 		Name: "smallnorb", Doc: "SmallNORB as published: grey photographs of toys; factors category, elevation, azimuth (circular) and lighting, and instance as a nuisance; see `unravel data fetch`",
-		Source: "LeCun et al. 2004", New: func() datasets.Builder { return &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}} },
+		Source: "LeCun et al. 2004",
+		New:    func() datasets.Builder { return &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}} },
 	},
 	{
 		Name: "celeba", Doc: "CelebA as published: photographs of faces; 40 attributes, each a factor of two levels; see `unravel data fetch`",
@@ -112,7 +122,8 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	},
 	{
 		Name: "coil100", Doc: "COIL-100 as published: photographs of objects on a turntable; factors object and angle (circular); see `unravel data fetch`",
-		Source: "Nene et al. 1996", New: func() datasets.Builder { return &public.COIL100{Size: datasets.PictureSize{64, 64}} },
+		Source: "Nene et al. 1996",
+		New:    func() datasets.Builder { return &public.COIL100{Size: datasets.PictureSize{64, 64}} },
 	},
 	{
 		Name: "modelnet40", Doc: "meshes of a class of ModelNet40 that turn, drawn by our own code; factors object and rotation (circular); see `unravel data fetch`",

@@ -23,21 +23,15 @@ import (
 //
 // The light turns with the camera. The default is the 17,568 combinations of Cars3D, 64 x 64 pixels.
 type Cars struct {
-	Size       int      `yaml:"size" doc:"height and width of the images, pixels"`
-	Elevations int      `yaml:"elevations" doc:"number of heights of the camera"`
-	Azimuths   int      `yaml:"azimuths" doc:"number of camera positions around the car"`
-	Objects    int      `yaml:"objects" doc:"number of cars"`
-	Order      CarOrder `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that take the number of a level for its value, such as projected ones"`
+	Size       int    `yaml:"size" doc:"height and width of the images, pixels"`
+	Elevations int    `yaml:"elevations" doc:"number of heights of the camera"`
+	Azimuths   int    `yaml:"azimuths" doc:"number of camera positions around the car"`
+	Objects    int    `yaml:"objects" doc:"number of cars"`
+	Order      string `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that take the number of a level for its value, such as projected ones"`
 }
 
-// CarOrder is the order of the cars.
-type CarOrder string
-
-// The orders of the cars.
-const (
-	CarsUnordered CarOrder = ""          // in the order of the random draw
-	CarsByLight   CarOrder = "luminance" // by the luminance of their surface, the darkest first
-)
+// byLuminance is the order of cars by the luminance of their surface, the darkest first.
+const byLuminance = "luminance"
 
 // maxObjects bounds objects of our own, up to 0.2 MB each.
 const maxObjects = 1 << 10
@@ -47,8 +41,8 @@ func (c *Cars) Validate() error {
 	if err := painting.ValidSide(c.Size); err != nil {
 		return err
 	}
-	if c.Order != CarsUnordered && c.Order != CarsByLight {
-		return config.Invalid("order", "unknown order %q; want luminance, or nothing", string(c.Order))
+	if c.Order != "" && c.Order != byLuminance {
+		return config.Invalid("order", "unknown order %q; want luminance, or nothing", c.Order)
 	}
 	return cmp.Or(painting.Levels("elevations", c.Elevations, painting.MaxViews), painting.Levels("azimuths", c.Azimuths, painting.MaxViews), painting.Levels("objects", c.Objects, maxObjects))
 }
@@ -66,7 +60,7 @@ func (c *Cars) Build(uint64) (datasets.Dataset, error) {
 	}}
 	models := make([]*model, c.Objects)
 	parallel.For(c.Objects, func(_, n int) { models[n] = newModel(objects.Car(uint64(n))) })
-	if c.Order == CarsByLight {
+	if c.Order == byLuminance {
 		slices.SortStableFunc(models, func(a, b *model) int { return cmp.Compare(a.luminance(), b.luminance()) })
 	}
 	light := lighting{ambient: 0.42, sky: 0.95, shadow: 0.68, lights: []render.Light{

@@ -124,6 +124,9 @@ func (d *chopsticks) Image(i int, dst []float32) {
 	copy(dst, d.rows[i*chopstickTimes:(i+1)*chopstickTimes])
 }
 
+// RealValued implements the function RealValued: sticks reach from about -1 to 1.
+func (d *chopsticks) RealValued() bool { return true }
+
 // stick is a dimension group of the hierarchy.
 type stick struct {
 	level  int    // -1: before the first stick
@@ -233,6 +236,3 @@ func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
 		l.times[t] = l.height + float64(l.slope*float64(t-start))
 	}
 }
-
-// RealValued implements the function RealValued: sticks reach from about -1 to 1.
-func (d *chopsticks) RealValued() bool { return true }

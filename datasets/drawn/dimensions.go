@@ -11,9 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// rowsPerPiece is the number of images drawn from one random stream.
-const rowsPerPiece = 500
-
 // dimensions implements Hierarchical except for the images.
 type dimensions struct {
 	name    string
@@ -27,14 +24,10 @@ type dimensions struct {
 	values  []float64 // n x continuous dimensions
 }
 
-func (d *dimensions) Name() string { return d.name }
-
-func (d *dimensions) ImageShape() (h, w, c int) { return d.shape[0], d.shape[1], d.shape[2] }
-
-func (d *dimensions) Factors() []factor.Factor { return d.factors }
-
-func (d *dimensions) Len() int { return d.n }
-
+func (d *dimensions) Name() string                   { return d.name }
+func (d *dimensions) ImageShape() (h, w, c int)      { return d.shape[0], d.shape[1], d.shape[2] }
+func (d *dimensions) Factors() []factor.Factor       { return d.factors }
+func (d *dimensions) Len() int                       { return d.n }
 func (d *dimensions) Hierarchy() hierarchy.Hierarchy { return d.tree }
 
 func (d *dimensions) Choices(i int, dst []int) {
@@ -82,6 +75,9 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	d.factors = append(d.factors, factor.Factor{Name: name, Size: datasets.ContinuousLevels, Kind: factor.Ordinal, Values: centres})
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
+
+// rowsPerPiece is the number of images drawn from one random stream.
+const rowsPerPiece = 500
 
 // draw draws the n images in pieces. Each piece has its own random stream, which makes the images independent of the
 // number of threads. It first sets all choices to -1.

@@ -7,6 +7,19 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
+// gridSet implements Dataset for full grids except for the images.
+type gridSet struct {
+	name  string
+	shape [3]int
+	grid  factor.Grid
+}
+
+func (g *gridSet) Name() string               { return g.name }
+func (g *gridSet) ImageShape() (h, w, c int)  { return g.shape[0], g.shape[1], g.shape[2] }
+func (g *gridSet) Factors() []factor.Factor   { return g.grid }
+func (g *gridSet) Len() int                   { return g.grid.Len() }
+func (g *gridSet) FactorsAt(i int, dst []int) { g.grid.At(i, dst) }
+
 // renderedSet is a data set of 8-bit images, each drawn on its first use. It keeps the images while the whole set fits
 // into keptImages. Otherwise it draws an image on every use.
 type renderedSet struct {
@@ -97,20 +110,3 @@ func (d *renderedSet) put(e *easel) {
 	d.free = append(d.free, e)
 	d.idle.Unlock()
 }
-
-// gridSet implements Dataset for full grids except for the images.
-type gridSet struct {
-	name  string
-	shape [3]int
-	grid  factor.Grid
-}
-
-func (g *gridSet) Name() string { return g.name }
-
-func (g *gridSet) ImageShape() (h, w, c int) { return g.shape[0], g.shape[1], g.shape[2] }
-
-func (g *gridSet) Factors() []factor.Factor { return g.grid }
-
-func (g *gridSet) Len() int { return g.grid.Len() }
-
-func (g *gridSet) FactorsAt(i int, dst []int) { g.grid.At(i, dst) }

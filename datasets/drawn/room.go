@@ -216,10 +216,8 @@ func (a vector) dot(b vector) float64 {
 }
 
 func (a vector) scale(f float64) vector { return vector{f * a[0], f * a[1], f * a[2]} }
-
-func (a vector) add(b vector) vector { return vector{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
-
-func (a vector) unit() vector { return a.scale(1 / math.Sqrt(a.dot(a))) }
+func (a vector) add(b vector) vector    { return vector{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
+func (a vector) unit() vector           { return a.scale(1 / math.Sqrt(a.dot(a))) }
 
 func (a vector) cross(b vector) vector {
 	return vector{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]), float64(a[0]*b[1]) - float64(a[1]*b[0])}

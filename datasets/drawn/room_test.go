@@ -43,8 +43,8 @@ func TestRoomFacts(t *testing.T) {
 			t.Errorf("factor %d: %s, want %s", k, got, want[k])
 		}
 	}
-	configtest.Conform(t, d)
-	configtest.Conform(t, datatest.Build(t, &Room{Hues: 3, Scales: 2, Orientations: 2}))
+	conform(t, d)
+	conform(t, datatest.Build(t, &Room{Hues: 3, Scales: 2, Orientations: 2}))
 	single := datatest.Build(t, &Room{Hues: 1, Scales: 1, Orientations: 1})
 	if single.Len() != 4 || single.Factors()[3].Value(0) != 1 || single.Factors()[5].Value(0) != 0 {
 		t.Errorf("%d images, %+v", single.Len(), single.Factors())

@@ -7,7 +7,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	. "github.com/unravel-ml/unravel/datasets/drawn"
-	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
 )
@@ -28,7 +27,7 @@ func TestSizes(t *testing.T) {
 	for _, size := range long.Sample([]int{16, 96, 72}, 2) {
 		for name, b := range drawnAt(size) {
 			d := datatest.Build(t, b)
-			configtest.Conform(t, d)
+			conform(t, d)
 			if h, w, _ := d.ImageShape(); h != size || w != size {
 				t.Errorf("%s of size %d: images of %d x %d", name, size, h, w)
 			}
@@ -40,7 +39,7 @@ func TestSizes(t *testing.T) {
 			&Room{Size: size, Hues: 2, Scales: 1, Orientations: 1}, &Spaceshapes{Size: size, Samples: 12},
 			&Flatland{Period: 2, Radius: size / 4, Size: size, Samples: 2},
 		} {
-			configtest.Conform(t, datatest.Build(t, b))
+			conform(t, datatest.Build(t, b))
 		}
 	}
 }

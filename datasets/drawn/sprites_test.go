@@ -239,13 +239,13 @@ func TestSpritesGrids(t *testing.T) {
 			}
 		}
 	}
-	configtest.Conform(t, colour)
+	conform(t, colour)
 	single := datatest.Build(t, &Sprites{Scales: 1, Orientations: 1, Positions: 1})
 	if !slices.Equal(sprite(single, 2, 0, 0, 0, 0), sprite(full, 2, 5, 0, 15, 15)) {
 		t.Error("one level of everything is not the largest sprite in the middle")
 	}
-	configtest.Conform(t, small)
-	configtest.Conform(t, single)
+	conform(t, small)
+	conform(t, single)
 	for text, want := range map[string]string{
 		"dataset: {sprites: {scales: 0}}":                       "scales",
 		"dataset: {sprites: {positions: 33}}":                   "33 is out of range; want 1 to 32",

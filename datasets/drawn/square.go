@@ -1,3 +1,6 @@
+// Package drawn holds the data sets that our own code draws: from a square that moves to cars, robot arms and rooms.
+// Several are twins of public sets, with the same factors. Other sets, such as [Entangled] and [Bumps], hold numbers in
+// place of images.
 package drawn
 
 import (

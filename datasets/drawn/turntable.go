@@ -19,14 +19,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Reads implements [FileReader].
-func (t *Turntable) Reads() []datasets.Read {
-	if t.Path == "" {
-		return nil
-	}
-	return []datasets.Read{{Key: "path", Path: t.Path, Folder: pictures.Meshes, InSet: true}}
-}
-
 // Turntable draws objects that turn about their vertical axis on black: meshes of your own, or airplanes and solids
 // drawn by our own code. It stands for three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views),
 // ModelNet40 (626 airplanes, 64 views) and COIL-100 (100 solids, 72 views). Its factors, except factors of one level,
@@ -93,6 +85,14 @@ func (t *Turntable) Validate() error {
 		return config.Invalid("paint", "unknown value %q; want object or light", t.Paint)
 	}
 	return painting.ValidMesh(t.Up, t.Crease)
+}
+
+// Reads implements [FileReader].
+func (t *Turntable) Reads() []datasets.Read {
+	if t.Path == "" {
+		return nil
+	}
+	return []datasets.Read{{Key: "path", Path: t.Path, Folder: pictures.Meshes, InSet: true}}
 }
 
 // Prepare draws the meshes of a folder.

@@ -70,7 +70,7 @@ func TestTwinsSettings(t *testing.T) {
 		&Arm{Size: 32, Colours: 2, Shapes: 1, Sizes: 1, Heights: 1, Backgrounds: 1, Horizontal: 1, Vertical: 3},
 		&Arm{Size: 256, Colours: 1, Shapes: 2, Sizes: 2, Heights: 4, Backgrounds: 2, Horizontal: 2, Vertical: 1},
 	} {
-		configtest.Conform(t, datatest.Build(t, b))
+		conform(t, datatest.Build(t, b))
 	}
 	for text, want := range map[string]string{
 		"dataset: {cars: {objects: 0}}":      "objects: 0 is out of range; want 1 to 1024",
@@ -99,7 +99,7 @@ func TestNorbInstance(t *testing.T) {
 	if names != "category instance elevation azimuth lighting " || d.Len() != all.Len() {
 		t.Errorf("%d images of %s", all.Len(), names)
 	}
-	configtest.Conform(t, all)
+	conform(t, all)
 	p, q, levels, four := make([]float32, 64*64), make([]float32, 64*64), make([]int, 5), make([]int, 4)
 	for i := 0; i < d.Len(); i += 1777 {
 		d.Image(i, p)

@@ -1,6 +1,7 @@
 package factor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/configs/registry"
 )
 
 // ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a
@@ -77,14 +78,14 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	kinds := make([]string, len(names))
 	if len(k.List) > 0 {
 		if len(k.List) != len(names) {
-			return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d factors %s", len(k.List), len(names), plain.Some(names, 10))
+			return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d factors %s", len(k.List), len(names), registry.Some(names, 10))
 		}
 		copy(kinds, k.List)
 	}
 	for name, kind := range k.Named {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, config.Invalid("kinds", "there is no factor %q; want some of %s", name, plain.Some(names, 10))
+			return nil, config.Invalid("kinds", "there is no factor %q; want some of %s", name, registry.Some(names, 10))
 		}
 		kinds[i] = kind
 	}
@@ -122,12 +123,13 @@ func KindNote(f Factor, key string) (note string, ok bool) {
 // binned.
 const maxWholeLevels = 256
 
-// DefaultBins is the number of bins of a continuous factor without a setting.
-const DefaultBins = 20
+// defaultBins is the number of bins of a continuous factor without a setting.
+const defaultBins = 20
 
 // FromNumbers turns numbers into a factor and a level for each number, and NaN into [Unknown]. Without a given kind the
 // factor is ordinal, or continuous if it has too many levels.
 func FromNumbers(name string, numbers []float64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
+	bins = cmp.Or(bins, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
 	if given != nil {
 		kind = *given
@@ -204,5 +206,5 @@ func NumberedWords(words []string) string {
 	for l, w := range words {
 		list[l] = fmt.Sprintf("%d is %s", l, w)
 	}
-	return plain.Some(list, 12)
+	return registry.Some(list, 12)
 }

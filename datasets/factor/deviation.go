@@ -28,8 +28,8 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("Deviation(%d)", uint8(d))
 }
 
-// ParseDeviation is the inverse of [Deviation.String]; an unknown name is an error.
-func ParseDeviation(name string) (Deviation, error) {
+// parseDeviation is the inverse of [Deviation.String]; an unknown name is an error.
+func parseDeviation(name string) (Deviation, error) {
 	for d, known := range deviationNames {
 		if name == known {
 			return Deviation(d), nil
@@ -46,6 +46,6 @@ func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), ni
 
 // UnmarshalText reads the name of a Deviation; an unknown name is an error.
 func (d *Deviation) UnmarshalText(text []byte) (err error) {
-	*d, err = ParseDeviation(string(text))
+	*d, err = parseDeviation(string(text))
 	return err
 }

@@ -1,8 +1,9 @@
+// Package files holds the data sets of the user's own files: pictures below a [Folder], and arrays of images and
+// factors ([GridFolder]).
 package files
 
 import (
-	"github.com/unravel-ml/unravel/internal/plain"
-
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -67,8 +69,6 @@ func (f *Folder) Validate() error {
 		return config.Invalid("channels", "%d is out of range; want 3 (colour) or 1 (grey)", f.Channels)
 	case f.Bins < 1 || f.Bins > factor.MaxSize:
 		return config.Invalid("bins", "%d is out of range; want 1 to %d", f.Bins, factor.MaxSize)
-	case !f.Size.Valid():
-		return config.Invalid("size", "want a side of 1 to %d, [height, width], or 0 for pictures as they are, got %v", pictures.MaxSide, []int(f.Size))
 	case !slices.Contains(pictures.Fits, f.Fit):
 		return config.Invalid("fit", "unknown fit %q; want %s", f.Fit, strings.Join(pictures.Fits, ", "))
 	case !slices.Contains(unlabelledChoices, f.Unlabelled):
@@ -79,7 +79,16 @@ func (f *Folder) Validate() error {
 			return config.Invalid("factors", "name %d, %q, is empty or repeated; want distinct names", i, name)
 		}
 	}
-	return pictures.CheckFilter(f.Filter)
+	return cmp.Or(f.Size.Check(), pictures.CheckFilter(f.Filter))
+}
+
+// Reads implements [FileReader].
+func (f *Folder) Reads() []datasets.Read {
+	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
+	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
+		return list
+	}
+	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
 }
 
 // Prepare decodes the pictures into the cache.
@@ -131,7 +140,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		for i, b := range broken {
 			names[i] = list.Files[b].Name
 		}
-		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.Files), plain.Some(names, 5)))
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.Files), registry.Some(names, 5)))
 	}
 	d.Remarks = append(d.Remarks, labels.notes...)
 	for row, picture := range labels.pictures {
@@ -249,13 +258,4 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 		err = text.Errorf(column, "%w", err)
 	}
 	return of, levels, c.Words, err
-}
-
-// Reads implements [FileReader].
-func (f *Folder) Reads() []datasets.Read {
-	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
-	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
-		return list
-	}
-	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
 }

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"github.com/unravel-ml/unravel/internal/plain"
-
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/table"
 	"golang.org/x/text/unicode/norm"
@@ -89,7 +88,7 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	if f.File != "" {
 		i := slices.Index(text.Names, f.File)
 		if i < 0 {
-			return 0, config.Invalid("file", "%s has no column %q; want one of %s", source, f.File, plain.Some(text.Names, 10))
+			return 0, config.Invalid("file", "%s has no column %q; want one of %s", source, f.File, registry.Some(text.Names, 10))
 		}
 		return i, nil
 	}
@@ -115,7 +114,7 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 	for _, name := range f.Factors {
 		i := slices.Index(text.Names, name)
 		if i < 0 {
-			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, plain.Some(text.Names, 10))
+			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, registry.Some(text.Names, 10))
 		}
 		t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
 	}
@@ -196,11 +195,11 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 		if len(lost) > 1 {
 			rows = fmt.Sprint(len(lost), " rows name")
 		}
-		parts = append(parts, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, plain.Some(lost, 5)))
+		parts = append(parts, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, registry.Some(lost, 5)))
 	}
 	if len(bare) > 0 {
 		have := map[bool]string{true: "has", false: "have"}[len(bare) == 1]
-		parts = append(parts, fmt.Sprintf("%d of %d pictures %s no row: %s", len(bare), len(list.Files), have, plain.Some(bare, 5)))
+		parts = append(parts, fmt.Sprintf("%d of %d pictures %s no row: %s", len(bare), len(list.Files), have, registry.Some(bare, 5)))
 	}
 	if len(parts) == 0 {
 		return nil

@@ -93,6 +93,22 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
+// Reads implements [FileReader].
+func (g *GridFolder) Reads() []datasets.Read {
+	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
+		return datasets.ReadOf("path", g.Path)
+	}
+	names := g.Arrays.withDefaults()
+	var list []datasets.Read
+	for _, name := range []string{names.Images, names.Factors, names.Sizes} {
+		path := filepath.Join(g.Path, name+".npy")
+		if _, err := os.Stat(path); err == nil {
+			list = append(list, datasets.Read{Key: "path/" + name, Path: path})
+		}
+	}
+	return list
+}
+
 // Prepare converts images for the cache. Build reads all other images.
 func (g *GridFolder) Prepare(ctx context.Context, progress datasets.Progress) error {
 	s, d, err := g.describe()
@@ -382,20 +398,4 @@ func (s *gridSource) channelsFirst() (bool, error) {
 		return false, fmt.Errorf("%s has shape %v, which may be images of %d or of %d channels; want channels: first or channels: last", s.images.Label, s.images.Shape, shape[1], shape[3])
 	}
 	return axis == channelsFirst, nil
-}
-
-// Reads implements [FileReader].
-func (g *GridFolder) Reads() []datasets.Read {
-	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
-		return datasets.ReadOf("path", g.Path)
-	}
-	names := g.Arrays.withDefaults()
-	var list []datasets.Read
-	for _, name := range []string{names.Images, names.Factors, names.Sizes} {
-		path := filepath.Join(g.Path, name+".npy")
-		if _, err := os.Stat(path); err == nil {
-			list = append(list, datasets.Read{Key: "path/" + name, Path: path})
-		}
-	}
-	return list
 }

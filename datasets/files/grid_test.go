@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/datasets/files"
-	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -55,7 +54,7 @@ func TestGridFolder(t *testing.T) {
 		"factors": encode(t, []int{6, 2}, []float64{10, 0, 10, 1, 10, 2, 20, 2, 20, 1, 20, 0}),
 	})
 	d := datatest.Build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: factor.ColumnKinds{List: []string{"ordinal", "circular"}}})
-	configtest.Conform(t, d)
+	conform(t, d)
 	if h, w, c := d.ImageShape(); h != 2 || w != 3 || c != 1 || d.Len() != 6 || d.Name() != filepath.Base(dir) {
 		t.Errorf("shape %d %d %d", h, w, c)
 	}
@@ -86,7 +85,7 @@ func TestGridAngles(t *testing.T) {
 	} {
 		set := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{6, 1, 1}, ramp(6)), "factors": encode(t, []int{6}, c.values)}), Kinds: factor.ColumnKinds{List: []string{c.kind}}}
 		d := datatest.Build(t, set)
-		configtest.Conform(t, d)
+		conform(t, d)
 		f := d.Factors()[0]
 		turns := []string{}
 		for _, a := range f.Angles {
@@ -169,7 +168,7 @@ func archive(t *testing.T, members ...any) string {
 func TestGridArchive(t *testing.T) {
 	images, factors := encode(t, []int{4, 1, 2}, ramp(8)), encode(t, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1})
 	d := datatest.Build(t, &GridFolder{Path: archive(t, "images", images, "factors", factors)})
-	configtest.Conform(t, d)
+	conform(t, d)
 	if d.Name() != "mine" || d.Len() != 4 {
 		t.Errorf("%s: %d images", d.Name(), d.Len())
 	}
@@ -312,7 +311,7 @@ func TestGridFolderShapes(t *testing.T) {
 		factors := encode(t, []int{n}, []int64{0, 1, 2})
 		for name, images := range map[string][]byte{"uint8": encode(t, tt.shape, bytes), "real": encode(t, tt.shape, numbers)} {
 			d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": images, "factors": factors}), Real: name == "real"})
-			configtest.Conform(t, d)
+			conform(t, d)
 			if h, w, c := d.ImageShape(); !slices.Equal([]int{h, w, c}, tt.want) || datasets.RealValued(d) != (name == "real") {
 				t.Errorf("%s %v: images of %d x %d x %d, real-valued: %v; want %v", name, tt.shape, h, w, c, datasets.RealValued(d), tt.want)
 			}

@@ -122,7 +122,7 @@ func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, s
 	if len(known) == 0 {
 		return errors.New("all numbers are NaN; want known levels")
 	}
-	f, levels, err := factor.FromNumbers(d.Columns[j].Name, column, &kind, factor.DefaultBins)
+	f, levels, err := factor.FromNumbers(d.Columns[j].Name, column, &kind, 0)
 	if err != nil {
 		return err
 	}

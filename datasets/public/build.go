@@ -1,3 +1,5 @@
+// Package public holds the published data sets: `unravel data fetch` downloads their files, and the first use converts
+// them into the cache.
 package public
 
 import (

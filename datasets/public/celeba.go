@@ -2,6 +2,7 @@ package public
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -70,10 +71,8 @@ func (c *CelebA) Validate() error {
 		return config.Invalid("split", "unknown split %q; want all, train, valid or test", c.Split)
 	case c.Crop < 0 || c.Crop > celebaWidth:
 		return config.Invalid("crop", "%d is out of range; want 1 to %d, or 0 for none", c.Crop, celebaWidth)
-	case !c.Size.Valid():
-		return config.Invalid("size", "want a side of 1 to %d, [height, width], or 0 for the images as they are, got %v", pictures.MaxSide, []int(c.Size))
 	}
-	return pictures.CheckFilter(c.Filter)
+	return cmp.Or(c.Size.Check(), pictures.CheckFilter(c.Filter))
 }
 
 // Prepare converts the files.

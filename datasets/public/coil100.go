@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
-	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 
@@ -52,12 +50,7 @@ func (c *COIL100) Origin() datasets.Origin {
 }
 
 // Validate checks the settings.
-func (c *COIL100) Validate() error {
-	if !c.Size.Valid() {
-		return config.Invalid("size", "want a side of 1 to %d, [height, width], or 0 for the images as they are, got %v", pictures.MaxSide, []int(c.Size))
-	}
-	return nil
-}
+func (c *COIL100) Validate() error { return c.Size.Check() }
 
 // Prepare converts the files.
 func (c *COIL100) Prepare(ctx context.Context, progress datasets.Progress) error {

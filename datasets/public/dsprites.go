@@ -111,6 +111,9 @@ func (d *DSprites) Validate() error {
 	return nil
 }
 
+// Reads implements [FileReader].
+func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }
+
 // Prepare converts the files.
 func (d *DSprites) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, func(ctx context.Context) (datasets.Dataset, error) { return d.build(ctx, 0) })
@@ -480,6 +483,3 @@ func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, e
 	r.Thumbnail(b.pixels, pixels, size.H, size.W, screamHeight, screamWidth, 3, resample.Bicubic)
 	return b, nil
 }
-
-// Reads implements [FileReader].
-func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }

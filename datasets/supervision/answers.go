@@ -47,6 +47,9 @@ func (a *Answers) options() similarity.Options {
 	return similarity.Options{Conflicts: a.Conflicts, Noise: a.Noise}
 }
 
+// Reads implements [FileReader].
+func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }
+
 // Split reads the file.
 func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := a.Validate(); err != nil {
@@ -59,7 +62,7 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if answers, err = answers.Only(a.Factors); err != nil {
 		return nil, fmt.Errorf("answers: %s: factors: %w", a.File, err)
 	}
-	known, err := LabelsOf(d, answers, a.options(), a.Union)
+	known, err := labelsOf(d, answers, a.options(), a.Union)
 	if err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
@@ -67,9 +70,9 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// LabelsOf returns the labels that answers give to the images of a data set. With union the labels are classes; see
+// labelsOf returns the labels that answers give to the images of a data set. With union the labels are classes; see
 // [Answers].
-func LabelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
+func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
 	}
@@ -137,6 +140,3 @@ func RowsOf(d datasets.Dataset) similarity.Rows {
 	}
 	return rows
 }
-
-// Reads implements [FileReader].
-func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }

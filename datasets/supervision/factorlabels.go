@@ -12,8 +12,71 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
+// FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
+// makes no groups: all images are in Split.Unlabelled.
+//
+// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
+// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
+// a larger fraction's labelled images.
+type FactorLabels struct {
+	Fraction float64            `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
+	Share    float64            `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
+	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
+	File     string             `yaml:"file" doc:"your own labels: a table (.npy, .npz, .csv) of N rows, of whole numbers, negative, empty or NaN where unknown, or of words; empty: the factors of the data set"`
+	Names    []string           `yaml:"names" doc:"names of the columns of the file; empty: those of its first line, or label0, label1, ..."`
+	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the columns of the file: ordinal, circular (evenly spaced), circular:360 (degrees, also real and negative ones), categorical or continuous (20 bins), by name or in order; empty: all categorical"`
+}
+
+// Validate checks the settings.
+func (f *FactorLabels) Validate() error {
+	if !(f.Fraction > 0 && f.Fraction <= 1) {
+		return config.Invalid("fraction", "%v is out of range; want more than 0, and at most 1 (all images)", f.Fraction)
+	}
+	if f.File == "" && len(f.Names) > 0 {
+		return config.Invalid("names", "they name the columns of a file, and there is no file")
+	}
+	if f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0 {
+		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
+	}
+	if err := distinct("names", f.Names); err != nil {
+		return err
+	}
+	return validShare(f.Share, f.Factors)
+}
+
 // Reads implements [FileReader].
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
+
+// Split draws the labelled images.
+func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	known := &Labels{Share: f.Share, set: d}
+	columns := d.Factors()
+	if f.File != "" {
+		var err error
+		if columns, err = f.readFile(d, known); err != nil {
+			return nil, fmt.Errorf("labels: %w", err)
+		}
+	}
+	if err := known.choose(columns, f.Factors); err != nil {
+		return nil, fmt.Errorf("labels: %w", err)
+	}
+	candidates := known.labelled(d.Len())
+	if len(candidates) == 0 {
+		return nil, fmt.Errorf("labels: dataset %s has no image with labels", d.Name())
+	}
+	count := max(1, int(math.Round(f.Fraction*float64(len(candidates)))))
+	for _, at := range s.Perm(len(candidates))[:count] {
+		known.Images = append(known.Images, candidates[at])
+	}
+	slices.Sort(known.Images)
+	if len(known.Images) == d.Len() {
+		known.Share = 0
+	}
+	return knowing(d, known)
+}
 
 // readFile reads labels from the file into a table, and returns the table's columns.
 func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor, error) {
@@ -141,7 +204,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	case least > most:
 		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
 	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
-		of, levels, err := factor.FromNumbers("", numbers, &x.kind, factor.DefaultBins)
+		of, levels, err := factor.FromNumbers("", numbers, &x.kind, 0)
 		if err != nil {
 			err = fmt.Errorf("column %d: %w", x.column, err)
 		}
@@ -177,67 +240,4 @@ func (x *labelColumn) negative() bool {
 // errorf is an error about a label.
 func (x *labelColumn) errorf(row int, format string, args ...any) error {
 	return fmt.Errorf("%s is %w", x.table.Place(row, x.column), fmt.Errorf(format, args...))
-}
-
-// FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
-// makes no groups: all images are in Split.Unlabelled.
-//
-// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
-// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
-// a larger fraction's labelled images.
-type FactorLabels struct {
-	Fraction float64            `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
-	Share    float64            `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
-	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
-	File     string             `yaml:"file" doc:"your own labels: a table (.npy, .npz, .csv) of N rows, of whole numbers, negative, empty or NaN where unknown, or of words; empty: the factors of the data set"`
-	Names    []string           `yaml:"names" doc:"names of the columns of the file; empty: those of its first line, or label0, label1, ..."`
-	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the columns of the file: ordinal, circular (evenly spaced), circular:360 (degrees, also real and negative ones), categorical or continuous (20 bins), by name or in order; empty: all categorical"`
-}
-
-// Validate checks the settings.
-func (f *FactorLabels) Validate() error {
-	if !(f.Fraction > 0 && f.Fraction <= 1) {
-		return config.Invalid("fraction", "%v is out of range; want more than 0, and at most 1 (all images)", f.Fraction)
-	}
-	if f.File == "" && len(f.Names) > 0 {
-		return config.Invalid("names", "they name the columns of a file, and there is no file")
-	}
-	if f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0 {
-		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
-	}
-	if err := distinct("names", f.Names); err != nil {
-		return err
-	}
-	return validShare(f.Share, f.Factors)
-}
-
-// Split draws the labelled images.
-func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
-	known := &Labels{Share: f.Share, set: d}
-	columns := d.Factors()
-	if f.File != "" {
-		var err error
-		if columns, err = f.readFile(d, known); err != nil {
-			return nil, fmt.Errorf("labels: %w", err)
-		}
-	}
-	if err := known.choose(columns, f.Factors); err != nil {
-		return nil, fmt.Errorf("labels: %w", err)
-	}
-	candidates := known.labelled(d.Len())
-	if len(candidates) == 0 {
-		return nil, fmt.Errorf("labels: dataset %s has no image with labels", d.Name())
-	}
-	count := max(1, int(math.Round(f.Fraction*float64(len(candidates)))))
-	for _, at := range s.Perm(len(candidates))[:count] {
-		known.Images = append(known.Images, candidates[at])
-	}
-	slices.Sort(known.Images)
-	if len(known.Images) == d.Len() {
-		known.Share = 0
-	}
-	return knowing(d, known)
 }

@@ -28,6 +28,15 @@ func (g *Groups) Validate() error {
 	return nil
 }
 
+// Reads implements [FileReader].
+func (g *Groups) Reads() []datasets.Read {
+	return slices.Concat(
+		datasets.ReadOf("images", g.Images),
+		datasets.ReadOf("moves", g.Transformations),
+		datasets.ReadOf("rotations", g.Rotations),
+	)
+}
+
 // Split reads the files. A split with rotations has Rotations set. In Transformations, the columns of rotations follow
 // the columns of the factors. If the data set has factors of rotations, the file has one rotation for each, in their
 // order.
@@ -136,9 +145,4 @@ func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
 		joined = append(append(joined, first[:k]...), last[len(last)-l:]...)
 	}
 	return joined
-}
-
-// Reads implements [FileReader].
-func (g *Groups) Reads() []datasets.Read {
-	return slices.Concat(datasets.ReadOf("images", g.Images), datasets.ReadOf("moves", g.Transformations), datasets.ReadOf("rotations", g.Rotations))
 }

@@ -123,8 +123,7 @@ func held(d datasets.Dataset) datasets.Dataset { return fewer{d} }
 type fewer struct{ datasets.Dataset }
 
 func (f fewer) Factors() []factor.Factor { return f.Dataset.Factors()[:2] }
-
-func (f fewer) Missing() []int { return datasets.Missing(f.Dataset)[:2] }
+func (f fewer) Missing() []int           { return datasets.Missing(f.Dataset)[:2] }
 
 func (f fewer) FactorsAt(i int, dst []int) {
 	var all [3]int

@@ -5,29 +5,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Choice is one kind of supervision in a config: `{pairs: {count: 768}}`.
-type Choice struct {
-	Name  string
-	Value Kind
-}
-
-// DecodeConfig implements config.Decoder.
-func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Registry, (*registry.Choice[Kind])(c))
-}
-
-// EncodeConfig implements config.Encoder.
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Kind](c))
-}
-
-// ConfigType implements config.Typer.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
-
-// Register adds a supervision to the names for configs. Call it before a config is read. A taken name is an
-// error.
-func Register(e registry.Entry[Kind]) error { return Registry.Register(e) }
-
 // Registry lists the kinds of supervision that a config can name.
 var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry.Entry[Kind]{
 	{
@@ -59,14 +36,40 @@ var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry
 	},
 	{
 		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
-		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Kind { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
+		Source: "Zhang and Sugiyama 2024, appendix F.2",
+		New:    func() Kind { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
 	},
 	{
 		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
-		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Kind { return &Similarity{Count: 1000, Share: 0.5} },
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020",
+		New:    func() Kind { return &Similarity{Count: 1000, Share: 0.5} },
 	},
 	{
 		Name: "answers", Doc: "pairs of images from a file of your own, each with the answer same or different to the question whether they share their level of a factor",
-		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001", New: func() Kind { return &Answers{Share: 0.5, Union: true} },
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001",
+		New:    func() Kind { return &Answers{Share: 0.5, Union: true} },
 	},
 }}
+
+// Register adds a supervision to the names for configs. Call it before a config is read. A taken name is an
+// error.
+func Register(e registry.Entry[Kind]) error { return Registry.Register(e) }
+
+// Choice is one kind of supervision in a config: `{pairs: {count: 768}}`.
+type Choice struct {
+	Name  string
+	Value Kind
+}
+
+// DecodeConfig implements config.Decoder.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Kind])(c))
+}
+
+// EncodeConfig implements config.Encoder.
+func (c Choice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Kind](c))
+}
+
+// ConfigType implements config.Typer.
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }

@@ -8,6 +8,69 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
+// Split divides the images of a data set into labelled groups and unlabelled images. A group is M images with
+// known transformations relative to its first image (the transformation labels of Tonnaer
+// et al. 2022, section 5).
+type Split struct {
+	M               int         // images in a group of the first kind; 0: the supervision makes no groups
+	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
+	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
+	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each, of the pose factors in order, or of a file
+	Unlabelled      []int       // data set indices in no group, ascending
+	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
+	Known           *Labels     // labels and similar pairs; nil: none
+
+	Drawn *Drawn // groups drawn again for every epoch, dealt after Groups; nil: none
+
+	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
+	GroupActions [][]int32 // for each of Groups, the index of the action from the previous image to each image; -1 for the first image and for unknown actions; nil: no actions
+}
+
+// K returns the number of columns of Transformations: the factors, and 4 for each rotation. It is 0 without groups of
+// known transformations.
+func (s *Split) K() int {
+	switch {
+	case len(s.Groups) > 0:
+		return len(s.Transformations[0]) / len(s.Groups[0])
+	case s.Drawn != nil && s.Drawn.Moves != nil:
+		return s.Drawn.K
+	}
+	return 0
+}
+
+// Moves reports whether the transformations within all groups are known, which holds also without groups.
+func (s *Split) Moves() bool { return !s.Unmoved && (s.Drawn == nil || s.Drawn.Moves != nil) }
+
+// GroupCount returns the number of groups in an epoch.
+func (s *Split) GroupCount() int {
+	if s.Drawn == nil {
+		return len(s.Groups)
+	}
+	return len(s.Groups) + s.Drawn.Count
+}
+
+// GroupKind is a range of groups of equal size.
+type GroupKind struct {
+	M            int  // images in a group
+	First, Count int  // index of its first group in Split.Groups, and number of groups
+	Drawn        bool // they are Split.Drawn
+}
+
+// Kinds lists the kinds of groups in the groups' order, with the groups of Drawn last. It returns nil without groups.
+func (s *Split) Kinds() []GroupKind {
+	var list []GroupKind
+	for g, group := range s.Groups {
+		if n := len(list); n == 0 || list[n-1].M != len(group) {
+			list = append(list, GroupKind{M: len(group), First: g})
+		}
+		list[len(list)-1].Count++
+	}
+	if s.Drawn != nil {
+		list = append(list, GroupKind{M: s.Drawn.M, First: len(s.Groups), Count: s.Drawn.Count, Drawn: true})
+	}
+	return list
+}
+
 // NewSplit returns a split of groups of m images each. It computes their transformations from the levels of the
 // circular factors and of the factors of rotations in space. If unlabelled is set, the split also trains on the images
 // outside the groups.
@@ -145,67 +208,4 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 		names = append(names, f.Name)
 	}
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
-}
-
-// Split divides the images of a data set into labelled groups and unlabelled images. A group is M images with
-// known transformations relative to its first image (the transformation labels of Tonnaer
-// et al. 2022, section 5).
-type Split struct {
-	M               int         // images in a group of the first kind; 0: the supervision makes no groups
-	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
-	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each, of the pose factors in order, or of a file
-	Unlabelled      []int       // data set indices in no group, ascending
-	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
-	Known           *Labels     // labels and similar pairs; nil: none
-
-	Drawn *Drawn // groups drawn again for every epoch, dealt after Groups; nil: none
-
-	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
-	GroupActions [][]int32 // for each of Groups, the index of the action from the previous image to each image; -1 for the first image and for unknown actions; nil: no actions
-}
-
-// K returns the number of columns of Transformations: the factors, and 4 for each rotation. It is 0 without groups of
-// known transformations.
-func (s *Split) K() int {
-	switch {
-	case len(s.Groups) > 0:
-		return len(s.Transformations[0]) / len(s.Groups[0])
-	case s.Drawn != nil && s.Drawn.Moves != nil:
-		return s.Drawn.K
-	}
-	return 0
-}
-
-// Moves reports whether the transformations within all groups are known, which holds also without groups.
-func (s *Split) Moves() bool { return !s.Unmoved && (s.Drawn == nil || s.Drawn.Moves != nil) }
-
-// GroupCount returns the number of groups in an epoch.
-func (s *Split) GroupCount() int {
-	if s.Drawn == nil {
-		return len(s.Groups)
-	}
-	return len(s.Groups) + s.Drawn.Count
-}
-
-// GroupKind is a range of groups of equal size.
-type GroupKind struct {
-	M            int  // images in a group
-	First, Count int  // index of its first group in Split.Groups, and number of groups
-	Drawn        bool // they are Split.Drawn
-}
-
-// Kinds lists the kinds of groups in the groups' order, with the groups of Drawn last. It returns nil without groups.
-func (s *Split) Kinds() []GroupKind {
-	var list []GroupKind
-	for g, group := range s.Groups {
-		if n := len(list); n == 0 || list[n-1].M != len(group) {
-			list = append(list, GroupKind{M: len(group), First: g})
-		}
-		list[len(list)-1].Count++
-	}
-	if s.Drawn != nil {
-		list = append(list, GroupKind{M: s.Drawn.M, First: len(s.Groups), Count: s.Drawn.Count, Drawn: true})
-	}
-	return list
 }

@@ -1,3 +1,8 @@
+// Package supervision holds what a training run knows about the images of a data set, and deals its batches.
+//
+// A [Kind] of supervision turns a data set into a [Split]: groups of images with known transformations between them,
+// labels of some images, and unlabelled images. A config chooses kinds by name from [Registry]. A [Sampler] makes
+// batches of a split, and a [Loader] renders their images.
 package supervision
 
 import (
@@ -10,55 +15,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// known lists the images with known levels of all factors.
-func known(d datasets.Dataset) []int {
-	list := make([]int, d.Len())
-	for i := range list {
-		list[i] = i
-	}
-	if datasets.Missing(d) != nil {
-		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
-	}
-	return list
-}
-
-// unknownOf returns a function that reports whether an image has an unknown level of a chosen factor.
-func unknownOf(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
-	var factors []int
-	for k, f := range d.Factors() {
-		if chosen(k, f) {
-			factors = append(factors, k)
-		}
-	}
-	levels := make([]int, len(d.Factors()))
-	return func(image int) bool {
-		d.FactorsAt(image, levels)
-		return slices.ContainsFunc(factors, func(k int) bool { return levels[k] == datasets.Unknown })
-	}
-}
-
-// ofKnown says, for an error, that only n images of a data set have the needed levels.
-func ofKnown(d datasets.Dataset, n int) string {
-	if n == d.Len() {
-		return ""
-	}
-	return fmt.Sprintf(" whose levels are known, of %d", d.Len())
-}
-
 // Kind makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The angle of image m in a
 // circular factor is 2 pi ((v_m - v_1) mod Size)/Size with the levels v. Its rotation in a factor of poses R is R_m
 // R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, and [TableLabels]
 // makes labels. All randomness comes from the stream.
 type Kind interface {
 	Split(d datasets.Dataset, s *rng.Stream) (*Split, error)
-}
-
-// None makes all images unlabelled.
-type None struct{}
-
-// Split returns a Split without groups.
-func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
-	return NewSplit(d, 0, nil, true)
 }
 
 // Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty
@@ -159,4 +121,47 @@ func (s Choices) EncodeConfig() (any, error) {
 // ConfigType implements config.Typer.
 func (s Choices) ConfigType() string {
 	return config.ChoiceType(Registry) + ", or a list of them"
+}
+
+// None makes all images unlabelled.
+type None struct{}
+
+// Split returns a Split without groups.
+func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
+	return NewSplit(d, 0, nil, true)
+}
+
+// known lists the images with known levels of all factors.
+func known(d datasets.Dataset) []int {
+	list := make([]int, d.Len())
+	for i := range list {
+		list[i] = i
+	}
+	if datasets.Missing(d) != nil {
+		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
+	}
+	return list
+}
+
+// unknownOf returns a function that reports whether an image has an unknown level of a chosen factor.
+func unknownOf(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
+	var factors []int
+	for k, f := range d.Factors() {
+		if chosen(k, f) {
+			factors = append(factors, k)
+		}
+	}
+	levels := make([]int, len(d.Factors()))
+	return func(image int) bool {
+		d.FactorsAt(image, levels)
+		return slices.ContainsFunc(factors, func(k int) bool { return levels[k] == datasets.Unknown })
+	}
+}
+
+// ofKnown says, for an error, that only n images of a data set have the needed levels.
+func ofKnown(d datasets.Dataset, n int) string {
+	if n == d.Len() {
+		return ""
+	}
+	return fmt.Sprintf(" whose levels are known, of %d", d.Len())
 }

@@ -1,12 +1,8 @@
-// Package configtest reads configs for tests, and checks images.
+// Package configtest reads configs for tests.
 package configtest
 
 import (
-	"testing"
-
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/conformance"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 )
@@ -24,12 +20,4 @@ func Decode(text string) (s Settings, err error) {
 		err = n.Decode(&s)
 	}
 	return s, err
-}
-
-// Conform checks what package conformance checks of data sets with default settings.
-func Conform(t *testing.T, d datasets.Dataset) {
-	t.Helper()
-	if err := conformance.CheckImages(d); err != nil {
-		t.Error(err)
-	}
 }

@@ -1,3 +1,4 @@
+// Package painting has what drawn images share: limits of settings, hues, and objects on a turntable.
 package painting
 
 import (
@@ -5,6 +6,31 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/render"
+)
+
+// Levels reports a number of levels out of range.
+func Levels(option string, count, most int) error {
+	if count < 1 || count > most {
+		return config.Invalid(option, "%d is out of range; want 1 to %d", count, most)
+	}
+	return nil
+}
+
+// MaxViews bounds the levels of an angle.
+const MaxViews = 1 << 10
+
+// ValidSide reports a height and width out of range.
+func ValidSide(size int) error {
+	if size < leastSide || size > mostSide {
+		return config.Invalid("size", "%d is out of range; want %d to %d pixels", size, leastSide, mostSide)
+	}
+	return nil
+}
+
+// Sides of drawn images.
+const (
+	leastSide = 16
+	mostSide  = 256
 )
 
 // PureHue is the colour of a hue in [0, 1) at saturation and value 1.
@@ -16,17 +42,6 @@ func PureHue(h float64) [3]float32 {
 	return [3]float32{channel(5), channel(3), channel(1)}
 }
 
-// MaxViews bounds the levels of an angle.
-const MaxViews = 1 << 10
-
-// Levels reports a number of levels out of range.
-func Levels(option string, count, most int) error {
-	if count < 1 || count > most {
-		return config.Invalid(option, "%d is out of range; want 1 to %d", count, most)
-	}
-	return nil
-}
-
 // WholeTurn returns n angles of a full turn in degrees.
 func WholeTurn(n int) []float64 {
 	list := make([]float64, n)
@@ -34,20 +49,6 @@ func WholeTurn(n int) []float64 {
 		list[i] = 360 * float64(i) / float64(n)
 	}
 	return list
-}
-
-// Sides of drawn images.
-const (
-	leastSide = 16
-	mostSide  = 256
-)
-
-// ValidSide reports a height and width out of range.
-func ValidSide(size int) error {
-	if size < leastSide || size > mostSide {
-		return config.Invalid("size", "%d is out of range; want %d to %d pixels", size, leastSide, mostSide)
-	}
-	return nil
 }
 
 func Radians(degrees float64) float64 { return degrees * (math.Pi / 180) }

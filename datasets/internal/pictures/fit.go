@@ -1,3 +1,4 @@
+// Package pictures lists and hashes the picture files below a folder, and resizes pictures.
 package pictures
 
 import (

@@ -20,6 +20,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/content"
 )
 
+// Kind says which files of a folder are read.
+type Kind int
+
+const (
+	NoFiles Kind = iota
+	Pictures
+	Meshes
+)
+
+// List is the list of pictures below a folder.
+type List struct {
+	Path  string // of the folder
+	Files []File
+	Notes []string
+}
+
 // File is a file below a folder.
 type File struct {
 	Name string // relative, with slashes
@@ -27,11 +43,14 @@ type File struct {
 	sum  content.Sum // hash of the content; zero if the file is unreadable
 }
 
-// List is the list of pictures below a folder.
-type List struct {
-	Path  string // of the folder
-	Files []File
-	Notes []string
+// ListPictures lists the pictures below a folder in the order of their paths.
+func ListPictures(path string) (*List, error) {
+	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
+}
+
+// ListMeshes lists the meshes below a folder in the order of their paths.
+func ListMeshes(path string) (*List, error) {
+	return listFiles(path, "meshes", render.Formats(), isMesh)
 }
 
 // pictureEndings lists the endings of picture files. Pictures with the endings of the last line are unreadable; errors
@@ -45,9 +64,9 @@ func isPicture(name string) bool {
 	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(name)))
 }
 
-// ListPictures lists the pictures below a folder in the order of their paths.
-func ListPictures(path string) (*List, error) {
-	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
+// isMesh reports whether a file counts as a mesh.
+func isMesh(name string) bool {
+	return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
 }
 
 // listFiles lists the files of a kind below a folder in the order of their paths. Error messages use what and endings.
@@ -204,23 +223,4 @@ func HasPictures(path string) bool {
 		return nil
 	})
 	return found
-}
-
-// Kind says which files of a folder are read.
-type Kind int
-
-const (
-	NoFiles Kind = iota
-	Pictures
-	Meshes
-)
-
-// isMesh reports whether a file counts as a mesh.
-func isMesh(name string) bool {
-	return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
-}
-
-// ListMeshes lists the meshes below a folder in the order of their paths.
-func ListMeshes(path string) (*List, error) {
-	return listFiles(path, "meshes", render.Formats(), isMesh)
 }

@@ -1,3 +1,5 @@
+// Package stored has the data set of images in memory or in the files of the cache. Files of one's own and public sets
+// build on it.
 package stored
 
 import (
@@ -6,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"reflect"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -13,76 +16,34 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// WriteImages writes images of a size, starting at a row, with all processors.
-func WriteImages(w *cache.Writer, from int, pixels []byte, size int) error {
-	const most = 1 << 20 // bytes of a call
-	per := max(1, most/size)
-	n := (len(pixels)/size-1)/per + 1
-	errs := make([]error, n)
-	parallel.For(n, func(_, i int) {
-		errs[i] = w.WriteAt(from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
-	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// CountMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
-func CountMissing[T int | int32](levels []T, k int) []int {
-	var missing []int
-	for at, l := range levels {
-		if l == factor.Unknown {
-			if missing == nil {
-				missing = make([]int, k)
-			}
-			missing[at%k]++
-		}
-	}
-	return missing
-}
-
-// FromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
-func FromCache(s *cache.Set) *Set {
-	pages.Random(s.Images)
-	return &Set{Mapped: s.File(cache.ImagesFile), mappedLevels: s.File(cache.FactorsFile), Title: s.Name, Count: s.Count, Shape: [3]int{s.H, s.W, s.C}, Bytes: s.Images, Columns: append([]factor.Factor(nil), s.Factors...), Levels: s.Levels, Unknown: s.Missing, cached: s}
-}
-
-// Set is a data set in memory.
+// Set is a data set in memory. The methods of datasets.Dataset return its fields: Title is the Name, Count the Len,
+// Shape the ImageShape, Columns the Factors, Unknown the Missing and Remarks the Notes.
 type Set struct {
-	Title      string
-	Count      int
-	Shape      [3]int
-	Bytes      []uint8   // the images, if they are 8-bit
-	Floats     []float32 // otherwise
-	Real       bool      // floats are real numbers
-	Columns    []factor.Factor
-	Levels     []int32    // n x K
-	Unknown    []int      // images with an unknown level, by factor; nil: none
-	cached     *cache.Set // in whose files the images are; nil: the set is only in memory
-	LabelsHash string     // SHA-256 of factors, levels and rows that are not the cached ones; empty: unknown
-	Rows       []int32    // index of each image in bytes; nil: the image's number
-	Remarks    []string
-	Mapped     string // the file behind mapped bytes; empty: no file
+	Title   string
+	Count   int
+	Shape   [3]int
+	Bytes   []uint8   // the images, if they are 8-bit
+	Floats  []float32 // otherwise
+	Real    bool      // Floats are real numbers
+	Rows    []int32   // index of each image in Bytes; nil: the image's number
+	Columns []factor.Factor
+	Levels  []int32 // Count x len(Columns)
+	Unknown []int   // images with an unknown level, by factor; nil: none
+	Remarks []string
 
-	mappedLevels string // likewise of levels
+	Mapped       string     // the file behind mapped Bytes; empty: no file
+	mappedLevels string     // the file behind mapped Levels; empty: no file
+	cached       *cache.Set // holds the images in its files; nil: the set is only in memory
+	LabelsHash   string     // SHA-256 of Columns, Levels and Rows if the cache has others; empty: unknown
 }
 
-func (d *Set) Name() string { return d.Title }
-
+func (d *Set) Name() string              { return d.Title }
 func (d *Set) ImageShape() (h, w, c int) { return d.Shape[0], d.Shape[1], d.Shape[2] }
-
-func (d *Set) Factors() []factor.Factor { return d.Columns }
-
-func (d *Set) Len() int { return d.Count }
-
-func (d *Set) RealValued() bool { return d.Real }
-
-func (d *Set) Missing() []int { return d.Unknown }
-
-func (d *Set) Notes() []string { return d.Remarks }
+func (d *Set) Factors() []factor.Factor  { return d.Columns }
+func (d *Set) Len() int                  { return d.Count }
+func (d *Set) RealValued() bool          { return d.Real }
+func (d *Set) Missing() []int            { return d.Unknown }
+func (d *Set) Notes() []string           { return d.Remarks }
 
 // Cached returns the cached set behind the data set, or nil, and the hash of labels that the cache lacks.
 func (d *Set) Cached() (set *cache.Set, labels string) { return d.cached, d.LabelsHash }
@@ -105,6 +66,26 @@ func (d *Set) Image(i int, dst []float32) {
 	}
 }
 
+func (d *Set) FactorsAt(i int, dst []int) {
+	if d.mappedLevels != "" {
+		defer pages.Watch(d.mappedLevels, pages.Faults())
+	}
+	k := len(d.Columns)
+	for j, l := range d.Levels[i*k : (i+1)*k] {
+		dst[j] = int(l)
+	}
+}
+
+// FromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
+func FromCache(s *cache.Set) *Set {
+	pages.Random(s.Images)
+	return &Set{
+		Title: s.Name, Count: s.Count, Shape: [3]int{s.H, s.W, s.C}, Bytes: s.Images, Mapped: s.File(cache.ImagesFile),
+		Columns: slices.Clone(s.Factors), Levels: s.Levels, Unknown: s.Missing, mappedLevels: s.File(cache.FactorsFile),
+		cached: s,
+	}
+}
+
 // shades holds b/255 for every byte b.
 var shades = func() (list [256]float32) {
 	for b := range list {
@@ -124,16 +105,6 @@ func (d *Set) Expect(first, count int) {
 		for _, row := range d.Rows[first : first+count] {
 			pages.Expect(d.Bytes[int(row)*size : (int(row)+1)*size])
 		}
-	}
-}
-
-func (d *Set) FactorsAt(i int, dst []int) {
-	if d.mappedLevels != "" {
-		defer pages.Watch(d.mappedLevels, pages.Faults())
-	}
-	k := len(d.Columns)
-	for j, l := range d.Levels[i*k : (i+1)*k] {
-		dst[j] = int(l)
 	}
 }
 
@@ -257,6 +228,20 @@ func (d *Set) SetFactors(factors []factor.Factor, levels [][]int) error {
 	return nil
 }
 
+// CountMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
+func CountMissing[T int | int32](levels []T, k int) []int {
+	var missing []int
+	for at, l := range levels {
+		if l == factor.Unknown {
+			if missing == nil {
+				missing = make([]int, k)
+			}
+			missing[at%k]++
+		}
+	}
+	return missing
+}
+
 // Countable reports factors with too many combinations to number.
 func Countable(factors []factor.Factor) error {
 	combinations := 1.0
@@ -265,6 +250,43 @@ func Countable(factors []factor.Factor) error {
 	}
 	if combinations > 1<<62 {
 		return fmt.Errorf("levels have %g combinations; want at most 2^62", combinations)
+	}
+	return nil
+}
+
+// expecter is a data set with its images on disk. Expect reads count images ahead, starting at the first, in the
+// background.
+type expecter interface{ Expect(first, count int) }
+
+// Expect reads images ahead if the data set is on disk, neighbours together.
+func Expect(d any, indices []int) {
+	on, ok := d.(expecter)
+	if !ok {
+		return
+	}
+	for at := 0; at < len(indices); {
+		end := at + 1
+		for end < len(indices) && indices[end] == indices[end-1]+1 {
+			end++
+		}
+		on.Expect(indices[at], end-at)
+		at = end
+	}
+}
+
+// WriteImages writes images of a size, starting at a row, with all processors.
+func WriteImages(w *cache.Writer, from int, pixels []byte, size int) error {
+	const most = 1 << 20 // bytes of a call
+	per := max(1, most/size)
+	n := (len(pixels)/size-1)/per + 1
+	errs := make([]error, n)
+	parallel.For(n, func(_, i int) {
+		errs[i] = w.WriteAt(from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
