@@ -55,17 +55,29 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 	if err := known.choose(d.Factors(), s.Factors); err != nil {
 		return nil, fmt.Errorf("similarity: %w", err)
 	}
-	alike, unlike := make([]*likeness, len(known.Factors)), make([]*unlikeness, len(known.Factors))
+	alike, all := make([]byLevel, len(known.Factors)), make([]byLevel, len(known.Factors))
+	levels := make([]int, len(d.Factors()))
 	for k, f := range known.Factors {
-		if s.Noise > 0 || s.Different > 0 {
-			if unlike[k] = newUnlikeness(d, known.column[k]); unlike[k].levels() < 2 {
-				return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise and different want; leave it out of factors", d.Name(), f.Name)
-			}
+		level := func(i int) int {
+			d.FactorsAt(i, levels)
+			return levels[known.column[k]]
+		}
+		size := d.Factors()[known.column[k]].Size
+		all[k] = newByLevel(size, d.Len(), level)
+		if (s.Noise > 0 || s.Different > 0) && all[k].levels() < 2 {
+			return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise and different want; leave it out of factors", d.Name(), f.Name)
 		}
 		if s.Different == 1 && s.Noise == 0 {
 			continue
 		}
-		if alike[k] = newLikeness(d, known.column[k]); len(alike[k].images) == 0 {
+		alike[k] = newByLevel(size, d.Len(), func(i int) int {
+			l := level(i)
+			if l != datasets.Unknown && len(all[k].of(l)) < 2 {
+				return datasets.Unknown // no image shares the level
+			}
+			return l
+		})
+		if len(alike[k].images) == 0 {
 			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
 		}
 	}
@@ -73,9 +85,9 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 	for n := range known.Pairs {
 		k := r.IntN(len(alike))
 		different := s.Different > 0 && r.Float64() < s.Different
-		draw := alike[k].draw
+		draw := alike[k].alike
 		if wrong := s.Noise > 0 && r.Float64() < s.Noise; wrong != different {
-			draw = unlike[k].draw
+			draw = all[k].unlike
 		}
 		a, b := draw(r)
 		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k, Different: different}
@@ -84,107 +96,4 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 	slices.Sort(known.Images)
 	known.Images = slices.Compact(known.Images)
 	return knowing(d, known)
-}
-
-// likeness lists the images that share their level of a factor with another image, level by level.
-type likeness struct {
-	set    datasets.Dataset
-	factor int
-	levels []int // scratch
-
-	images []int32
-	begin  []int32 // by level: index of its first image
-	count  []int32 // by level: the number of its images, single ones included
-}
-
-func newLikeness(d datasets.Dataset, factor int) *likeness {
-	size := d.Factors()[factor].Size
-	x := &likeness{set: d, factor: factor, levels: make([]int, len(d.Factors())), begin: make([]int32, size), count: make([]int32, size)}
-	for i := range d.Len() {
-		if l := x.level(i); l != datasets.Unknown {
-			x.count[l]++
-		}
-	}
-	total := int32(0)
-	for l, n := range x.count {
-		if x.begin[l] = total; n > 1 {
-			total += n
-		}
-	}
-	x.images = make([]int32, total)
-	next := slices.Clone(x.begin)
-	for i := range d.Len() {
-		if l := x.level(i); l != datasets.Unknown && x.count[l] > 1 {
-			x.images[next[l]] = int32(i)
-			next[l]++
-		}
-	}
-	return x
-}
-
-func (x *likeness) level(i int) int {
-	x.set.FactorsAt(i, x.levels)
-	return x.levels[x.factor]
-}
-
-// draw returns two different images of one level.
-func (x *likeness) draw(r *rng.Stream) (a, b int) {
-	at := int32(r.IntN(len(x.images)))
-	l := x.level(int(x.images[at]))
-	other := x.begin[l] + r.Int32N(x.count[l]-1)
-	if other >= at {
-		other++
-	}
-	return int(x.images[at]), int(x.images[other])
-}
-
-// unlikeness lists the images of known level of a factor, level by level.
-type unlikeness struct {
-	images []int32
-	begin  []int32 // by level: index of its first image; at the end the number of images
-}
-
-func newUnlikeness(d datasets.Dataset, factor int) *unlikeness {
-	size, levels := d.Factors()[factor].Size, make([]int, len(d.Factors()))
-	x := &unlikeness{begin: make([]int32, size+1)}
-	for i := range d.Len() {
-		if d.FactorsAt(i, levels); levels[factor] != datasets.Unknown {
-			x.begin[levels[factor]+1]++
-		}
-	}
-	for l := range size {
-		x.begin[l+1] += x.begin[l]
-	}
-	x.images = make([]int32, x.begin[size])
-	next := slices.Clone(x.begin)
-	for i := range d.Len() {
-		if d.FactorsAt(i, levels); levels[factor] != datasets.Unknown {
-			x.images[next[levels[factor]]] = int32(i)
-			next[levels[factor]]++
-		}
-	}
-	return x
-}
-
-// levels returns the number of levels with images.
-func (x *unlikeness) levels() int {
-	n := 0
-	for l, from := range x.begin[:len(x.begin)-1] {
-		if x.begin[l+1] > from {
-			n++
-		}
-	}
-	return n
-}
-
-// draw returns two images of different levels.
-func (x *unlikeness) draw(r *rng.Stream) (a, b int) {
-	at := r.Int32N(int32(len(x.images)))
-	l, _ := slices.BinarySearch(x.begin, at+1)
-	from, to := x.begin[l-1], x.begin[l]
-	other := r.Int32N(int32(len(x.images)) - (to - from))
-	if other >= from {
-		other += to - from
-	}
-	return int(x.images[at]), int(x.images[other])
 }

@@ -1,0 +1,129 @@
+package supervision
+
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// postings lists the images of known levels by the levels of each factor, in 8 bytes for each image and factor.
+type postings struct {
+	levels []int32 // image by image
+	width  int     // factors
+
+	factors []byLevel
+}
+
+func newPostings(d datasets.Dataset) *postings {
+	factors := d.Factors()
+	p := &postings{width: len(factors), levels: make([]int32, d.Len()*len(factors))}
+	row := make([]int, len(factors))
+	for i := range d.Len() {
+		d.FactorsAt(i, row)
+		if slices.Contains(row, datasets.Unknown) {
+			for k := range row {
+				row[k] = datasets.Unknown
+			}
+		}
+		for k, l := range row {
+			p.levels[i*p.width+k] = int32(l)
+		}
+	}
+	for k, f := range factors {
+		p.factors = append(p.factors, newByLevel(f.Size, d.Len(), func(i int) int { return int(p.levels[i*p.width+k]) }))
+	}
+	return p
+}
+
+// draw returns an image with the given levels of all factors except the free ones, uniformly among all such images. In
+// the factors of differ the image has other levels. It returns false without such an image.
+func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
+	var kept []int
+	for k := range p.width {
+		if !slices.Contains(free, k) {
+			kept = append(kept, k)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b int) int { return len(p.factors[a].of(levels[a])) - len(p.factors[b].of(levels[b])) })
+	candidates := p.factors[0].images
+	if len(kept) > 0 { // the fewest
+		candidates = p.factors[kept[0]].of(levels[kept[0]])
+		kept = kept[1:]
+	}
+	var matches []int32
+	for _, i := range candidates {
+		row := p.levels[int(i)*p.width:][:p.width]
+		if !slices.ContainsFunc(kept, func(k int) bool { return int(row[k]) != levels[k] }) &&
+			!slices.ContainsFunc(differ, func(k int) bool { return int(row[k]) == levels[k] }) {
+			matches = append(matches, i)
+		}
+	}
+	if matches == nil {
+		return 0, false
+	}
+	return int(matches[s.IntN(len(matches))]), true
+}
+
+// byLevel lists images by their level of a factor, and in ascending order for each level.
+type byLevel struct {
+	images []int32
+	begin  []int32 // by level: index of its first image; at the end the number of images
+}
+
+// newByLevel lists those of n images that have a known level, 0 to size-1.
+func newByLevel(size, n int, level func(i int) int) byLevel {
+	x := byLevel{begin: make([]int32, size+1)}
+	for i := range n {
+		if l := level(i); l != datasets.Unknown {
+			x.begin[l+1]++
+		}
+	}
+	for l := range size {
+		x.begin[l+1] += x.begin[l]
+	}
+	x.images = make([]int32, x.begin[size])
+	next := slices.Clone(x.begin)
+	for i := range n {
+		if l := level(i); l != datasets.Unknown {
+			x.images[next[l]] = int32(i)
+			next[l]++
+		}
+	}
+	return x
+}
+
+// of lists the images of a level.
+func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin[level+1]] }
+
+// levels returns the number of levels with images.
+func (x *byLevel) levels() int { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
+
+// around returns the indices of the first image of a level and of the first image after it. The level is the level of
+// the image at an index.
+func (x *byLevel) around(at int32) (from, to int32) {
+	l, _ := slices.BinarySearch(x.begin, at+1)
+	return x.begin[l-1], x.begin[l]
+}
+
+// alike draws two different images of one level. Every level with images must have two.
+func (x *byLevel) alike(r *rng.Stream) (a, b int) {
+	at := int32(r.IntN(len(x.images)))
+	from, to := x.around(at)
+	other := from + r.Int32N(to-from-1)
+	if other >= at {
+		other++
+	}
+	return int(x.images[at]), int(x.images[other])
+}
+
+// unlike draws two images of different levels.
+func (x *byLevel) unlike(r *rng.Stream) (a, b int) {
+	at := r.Int32N(int32(len(x.images)))
+	from, to := x.around(at)
+	other := r.Int32N(int32(len(x.images)) - (to - from))
+	if other >= from {
+		other += to - from
+	}
+	return int(x.images[at]), int(x.images[other])
+}
