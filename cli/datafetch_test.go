@@ -23,7 +23,7 @@ const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 
 // smallSprites is a small file in the format of dSprites.
 func smallSprites(t *testing.T) []byte {
-	return readFile(t, filepath.Join("..", "datasets", "testdata", "dsprites", spritesFile))
+	return readFile(t, filepath.Join("..", "datasets", "public", "testdata", "dsprites", spritesFile))
 }
 
 // words puts a single blank between the words of a text.
@@ -338,7 +338,7 @@ func otherSprites(t *testing.T) []byte {
 // One file of a set can be brought alone, and an alternative takes the place of the file that is needed.
 func TestDataFile(t *testing.T) {
 	root := ownData(t)
-	folder, err := filepath.Abs(filepath.Join("..", "datasets", "testdata", "dsprites"))
+	folder, err := filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites"))
 	if err != nil {
 		t.Fatal(err)
 	}

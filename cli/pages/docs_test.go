@@ -231,7 +231,7 @@ func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
 	writeArrays(t)
-	clitest.WriteFile(t, "dsprites.npz", clitest.ReadFile(t, filepath.Join(root, "datasets", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
+	clitest.WriteFile(t, "dsprites.npz", clitest.ReadFile(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
