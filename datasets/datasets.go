@@ -34,7 +34,7 @@ type Dataset interface {
 	FactorsAt(i int, dst []int)
 }
 
-// Builder makes a data set; the settings structs in [Registry] are Builders. The seed
+// Builder makes a data set; the settings structs of data sets are Builders. The seed
 // matters only to sets of random images.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// FileReader is implemented by settings that read the user's files, such as a [GridFolder].
+// FileReader is implemented by settings that read the user's files, such as a folder of pictures.
 type FileReader interface {
 	// Reads lists the files, by the keys of the settings.
 	Reads() []Read

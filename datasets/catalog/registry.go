@@ -16,7 +16,7 @@ import (
 )
 
 // Registry lists the data sets that a config can name: the built-in ones, and those that a program registers with
-// [Register].
+// [datasets.Register].
 var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []registry.Entry[datasets.Builder]{
 	{
 		Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",
@@ -162,7 +162,7 @@ func (c Choice) EncodeConfig() (any, error) {
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Prepare converts the files of a data set that is a [Preparer], and does nothing for other sets.
+// Prepare converts the files of a data set that is a [datasets.Preparer], and does nothing for other sets.
 func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {
 	if p, ok := c.Value.(datasets.Preparer); ok {
 		return p.Prepare(ctx, progress)
@@ -171,7 +171,7 @@ func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {
 }
 
 // Build builds the chosen data set. It returns an error for a set without images or factors, and for factors that
-// [factor.Validate] refuses. Impossible numbers of images with unknown levels ([Incomplete]) are errors too.
+// [factor.Validate] refuses. Impossible numbers of images with unknown levels ([datasets.Incomplete]) are errors too.
 func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -210,7 +210,7 @@ func checkMissing(d datasets.Dataset) error {
 	}
 	factors := d.Factors()
 	if len(missing) != len(factors) {
-		return fmt.Errorf("Missing has %d numbers; want one for each of the %d factors", len(missing), len(factors))
+		return fmt.Errorf("its Missing has %d numbers; want one for each of the %d factors", len(missing), len(factors))
 	}
 	for k, n := range missing {
 		if n < 0 || n > d.Len() {

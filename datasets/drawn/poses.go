@@ -74,7 +74,7 @@ func (p *Poses) Validate() error {
 	return nil
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (p *Poses) Reads() []datasets.Read { return datasets.ReadOf("mesh", p.Mesh) }
 
 func (p *Poses) validCount() error {

@@ -87,7 +87,7 @@ func (t *Turntable) Validate() error {
 	return painting.ValidMesh(t.Up, t.Crease)
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (t *Turntable) Reads() []datasets.Read {
 	if t.Path == "" {
 		return nil

@@ -31,7 +31,7 @@ import (
 // the order of the table, or the order of their paths without one. Its columns become factors. Numbers become levels in
 // ascending order. More than Bins distinct numbers become bins of equal width, unless all are whole and at most 256 are
 // distinct. Words become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null
-// and ? are unknown levels, see [Incomplete].
+// and ? are unknown levels, see [datasets.Incomplete].
 type Folder struct {
 	Path       string               `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
 	Labels     string               `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`
@@ -82,7 +82,7 @@ func (f *Folder) Validate() error {
 	return cmp.Or(f.Size.Check(), pictures.CheckFilter(f.Filter))
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (f *Folder) Reads() []datasets.Read {
 	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
 	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {

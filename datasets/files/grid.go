@@ -27,9 +27,9 @@ import (
 //   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
 //     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
 //   - factors: N x K numbers, the levels of every image. Without sizes, values are arbitrary: level l is the l-th
-//     smallest value. NaN is an unknown level, see [Incomplete]. Values of circular factors with a period are angles.
-//     The factors may be missing if the images are the full grid of sizes, with the last factor fastest. Other images
-//     without factors have one factor of one level, "unknown".
+//     smallest value. NaN is an unknown level. Values of circular factors with a period are angles. The factors may be
+//     missing if the images are the full grid of sizes, with the last factor fastest. Other images without factors have
+//     one factor of one level, "unknown".
 //   - sizes (optional): K numbers of levels. They are for factors with missing levels, and for factors with values
 //     0 .. size-1 that stay levels.
 //
@@ -93,7 +93,7 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (g *GridFolder) Reads() []datasets.Read {
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
 		return datasets.ReadOf("path", g.Path)

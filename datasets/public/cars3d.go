@@ -27,8 +27,8 @@ import (
 )
 
 // Cars3D is Cars3D (Reed et al. 2015) as published: 183 car models, seen from 24 directions and 4 heights, 17,568
-// images in three channels. Its factors are the factors of [Cars], in the same order. The archive's file list.txt
-// numbers the cars.
+// images in three channels. Its factors are the factors of the twin, drawn.Cars, in the same order. The archive's file
+// list.txt numbers the cars.
 type Cars3D struct {
 	Size   int    `yaml:"size" doc:"height and width of the images: 64, or 128 as published"`
 	Filter string `yaml:"filter" doc:"filter that shrinks images to 64: lanczos, as disentanglement_lib has it, or bilinear"`

@@ -29,8 +29,8 @@ import (
 )
 
 // DSprites is dSprites (Matthey et al. 2017), 737,280 images of a white shape on black, 64 x 64 pixels, as published.
-// Its factors are the factors of [Sprites], in the same order. Orientations are evenly spread from 0 to 2 pi including
-// both ends: the last angle equals the first.
+// Its factors are the factors of the twin, drawn.Sprites, in the same order. Orientations are evenly spread from 0 to
+// 2 pi including both ends: the last angle equals the first.
 //
 // Variants follow Locatello et al. 2019, with three channels. The random parts depend on the image and the seed of the
 // experiment, and stay the same every time:
@@ -111,7 +111,7 @@ func (d *DSprites) Validate() error {
 	return nil
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }
 
 // Prepare converts the files.

@@ -21,7 +21,7 @@ import (
 
 // ModelNet40 renders meshes of a class of ModelNet40 (Wu et al. 2015) that turn about their vertical axis. With the 626
 // airplanes of the training part and 64 views it is the set ModelNet40 of Tonnaer et al. 2022. The paper's pictures
-// come from Blender, with an unstated camera and light; these come from our own renderer, as in [Turntable]. The
+// come from Blender, with an unstated camera and light; these come from our own renderer, as in drawn.Turntable. The
 // factors are the factors of Turntable: object, in the order of the files' numbers, and rotation.
 type ModelNet40 struct {
 	Class     string    `yaml:"class" doc:"class of the objects, such as airplane or night_stand"`

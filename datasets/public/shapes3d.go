@@ -15,7 +15,7 @@ import (
 )
 
 // Shapes3D is 3D Shapes (Burgess and Kim 2018) as published. Its 480,000 images show an object in the corner of a room,
-// in 64 x 64 pixels and three channels. Its factors are the factors of [Room], in the same order.
+// in 64 x 64 pixels and three channels. Its factors are the factors of the twin, drawn.Room, in the same order.
 type Shapes3D struct{}
 
 const shapes3DFile = "3dshapes.h5"

@@ -47,7 +47,7 @@ func (a *Answers) options() similarity.Options {
 	return similarity.Options{Conflicts: a.Conflicts, Noise: a.Noise}
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }
 
 // Split reads the file.

@@ -69,7 +69,7 @@ func (p *Changes) Validate() error {
 	return nil
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (p *Changes) Reads() []datasets.Read { return datasets.ReadOf("file", p.File) }
 
 // Split prepares the draws of pairs.

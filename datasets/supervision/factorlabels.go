@@ -44,7 +44,7 @@ func (f *FactorLabels) Validate() error {
 	return validShare(f.Share, f.Factors)
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
 
 // Split draws the labelled images.

@@ -28,7 +28,7 @@ func (g *Groups) Validate() error {
 	return nil
 }
 
-// Reads implements [FileReader].
+// Reads implements [datasets.FileReader].
 func (g *Groups) Reads() []datasets.Read {
 	return slices.Concat(
 		datasets.ReadOf("images", g.Images),

@@ -15,10 +15,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Kind makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The angle of image m in a
-// circular factor is 2 pi ((v_m - v_1) mod Size)/Size with the levels v. Its rotation in a factor of poses R is R_m
-// R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, and [TableLabels]
-// makes labels. All randomness comes from the stream.
+// Kind is a kind of supervision, which makes a Split; the settings structs in [Registry] are Kinds. The angle of image m
+// in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size with the levels v. Its rotation in a factor of poses R is
+// R_m R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, and
+// [TableLabels] makes labels. All randomness comes from the stream.
 type Kind interface {
 	Split(d datasets.Dataset, s *rng.Stream) (*Split, error)
 }
