@@ -62,12 +62,9 @@ func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newHSIC[float32](in, kx, ky)), nil
-			}
-			return graph.NewFunc[float64](newHSIC[float64](in, kx, ky)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newHSIC[float32](in, kx, ky) },
+			func(in []tensor.Shape) graph.Body[float64] { return newHSIC[float64](in, kx, ky) }),
 	}, in...)
 }
 

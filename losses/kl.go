@@ -61,12 +61,9 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newSphereKL[float32](dim, in[0][0])), nil
-			}
-			return graph.NewFunc[float64](newSphereKL[float64](dim, in[0][0])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newSphereKL[float32](dim, in[0][0]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newSphereKL[float64](dim, in[0][0]) }),
 	}, logT)
 }
 
@@ -157,12 +154,9 @@ func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*g
 			_, _, err := graph.Matrix("location", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newGaussianKL[float32](in[0], factor)), nil
-			}
-			return graph.NewFunc[float64](newGaussianKL[float64](in[0], factor)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newGaussianKL[float32](in[0], factor) },
+			func(in []tensor.Shape) graph.Body[float64] { return newGaussianKL[float64](in[0], factor) }),
 	}, mu, logScale)
 }
 
@@ -246,12 +240,9 @@ func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return in[0], nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](deviate[float32]{}), nil
-			}
-			return graph.NewFunc[float64](deviate[float64]{}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return deviate[float32]{} },
+			func([]tensor.Shape) graph.Body[float64] { return deviate[float64]{} }),
 	}, a, b)
 }
 

@@ -30,12 +30,9 @@ func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, er
 			_, _, err := graph.Matrix("probabilities", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](categoricalKL[float32]{in[0][0], in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](categoricalKL[float64]{in[0][0], in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return categoricalKL[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return categoricalKL[float64]{in[0][0], in[0][1]} }),
 	}, probabilities, logarithms)
 }
 

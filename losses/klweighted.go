@@ -31,12 +31,9 @@ func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, e
 			}
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](weightedKL[float32]{in[0][0], in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](weightedKL[float64]{in[0][0], in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return weightedKL[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return weightedKL[float64]{in[0][0], in[0][1]} }),
 		Diff: []bool{true, true, false},
 	}, mu, logSigma, weights)
 }

@@ -54,12 +54,9 @@ func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z,
 			}
 			return tensor.ScalarShape(), checkBlocks(blocks, in)
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newModularity[float32](d, a, e, blocks, in)), nil
-			}
-			return graph.NewFunc[float64](newModularity[float64](d, a, e, blocks, in)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newModularity[float32](d, a, e, blocks, in) },
+			func(in []tensor.Shape) graph.Body[float64] { return newModularity[float64](d, a, e, blocks, in) }),
 		Diff: []bool{true, false},
 	}, z, groups)
 }

@@ -198,12 +198,13 @@ func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimato
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newTC[float32](in[0], estimator, dataSize, blocks...)), nil
-			}
-			return graph.NewFunc[float64](newTC[float64](in[0], estimator, dataSize, blocks...)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] {
+				return newTC[float32](in[0], estimator, dataSize, blocks...)
+			},
+			func(in []tensor.Shape) graph.Body[float64] {
+				return newTC[float64](in[0], estimator, dataSize, blocks...)
+			}),
 	}, in...)
 }
 
