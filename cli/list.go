@@ -103,6 +103,16 @@ func configItems() []item {
 // Run prints the list.
 func (c *listCommand) Run(s *streams) error {
 	all := kinds()
+	if c.Kind == "" && c.JSON {
+		list := make([]listedKind, len(all))
+		for i, k := range all {
+			var err error
+			if list[i], err = jsonKind(k); err != nil {
+				return err
+			}
+		}
+		return writeJSON(s.out, map[string]any{"kinds": list})
+	}
 	if c.Kind == "" {
 		for i, k := range all {
 			if i > 0 {
@@ -126,7 +136,7 @@ func (c *listCommand) Run(s *streams) error {
 		return usagef("unexpected argument %s: options are for encoders and decoders by name; %s", c.Overrides[0], want)
 	}
 	if c.given() {
-		return usagef("--image, --layers and --json are for encoders and decoders by name; %s", want)
+		return usagef("--image and --layers are for encoders and decoders by name; %s", want)
 	}
 	var names []string
 	for _, k := range all {
@@ -134,11 +144,18 @@ func (c *listCommand) Run(s *streams) error {
 			names = append(names, k.plural)
 			continue
 		}
-		if c.Name == "" {
+		switch {
+		case c.Name == "" && c.JSON:
+			l, err := jsonKind(k)
+			if err != nil {
+				return err
+			}
+			return writeJSON(s.out, l)
+		case c.Name == "":
 			printItems(s.out, k.items)
 			return nil
 		}
-		return printOne(s.out, k, c.Name)
+		return printOne(s.out, k, c.Name, c.JSON)
 	}
 	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(strings.TrimSuffix(c.Kind, "s")+"s", names))
 }
@@ -152,12 +169,19 @@ func printItems(w io.Writer, items []item) {
 }
 
 // printOne describes an entry with its options, or prints a config.
-func printOne(w io.Writer, k kind, name string) error {
+func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 	var names []string
 	for _, i := range k.items {
 		if i.name != name {
 			names = append(names, i.name)
 			continue
+		}
+		if asJSON {
+			p, err := jsonPart(k, i)
+			if err != nil {
+				return err
+			}
+			return writeJSON(w, p)
 		}
 		if k.plural == "configs" {
 			source, err := configs.Read(name)

@@ -226,7 +226,7 @@ func partsOf(e *Experiment) []PlanPart {
 
 // writes lists the files of a run.
 func (e *Experiment) writes(codes bool) []string {
-	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile}
+	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile, rundir.TableFile}
 	if codes {
 		list = append(list, rundir.CodesFile, rundir.FactorsFile)
 	}

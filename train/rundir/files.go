@@ -26,6 +26,7 @@ const (
 	StateFile      = "state.json"                  // a readable copy of the checkpoint's state
 
 	MetricsFile = "metrics.json"      // a list of metrics.Result
+	TableFile   = "metrics.csv"       // the log as a table, see [WriteTable]
 	FitFile     = "fit.json"          // a train.Fit, for models with a decoder
 	CodesFile   = "codes.npy"         // float32 [n, d], see [WriteCodes]
 	FactorsFile = "factors.npy"       // [n, k], see [FactorFiles]
@@ -128,6 +129,7 @@ func Files() []File {
 		{ReportFile, "figures and results on one page"},
 		{FiguresDir + "/*", "the figures"},
 		{MetricsFile, "the metrics with all their parts"},
+		{TableFile, "losses and metrics of every epoch and of the end, as rows of epoch, step, name and value"},
 		{CodesFile, "codes of the images, float32 [n, d]"},
 		{FactorsFile, "levels of the images' factors [n, k], of hierarchical data their values; NaN where one is not known"},
 		{LevelsFile, "of hierarchical data the levels, int64 [n, k]"},
