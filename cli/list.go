@@ -102,26 +102,8 @@ func configItems() []item {
 
 // Run prints the list.
 func (c *listCommand) Run(s *streams) error {
-	all := kinds()
-	if c.Kind == "" && c.JSON {
-		list := make([]listedKind, len(all))
-		for i, k := range all {
-			var err error
-			if list[i], err = jsonKind(k); err != nil {
-				return err
-			}
-		}
-		return writeJSON(s.out, map[string]any{"kinds": list})
-	}
 	if c.Kind == "" {
-		for i, k := range all {
-			if i > 0 {
-				fmt.Fprintln(s.out)
-			}
-			fmt.Fprintln(s.out, k.plural)
-			printItems(s.out, k.items)
-		}
-		return nil
+		return c.printKinds(s.out)
 	}
 	for _, network := range []string{"encoder", "decoder"} {
 		if (c.Kind == network || c.Kind == network+"s") && (c.given() || namesConfig(c.Name)) {
@@ -138,26 +120,44 @@ func (c *listCommand) Run(s *streams) error {
 	if c.given() {
 		return usagef("--image and --layers are for encoders and decoders by name; %s", want)
 	}
-	var names []string
-	for _, k := range all {
-		if k.plural != c.Kind && k.plural != c.Kind+"s" && k.plural != c.Kind+"es" {
-			names = append(names, k.plural)
-			continue
-		}
-		switch {
-		case c.Name == "" && c.JSON:
-			l, err := jsonKind(k)
-			if err != nil {
-				return err
-			}
-			return writeJSON(s.out, l)
-		case c.Name == "":
-			printItems(s.out, k.items)
-			return nil
-		}
+	k, err := findKind(c.Kind)
+	switch {
+	case err != nil:
+		return err
+	case c.Name != "":
 		return printOne(s.out, k, c.Name, c.JSON)
+	case c.JSON:
+		return writeKind(s.out, k)
 	}
-	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(strings.TrimSuffix(c.Kind, "s")+"s", names))
+	printItems(s.out, k.items)
+	return nil
+}
+
+// printKinds prints all kinds with their parts.
+func (c *listCommand) printKinds(w io.Writer) error {
+	if c.JSON {
+		return writeKinds(w)
+	}
+	for i, k := range kinds() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, k.plural)
+		printItems(w, k.items)
+	}
+	return nil
+}
+
+// findKind returns a kind by its name, singular or plural.
+func findKind(name string) (kind, error) {
+	var names []string
+	for _, k := range kinds() {
+		if k.plural == name || k.plural == name+"s" || k.plural == name+"es" {
+			return k, nil
+		}
+		names = append(names, k.plural)
+	}
+	return kind{}, usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
 func printItems(w io.Writer, items []item) {

@@ -65,6 +65,28 @@ func jsonPart(k kind, i item) (listedPart, error) {
 	return p, nil
 }
 
+// writeKind writes a kind with all its parts.
+func writeKind(w io.Writer, k kind) error {
+	l, err := jsonKind(k)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, l)
+}
+
+// writeKinds writes all kinds.
+func writeKinds(w io.Writer) error {
+	var list []listedKind
+	for _, k := range kinds() {
+		l, err := jsonKind(k)
+		if err != nil {
+			return err
+		}
+		list = append(list, l)
+	}
+	return writeJSON(w, map[string]any{"kinds": list})
+}
+
 func writeJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
 // listedSet is a data set in `unravel data list --json`.
