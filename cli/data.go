@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/raster"
@@ -30,10 +31,19 @@ type dataCommand struct {
 	Ask   dataAskCommand   `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
 }
 
-type dataListCommand struct{}
+type dataListCommand struct {
+	JSON bool `name:"json" help:"Print one JSON object on standard output."`
+}
 
 // Run lists the data sets.
-func (*dataListCommand) Run(s *streams) error {
+func (c *dataListCommand) Run(s *streams) error {
+	if c.JSON {
+		list, err := listedSets()
+		if err != nil {
+			return err
+		}
+		return writeJSON(s.out, map[string]any{"folder": cache.Root(), "datasets": list})
+	}
 	printItems(s.out, itemsOf(catalog.Registry))
 	return listPublic(s.out)
 }

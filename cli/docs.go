@@ -66,7 +66,7 @@ const frontPage = "README.md"
 func documents(reference []referencePage) (site.Source, error) {
 	all := unravel.Documents()
 	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/papers/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {
 			return s, err

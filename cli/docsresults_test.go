@@ -13,11 +13,11 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
-// docs/results.md agrees with today's ledger and tables. The default test compares only lines that need no training,
+// docs/papers/results.md agrees with today's ledger and tables. The default test compares only lines that need no training,
 // measuring or computing, and one small table.
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
-	got, err := os.ReadFile("../docs/results.md")
+	got, err := os.ReadFile("../docs/papers/results.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func TestResultsPage(t *testing.T) {
 	a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
 	for i := range b {
 		if i >= len(a) || a[i] != b[i] {
-			t.Fatalf("docs/results.md:%d: want %q; make it again: go run ./cmd/unravel docs --results docs/results.md", i+1, b[i])
+			t.Fatalf("docs/papers/results.md:%d: want %q; make it again: go run ./cmd/unravel docs --results docs/papers/results.md", i+1, b[i])
 		}
 	}
 	if len(a) > len(b) {
-		t.Errorf("docs/results.md:%d: it goes on", len(b)+1)
+		t.Errorf("docs/papers/results.md:%d: it goes on", len(b)+1)
 	}
 }
 
@@ -85,7 +85,7 @@ func checkResultsOfLedger(t *testing.T, page string) {
 			continue // they count all tables or findings
 		}
 		if count++; !strings.Contains(page, line) {
-			t.Errorf("docs/results.md lacks %q; make it again: go run ./cmd/unravel docs --results docs/results.md", line)
+			t.Errorf("docs/papers/results.md lacks %q; make it again: go run ./cmd/unravel docs --results docs/papers/results.md", line)
 		}
 	}
 	if count < 250 {

@@ -47,12 +47,28 @@ func referencePages(app *kong.Application) ([]referencePage, error) {
 	var index strings.Builder
 	index.WriteString("# Reference\n\nAll that a config and a command line can name. These pages are made from the code, by `unravel docs`; " +
 		"`unravel list` prints the same.\n\n")
+	names := map[string]string{}
+	for _, k := range all {
+		names[path.Join(referenceFolder, k.plural+".md")] = nameList(k)
+	}
 	for _, p := range pages {
 		title, rest, _ := strings.Cut(strings.TrimPrefix(p.text, "# "), "\n\n")
 		about, _, _ := strings.Cut(rest, "\n\n")
-		fmt.Fprintf(&index, "* [%s](%s): %s\n", title, path.Base(p.path), strings.TrimSuffix(lowerFirst(about), "."))
+		fmt.Fprintf(&index, "* [%s](%s): %s%s\n", title, path.Base(p.path), strings.TrimSuffix(lowerFirst(about), "."), names[p.path])
 	}
 	return append([]referencePage{{path.Join(referenceFolder, "index.md"), index.String()}}, pages...), nil
+}
+
+// nameList lists a kind's parts with links to their sections. Experiments have one page without sections.
+func nameList(k kind) string {
+	if k.plural == "configs" {
+		return ""
+	}
+	links := make([]string, len(k.items))
+	for at, i := range k.items {
+		links[at] = fmt.Sprintf("[%s](%s.md#%s)", i.name, k.plural, i.name)
+	}
+	return ". " + strings.Join(links, ", ")
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

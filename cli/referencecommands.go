@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed" // for commandExamples
 	"fmt"
 	"slices"
 	"strings"
@@ -29,11 +30,15 @@ var variables = []struct{ name, meaning string }{
 	{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
 }
 
+// commandExamples is the first part of the page of commands: command lines that work unchanged.
+//
+//go:embed commands.md
+var commandExamples string
+
 // commandsPage describes the commands with their arguments and flags, from kong's model of them.
 func commandsPage(app *kong.Application) string {
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThe commands of `unravel`, with their arguments, flags and exit codes.\n\n" +
-		"`unravel help COMMAND` prints the same without details. Text for people goes to standard error, results go to standard output.\n\n")
+	b.WriteString("# Commands\n\nThe commands of `unravel`: examples first, then all arguments, flags and exit codes.\n\n" + commandExamples + "\n## All commands\n\nThe sections below describe these commands.\n\n")
 	var sections strings.Builder
 	writeCommands(&b, &sections, app.Node)
 	b.WriteString(sections.String())

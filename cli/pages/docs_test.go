@@ -99,18 +99,22 @@ func TestDocsPrograms(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 
-// pages returns README.md, CONTRIBUTING.md and the pages of docs.
+// pages returns README.md, CONTRIBUTING.md, the pages of docs and the reference of commands.
 func pages(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
+	list := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
+	for _, pattern := range []string{"docs/*.md", "docs/papers/*.md", "docs/reference/commands.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, found...)
 	}
-	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, list...)
+	return list
 }
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")

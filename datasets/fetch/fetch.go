@@ -127,7 +127,7 @@ func (o *Options) source(f File, files []File) (string, error) {
 		return "", fmt.Errorf("%s has no address; want --from", f.Name)
 	case o.From == "":
 		return f.URL, nil
-	case IsURL(o.From):
+	case isURL(o.From):
 		return mirror(o.From, f.Name, files)
 	}
 	return local(o.From, f.Name, len(files) == 1)
@@ -135,7 +135,7 @@ func (o *Options) source(f File, files []File) (string, error) {
 
 // from reports whether a file came from an address, or has the content of a local file.
 func (f *Found) from(ctx context.Context, at string) (bool, error) {
-	if IsURL(at) {
+	if isURL(at) {
 		return f.From == redacted(at), nil
 	}
 	h := newHashes()
@@ -156,7 +156,7 @@ func redacted(at string) string {
 
 // bring fetches a file from an address or a path.
 func bring(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
-	if IsURL(at) {
+	if isURL(at) {
 		return download(ctx, dir, f, at, o)
 	}
 	if err := Place(ctx, dir, f, at, o.Trust); err != nil {
@@ -165,8 +165,8 @@ func bring(ctx context.Context, dir string, f File, at string, o Options) (Found
 	return Verify(ctx, dir, f)
 }
 
-// IsURL reports whether a source is an address on the network.
-func IsURL(from string) bool {
+// isURL reports whether a source is an address on the network.
+func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }
 

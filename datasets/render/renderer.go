@@ -9,8 +9,8 @@ import (
 // Limits of a picture: its pixels along a side, its samples along a side of a pixel, and all its samples (8 bytes
 // each).
 const (
-	MaxSide    = 4096
-	MaxSamples = 8
+	maxSide    = 4096
+	maxSamples = 8
 	maxBuffer  = 1 << 27
 )
 
@@ -68,14 +68,14 @@ const (
 type box struct{ top, bottom, left, right int }
 
 // NewRenderer returns a renderer of pictures of h x w pixels. Each pixel is the mean of samples x samples points. It is
-// an error if h or w is not in 1 .. MaxSide or samples is not in 1 .. MaxSamples, or if the picture has too many
+// an error if h or w is not in 1 .. 4096 or samples is not in 1 .. 8, or if the picture has too many
 // samples (2^27).
 func NewRenderer(h, w, samples int) (*Renderer, error) {
-	if h < 1 || w < 1 || h > MaxSide || w > MaxSide {
-		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, MaxSide, MaxSide)
+	if h < 1 || w < 1 || h > maxSide || w > maxSide {
+		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, maxSide, maxSide)
 	}
-	if samples < 1 || samples > MaxSamples || h*w*samples*samples > maxBuffer {
-		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all", samples, h, w, MaxSamples, maxBuffer)
+	if samples < 1 || samples > maxSamples || h*w*samples*samples > maxBuffer {
+		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all", samples, h, w, maxSamples, maxBuffer)
 	}
 	r := &Renderer{h: h, w: w, samples: samples, rows: h * samples, cols: w * samples}
 	r.depth, r.seen = make([]float32, r.rows*r.cols), make([]int32, r.rows*r.cols)

@@ -16,11 +16,11 @@ func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	source, err := os.ReadFile("../../docs/tables.md")
+	source, err := os.ReadFile("../../docs/papers/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	contrastive, err := os.ReadFile("../../docs/contrastive.md")
+	contrastive, err := os.ReadFile("../../docs/papers/contrastive.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestDocs(t *testing.T) {
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
-			t.Errorf("neither docs/tables.md nor docs/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
+			t.Errorf("neither docs/papers/tables.md nor docs/papers/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
 	}
 	block := func(language string) []byte {
@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 
 // The page's rows for trained tables can be read, and name runs.
 func TestDocsTrained(t *testing.T) {
-	source, err := os.ReadFile("../../docs/tables.md")
+	source, err := os.ReadFile("../../docs/papers/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestDocsTrained(t *testing.T) {
 
 // The examples of times and of a figure can be read.
 func TestDocsTimes(t *testing.T) {
-	source, err := os.ReadFile("../../docs/tables.md")
+	source, err := os.ReadFile("../../docs/papers/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}

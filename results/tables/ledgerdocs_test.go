@@ -207,7 +207,7 @@ func TestShortened(t *testing.T) {
 // ledger.
 func TestDocsLedger(t *testing.T) {
 	long.NotShort(t)
-	shown := map[string]int{"square.md": 0, "arrow.md": 0, "turntable.md": 0, "hierarchical.md": 0, "contrastive.md": 0, "tables.md": 0, "pairs.md": 0, "energy.md": 0}
+	shown := map[string]int{"papers/square.md": 0, "papers/arrow.md": 0, "papers/turntable.md": 0, "papers/hierarchical.md": 0, "papers/contrastive.md": 0, "papers/tables.md": 0, "pairs.md": 0, "energy.md": 0}
 	texts := map[string]string{}
 	for name := range shown {
 		texts[name] = page(t, name, false)
@@ -233,8 +233,8 @@ func TestDocsLedger(t *testing.T) {
 			}
 		}
 	}
-	if shown["square.md"] != 1 || shown["arrow.md"] != 2 || shown["turntable.md"] != 3 {
-		t.Errorf("%v tables; want 1 on square.md, 2 on arrow.md and 3 on turntable.md", shown)
+	if shown["papers/square.md"] != 1 || shown["papers/arrow.md"] != 2 || shown["papers/turntable.md"] != 3 {
+		t.Errorf("%v tables; want 1 on papers/square.md, 2 on papers/arrow.md and 3 on papers/turntable.md", shown)
 	}
 }
 

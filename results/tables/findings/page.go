@@ -179,7 +179,7 @@ func meanTau(orders []Order) (mean float64, n int) {
 	return mean / float64(n), n
 }
 
-// Write writes the page docs/results.md: a table of tables, the order of methods by column, and the papers' findings.
+// Write writes the page docs/papers/results.md: a table of tables, the order of methods by column, and the papers' findings.
 // results are the results of all tables with printed values.
 func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	var b, rows, found strings.Builder
@@ -212,7 +212,7 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 const head = `# Results
 
 What comes out of the [ledger](ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
-` + "`unravel docs --results docs/results.md`" + `, and a test holds it against the ledger.
+` + "`unravel docs --results docs/papers/results.md`" + `, and a test holds it against the ledger.
 
 ## In short
 

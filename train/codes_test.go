@@ -1,0 +1,158 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// unmeasured returns a config without metrics, and with more images than such a run encodes.
+func unmeasured(t *testing.T, overrides ...string) Config {
+	t.Helper()
+	return sticksConfig(t, append([]string{"dataset.chopsticks.samples=10050", "train.epochs=0", "train.hold_out=0", "metrics=[]"}, overrides...)...)
+}
+
+// A run keeps the codes that metrics measure. Without metrics the config decides.
+func TestKept(t *testing.T) {
+	long.NotShort(t)
+	for _, test := range []struct {
+		overrides []string
+		rows      int // 0: no files
+		says      string
+	}{
+		{nil, MostKept, "codes are kept of 10000 of the 10050 images: no metric needs more, and metrics.encode says how many"},
+		{[]string{"dataset.chopsticks.samples=300"}, 300, ""},
+		{[]string{"metrics.encode=true"}, 10050, ""},
+		{[]string{"metrics.encode=false"}, 0, ""},
+		{[]string{"metrics.encode=30"}, 30, "codes are kept of 30 of"},
+		{[]string{"metrics.sample=40"}, 40, "codes are kept of 40 of"},
+		{[]string{"metrics.sample=40", "metrics.encode=true"}, 40, "codes are kept of 40 of"},
+		{[]string{"metrics=[med]"}, 10050, ""},
+		{[]string{"metrics=[med]", "metrics.sample=50"}, 50, ""},
+		{[]string{"metrics=[med]", "metrics.sample=50", "metrics.encode=false"}, 0, ""},
+	} {
+		c, dir := unmeasured(t, test.overrides...), t.TempDir()
+		var log bytes.Buffer
+		r, err := Run(t.Context(), c, Options{Dir: filepath.Join(dir, "run"), Log: &log})
+		if err != nil {
+			t.Fatalf("%v: %v", test.overrides, err)
+		}
+		if len(r.Metrics) != len(c.Metrics.Final) {
+			t.Errorf("%v: metrics %v", test.overrides, r.Metrics)
+		}
+		if test.says == "" && strings.Contains(log.String(), "are kept") || !strings.Contains(log.String(), test.says) {
+			t.Errorf("%v: %s", test.overrides, &log)
+		}
+		codes, err := npy.ReadFile[float32](filepath.Join(dir, "run", rundir.CodesFile))
+		if test.rows == 0 {
+			for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile} {
+				if _, err := os.Stat(filepath.Join(dir, "run", name)); err == nil {
+					t.Errorf("%v: there is a %s", test.overrides, name)
+				}
+			}
+			continue
+		}
+		factors, failed := npy.ReadFile[float64](filepath.Join(dir, "run", rundir.FactorsFile))
+		if err != nil || failed != nil || codes.Shape[0] != test.rows || factors.Shape[0] != test.rows {
+			t.Errorf("%v: %v and %v rows, %v, %v; want %d", test.overrides, codes, factors, err, failed, test.rows)
+		}
+	}
+}
+
+// Runs without metrics keep the codes of the same images for every seed.
+func TestMostMeasured(t *testing.T) {
+	for _, c := range []struct {
+		m           Measures
+		width, want int
+	}{
+		{Measures{}, 10, 13421772},
+		{Measures{}, 1000, 134217},
+		{Measures{}, 1 << 28, 1},
+		{Measures{Encode: EncodeAll}, 1000, 0},
+		{Measures{Sample: 200000}, 1000, 200000},
+		{Measures{Sample: 200000, Encode: EncodeAll}, 1000, 200000},
+	} {
+		if got := c.m.most(c.width); got != c.want {
+			t.Errorf("%+v, %d columns: at most %d images are measured, want %d", c.m, c.width, got, c.want)
+		}
+	}
+}
+
+func TestKeptImages(t *testing.T) {
+	var of [2]*Experiment
+	for seed := range of {
+		e, err := NewExperiment(unmeasured(t, fmt.Sprint("seed=", seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[seed] = e.encoded()
+	}
+	a, b := fmt.Sprint(of[0].Data), fmt.Sprint(of[1].Data)
+	if i := strings.LastIndex(a, "["); of[0].Data.Len() != MostKept || i < 0 || !strings.HasSuffix(b, a[i:]) {
+		t.Errorf("%d images, the last %s, and %s", of[0].Data.Len(), a[len(a)-100:], b[len(b)-100:])
+	}
+}
+
+// A run that keeps no codes writes a report, and removes codes of an earlier end.
+func TestKeepsNothing(t *testing.T) {
+	long.NotShort(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	for i, overrides := range [][]string{{"train.epochs=1"}, {"train.epochs=2", "metrics.encode=false"}} {
+		c := unmeasured(t, append(overrides, "dataset.chopsticks.samples=300", "train.figures=true")...)
+		trainIn(t, dir, c, i > 0)
+		for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile, "figures/histograms.png", "figures/reconstructions.png"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (i == 0) {
+				t.Errorf("%v: %s: %v", overrides, name, err)
+			}
+		}
+		for _, name := range []string{"figures/losses.png", "figures/hierarchy.png", rundir.ReportFile} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Errorf("%v: %v", overrides, err)
+			}
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.MetricsFile)); err != nil || strings.TrimSpace(string(text)) != "[]" {
+			t.Errorf("%v: metrics %q, %v", overrides, text, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.LogFile)); err != nil || bytes.Count(text, []byte("\n")) != i+1 {
+			t.Errorf("%v: a line is not of an epoch: %s", overrides, text)
+		}
+	}
+}
+
+func TestEncodeConfig(t *testing.T) {
+	for text, want := range map[string]Encode{"true": EncodeAll, "false": EncodeNone, "12": 12, "null": 0} {
+		c := sticksConfig(t, "metrics={encode: "+text+"}")
+		if c.Metrics.Encode != want {
+			t.Errorf("%s is %d, want %d", text, c.Metrics.Encode, want)
+		}
+		again, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := Load("again.yaml", again); err != nil || d.Metrics.Encode != want {
+			t.Errorf("%s is %d when read again, %v", text, d.Metrics.Encode, err)
+		}
+	}
+	for overrides, want := range map[string]string{
+		"metrics={encode: 0}":              "metrics.encode: want true (all images), false (none) or a number",
+		"metrics={encode: -3}":             "metrics.encode: want true",
+		"metrics={encode: some}":           "metrics.encode: want true",
+		"metrics={encode: 5, sample: 3}":   "metrics.encode: metrics.sample says",
+		"metrics={encode: 5, final: [r4]}": "want true or false, or metrics.sample=5",
+	} {
+		c, err := Load("sticks.yaml", []byte(sticks), overrides)
+		if err == nil {
+			err = c.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", overrides, err, want)
+		}
+	}
+}

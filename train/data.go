@@ -1,0 +1,214 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/progress"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// PrepareData converts the files of a data set that needs a conversion, and shows the progress on a writer; a nil
+// writer shows nothing. Building the data set is quick afterwards.
+func PrepareData(ctx context.Context, d catalog.Choice, w io.Writer) error {
+	a := NewActivity(w)
+	defer a.End()
+	var lock sync.Mutex
+	under := ""
+	if w != nil {
+		ctx = progress.WithSay(ctx, func(line string) {
+			lock.Lock()
+			defer lock.Unlock()
+			a.End()
+			under = ""
+			fmt.Fprintln(w, line)
+		})
+	}
+	return d.Prepare(ctx, func(what string, done, total int64) {
+		lock.Lock()
+		defer lock.Unlock()
+		if what != under {
+			under = what
+			a.Begin(what, int(max(total, 1)))
+		}
+		a.Step(int(done), "")
+	})
+}
+
+// prepareData converts the files of the config's data set.
+func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
+	if err := PrepareData(ctx, c.Dataset, w); err != nil {
+		if ctx.Err() != nil {
+			return ErrStopped
+		}
+		return &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
+	}
+	return nil
+}
+
+// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
+// folder reports the error.
+func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
+	c, err := ReadConfig(dir)
+	if err != nil {
+		return nil
+	}
+	return c.prepareData(ctx, w)
+}
+
+// Inputs lists the config's user files, with their hashes.
+func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Input, error) {
+	var list []datasets.Input
+	for _, part := range c.readers() {
+		for _, r := range part.Reads() {
+			in, err := h.Input(ctx, part.key+"."+r.Key, r)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, in)
+		}
+	}
+	return list, nil
+}
+
+// ChangedInputs names the files of a config's run that have changed since the run read them, or that cannot be read.
+func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *datasets.Hasher) []string {
+	now, err := c.Inputs(ctx, h)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return datasets.ChangedInputs(began, now)
+}
+
+// reader is a file-reading part of a config.
+type reader struct {
+	datasets.FileReader
+	key string
+}
+
+// readers lists the file-reading parts.
+func (c *Config) readers() (list []reader) {
+	add := func(key string, part any) {
+		if r, ok := part.(datasets.FileReader); ok {
+			list = append(list, reader{r, key})
+		}
+	}
+	add("dataset."+c.Dataset.Name, c.Dataset.Value)
+	for i, s := range c.Supervision {
+		key := "supervision."
+		if len(c.Supervision) > 1 {
+			key += strconv.Itoa(i) + "."
+		}
+		add(key+s.Name, s.Value)
+	}
+	add("model."+c.Model.Name, c.Model.Value)
+	return list
+}
+
+// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's; nil for no
+// files.
+func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
+	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
+	if err != nil {
+		return nil, err
+	}
+	files := datasets.FilesOf(d)
+	if len(inputs) == 0 {
+		return files, nil
+	}
+	if files == nil {
+		files = &datasets.Files{Name: d.Name()}
+	}
+	with := *files
+	with.Inputs = inputs
+	return &with, nil
+}
+
+// noteData records the files read by a new run in its folder. For a resumed run, it says if they have changed.
+func (s *session) noteData(ctx context.Context) error {
+	var err error
+	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
+		return err
+	}
+	began, err := rundir.ReadData(s.store.Dir())
+	if err != nil {
+		return err
+	}
+	if changed := s.files.Changed(began); changed != "" {
+		s.console.say("warning: %s", changed)
+	}
+	if s.files == nil || began != nil {
+		return nil
+	}
+	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
+}
+
+// dataWarning says if files of the run in a folder have changed since it began; empty if not.
+func dataWarning(dir string, e *Experiment) (string, error) {
+	began, err := rundir.ReadData(dir)
+	if began == nil || err != nil {
+		return "", err
+	}
+	now, err := e.Config.filesOf(context.Background(), e.Data)
+	if err != nil {
+		return "", err
+	}
+	changed := now.Changed(began)
+	if changed != "" {
+		changed = "warning: " + changed
+	}
+	return changed, nil
+}
+
+// buildData builds the data set.
+func (c *Config) buildData() (datasets.Dataset, error) {
+	d, err := c.Dataset.Build(c.Seed)
+	if err != nil {
+		return nil, &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
+	}
+	return d, nil
+}
+
+// holdOut removes a fraction of the images from the split.
+func (e *Experiment) holdOut() error {
+	if e.HeldOut = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.HeldOut == nil {
+		return nil
+	}
+	if e.Split.GroupCount() > 0 {
+		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
+	}
+	held := make([]bool, e.Data.Len())
+	for _, i := range e.HeldOut {
+		held[i] = true
+	}
+	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
+	if len(e.Split.Unlabelled) == 0 {
+		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.HeldOut), e.Data.Len())
+	}
+	if known := e.Split.Known; known != nil {
+		known.Without(held)
+	}
+	return nil
+}
+
+// TrainingImages lists the images for training in ascending order, without held-out images.
+func (e *Experiment) TrainingImages() []int {
+	held := make([]bool, e.Data.Len())
+	for _, i := range e.HeldOut {
+		held[i] = true
+	}
+	var list []int
+	for i, h := range held {
+		if !h {
+			list = append(list, i)
+		}
+	}
+	return list
+}

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/report/web"
+)
+
+// Bounds of a sheet of thumbnails: pictures, numbers of their images, pixels of a side, and bytes of the PNG file.
+const (
+	mostThumbnails = 400
+	mostPixels     = 1 << 26
+	thumbnailSide  = 64
+	thumbnailBytes = 450_000
+)
+
+// thumbnails returns a sheet of the first of some images of a data set. It shows as many as the bounds allow, and
+// prefers many small pictures to few large ones.
+func thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
+	if d == nil || len(images) == 0 {
+		return nil, nil
+	}
+	h, w, c := d.ImageShape()
+	images = images[:min(len(images), mostThumbnails, max(1, mostPixels/(h*w*c)))]
+	pixels := make([]float32, len(images)*h*w*c)
+	datasets.Fill(d, images, pixels)
+	pictures, err := raster.PicturesOf(h, w, c, pixels).Of(pixels)
+	if err != nil {
+		return nil, err
+	}
+	size := pictures[0].Bounds()
+	by := (max(size.Dx(), size.Dy()) + thumbnailSide - 1) / thumbnailSide
+	for {
+		sheet, t := thumbnailSheet(pictures, by)
+		var png bytes.Buffer
+		if err := raster.WritePNG(&png, sheet); err != nil {
+			return nil, err
+		}
+		if png.Len() <= thumbnailBytes || len(pictures) == 1 {
+			t.Source = "data:image/png;base64," + base64.StdEncoding.EncodeToString(png.Bytes())
+			return &t, nil
+		}
+		if max(t.Width, t.Height) > thumbnailSide/2 {
+			by *= 2
+		} else {
+			pictures = pictures[:(len(pictures)+1)/2]
+		}
+	}
+}
+
+// thumbnailSheet lays pictures side by side in an almost square sheet, reduced by a whole number. It uses a palette if
+// they have few colours.
+func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
+	size := pictures[0].Bounds()
+	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
+	for t.Across*t.Across*t.Width < len(pictures)*t.Height {
+		t.Across++
+	}
+	sheet := image.NewRGBA(image.Rect(0, 0, t.Across*t.Width, (len(pictures)+t.Across-1)/t.Across*t.Height))
+	for i, p := range pictures {
+		left, top := i%t.Across*t.Width, i/t.Across*t.Height
+		for y := range t.Height {
+			for x := range t.Width {
+				sheet.SetRGBA(left+x, top+y, meanColour(p, x*by, y*by, by))
+			}
+		}
+	}
+	return fewColours(sheet), t
+}
+
+// meanColour averages a block of pixels, as far as the block is inside the picture.
+func meanColour(p image.Image, left, top, side int) color.RGBA {
+	var sum [3]uint32
+	size, n := p.Bounds(), uint32(0)
+	for y := top; y < min(top+side, size.Dy()); y++ {
+		for x := left; x < min(left+side, size.Dx()); x++ {
+			r, g, b, _ := p.At(size.Min.X+x, size.Min.Y+y).RGBA()
+			sum[0], sum[1], sum[2], n = sum[0]+r>>8, sum[1]+g>>8, sum[2]+b>>8, n+1
+		}
+	}
+	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
+}
+
+// fewColours returns a picture of at most 256 colours with a palette, which takes a quarter of the space. Other
+// pictures stay unchanged.
+func fewColours(img *image.RGBA) image.Image {
+	known := map[color.RGBA]uint8{}
+	out := image.NewPaletted(img.Bounds(), nil)
+	for i := 0; i < len(img.Pix); i += 4 {
+		c := color.RGBA{img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3]}
+		at, ok := known[c]
+		if !ok {
+			if len(known) == 256 {
+				return img
+			}
+			at = uint8(len(known))
+			known[c] = at
+			out.Palette = append(out.Palette, c)
+		}
+		out.Pix[i/4] = at
+	}
+	return out
+}
+
+// Bounds on the codes of a page: most points, most numbers, and least points for any width.
+const (
+	mostPoints  = 1600
+	mostNumbers = 120_000
+	leastPoints = 100
+)
+
+// PageRows returns the rows of n codes of a width that a page shows. They are stratified at random and in random order,
+// which makes their first rows a sample too.
+func PageRows(n, width int) []int {
+	count := min(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))))
+	stream, list := rng.New(0, "report/page"), make([]int, count)
+	for i := range list {
+		list[i] = int((float64(i) + stream.Float64()) / float64(count) * float64(n))
+		if n == count {
+			list[i] = i
+		}
+	}
+	stream.Shuffle(count, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// PageCodes returns the codes for a page. in holds the codes and levels of some images of a data set, images holds
+// their indices in it, and names holds their numbers for people; nil means the same numbers. spaces is the layout of
+// the codes; nil means single columns.
+func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, spaces []models.Space) (*web.Codes, error) {
+	if in.Codes.Rows == 0 {
+		return nil, nil
+	}
+	if names == nil {
+		names = images
+	}
+	c := &web.Codes{Codes: web.Floats(in.Codes.Data, in.Codes.Rows, in.Codes.Cols), Factors: []web.Factor{}, Spaces: pageSpaces(spaces), Rows: web.Integers(names, len(names))}
+	for i := range in.Codes.Cols {
+		c.Columns = append(c.Columns, fmt.Sprint("z", i))
+	}
+	for j := range in.Factors {
+		if f := pageFactor(in, j); f.Size != 1 {
+			c.Factors = append(c.Factors, f)
+		}
+	}
+	if in.Codes.Cols > 2 && in.Codes.Rows > 2 && allFinite(in.Codes.Data) {
+		p, err := geometry.PCA(in.Codes.Data, in.Codes.Cols)
+		if err != nil {
+			return nil, err
+		}
+		c.Components = pageComponents(p, in.Codes)
+	}
+	sheet, err := thumbnails(d, images)
+	c.Thumbnails = sheet
+	return c, err
+}
+
+// pageComponents projects codes onto their first two principal components.
+func pageComponents(p *geometry.Components, codes metrics.Matrix) *web.Components {
+	const k = 2
+	var sum float64
+	for _, v := range p.Sigma {
+		sum += v * v
+	}
+	if !(sum > 0) || len(p.Sigma) < k {
+		return nil
+	}
+	c := &web.Components{Values: web.Floats(p.Project(codes.Data, k), codes.Rows, k)}
+	for i := range k {
+		c.Names = append(c.Names, fmt.Sprintf("principal component %d (%.0f %%)", i+1, 100*p.Sigma[i]*p.Sigma[i]/sum))
+	}
+	return c
+}
+
+func allFinite(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return !finite(v) })
+}
+
+// pageSpaces lists the circles, spheres and choices of the latent space.
+func pageSpaces(spaces []models.Space) []web.Space {
+	list, counts := []web.Space{}, map[string]int{}
+	for _, s := range spaces {
+		kind := "plane"
+		switch {
+		case s.Circle:
+			kind = "circle"
+		case s.Sphere:
+			kind = "sphere"
+		case s.Options > 0:
+			kind = "choice"
+		}
+		if kind == "plane" {
+			continue
+		}
+		counts[kind]++
+		w := web.Space{Name: fmt.Sprint(kind, " ", counts[kind]), Kind: kind}
+		for i := range s.Width {
+			w.Columns = append(w.Columns, s.First+i)
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// mostLevelNames is the largest number of levels with names on a page.
+const mostLevelNames = 4096
+
+// pageFactor describes a factor and lists the levels of all rows.
+func pageFactor(in *metrics.Input, j int) web.Factor {
+	n, k := in.Codes.Rows, len(in.Factors)
+	f := in.Factors[j]
+	values := make([]float64, n)
+	if j < len(in.Exact) && in.Exact[j] != nil {
+		copy(values, in.Exact[j])
+		return web.Factor{Name: f.Name, Kind: "continuous", Values: web.Floats(values, n)}
+	}
+	for i := range values {
+		if values[i] = float64(in.Levels[i*k+j]); values[i] < 0 {
+			values[i] = math.NaN()
+		}
+	}
+	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(values, n)}
+	if f.Values != nil && f.Size <= mostLevelNames {
+		for l := range f.Size {
+			w.Levels = append(w.Levels, valueLabel(f, l))
+		}
+	}
+	return w
+}

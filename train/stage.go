@@ -1,0 +1,308 @@
+package train
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// stage describes the stage before a config's training; nil if there is no such stage.
+func (c *Config) stage() *models.Stage {
+	m, ok := c.Model.Value.(models.Staged)
+	if !ok {
+		return nil
+	}
+	return m.Stage()
+}
+
+// InitialConfig returns the config of the stage before a config's training. It has the stage's model and losses, and
+// the config's data set and training.
+func (c Config) InitialConfig() (Config, error) {
+	stage := c.stage()
+	if stage == nil {
+		return Config{}, fmt.Errorf("the model of %s has no stage before its training", c.Name)
+	}
+	key := "model." + c.Model.Name + "." + stage.Key
+	c.Name += initialSuffix
+	c.Model = stage.Model
+	c.Supervision = supervision.Of("none", &supervision.None{})
+	list := c.Losses
+	c.Losses = nil
+	for _, l := range list {
+		if slices.Contains(stage.Losses, l.Name) {
+			c.Losses = append(c.Losses, l)
+		}
+	}
+	if len(c.Losses) == 0 {
+		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
+	}
+	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // these belong to the config's own model
+	return c, nil
+}
+
+// learn trains the model of the earlier stage in a folder next to the run's folder, and learns from its codes. If a
+// neighbouring run has trained the same model, learn uses that run.
+func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
+	stage := c.stage()
+	initial, err := c.InitialConfig()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := trainedInitial(o.Dir, initial)
+	if err != nil {
+		return nil, err
+	}
+	say := func(format string, a ...any) {
+		if o.Log != nil {
+			fmt.Fprintln(o.Log, strings.TrimSuffix(fmt.Sprintf(format, a...), "\n"))
+		}
+	}
+	if dir == "" {
+		dir = o.Dir + initialSuffix
+		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log}); err != nil {
+			return nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
+		}
+	} else {
+		say("the hierarchy is learned from the codes of %s", dir)
+	}
+	e, warning, err := OpenExperiment(dir)
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
+		say("%s", warning)
+	}
+	e.Progress = NewActivity(o.Log)
+	images := e.TrainingImages()
+	codes, err := e.Encode(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	l, err := stage.Learn(ctx, codes, e.Coder.Width(), func(line string) { say("%s: %s", stage.Name, line) })
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", stage.Name, ErrStopped)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
+	}
+	k := len(l.Hierarchy.Categoricals())
+	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
+		return nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
+	}
+	r := &stageResult{learned: &models.Learned{Hierarchy: l.Hierarchy, Labels: spread(l.Labels, k, images, e.Data.Len())}}
+	r.learned.Components, r.learned.Parts = spread(l.Components, 1, images, e.Data.Len()), spread(l.Parts, 1, images, e.Data.Len())
+	r.learned.Timings = append(initialTiming(dir, stage), l.Timings...)
+	if l.Components != nil && c.Train.Figures {
+		r.picture, err = e.drawFound(c.Name, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
+	}
+	return r, err
+}
+
+// stageResult holds the results of the stage before training, and a picture of the components that it found; nil for
+// no picture.
+type stageResult struct {
+	learned *models.Learned
+	picture []byte
+}
+
+// initialTiming returns the training time of the stage's model, from the folder of its run.
+func initialTiming(dir string, stage *models.Stage) []models.Timing {
+	r, err := rundir.ReadRecord(dir)
+	if err != nil || r == nil {
+		return nil
+	}
+	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
+}
+
+// drawFound draws the components that a stage found in the codes of images, with the images' true dimensions if they
+// are known.
+func (e *Experiment) drawFound(name string, codes metrics.Matrix, l *models.Learned, images []int) ([]byte, error) {
+	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
+	if l.Parts != nil {
+		m.Parts = report.NumberedGroups(report.BySize(ints(l.Parts), nil))
+	}
+	if h, ok := e.Data.(datasets.Hierarchical); ok {
+		paths, choices := datasets.PathsOf(h, images)
+		m.Truth.Labels = paths
+		for _, choice := range choices {
+			m.Truth.Names = append(m.Truth.Names, datasets.PathName(h, choice))
+		}
+	}
+	var png bytes.Buffer
+	if err := report.Components(&png, "Components that "+name+" learns from, along principal axes of the codes", m); err != nil {
+		return nil, fmt.Errorf("figure components: %w", err)
+	}
+	return png.Bytes(), nil
+}
+
+func ints(list []int32) []int {
+	wide := make([]int, len(list))
+	for i, v := range list {
+		wide[i] = int(v)
+	}
+	return wide
+}
+
+// spread extends rows for some images to all n images, with -1 for the others. A nil input stays nil.
+func spread(rows []int32, width int, images []int, n int) []int32 {
+	if rows == nil {
+		return nil
+	}
+	all := slices.Repeat([]int32{-1}, n*width)
+	for row, i := range images {
+		copy(all[i*width:(i+1)*width], rows[row*width:(row+1)*width])
+	}
+	return all
+}
+
+// initialSuffix is the suffix in the name of an earlier stage and its folder.
+const initialSuffix = "-initial"
+
+// trainedInitial finds a finished run of the earlier stage with a config, in the parent folder of the run; "" if it
+// finds none. The stage may belong to this run or to another one, such as a run of the same grid.
+func trainedInitial(run string, c Config) (string, error) {
+	want, err := c.Hash()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Dir(run)
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(folder, e.Name())
+		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, want) {
+			return dir, nil // from any run: the same config makes the same bits
+		}
+	}
+	return "", nil
+}
+
+// isTrained reports whether a folder holds a finished run of the config with a hash.
+func isTrained(dir, hash string) bool {
+	c, err := ReadConfig(dir)
+	if err != nil {
+		return false
+	}
+	if got, err := c.Hash(); err != nil || got != hash {
+		return false
+	}
+	r, err := rundir.ReadRecord(dir)
+	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
+}
+
+// exploredBy returns the components of images with their true ones; nil for unknown components.
+func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
+	if l == nil || l.Components == nil {
+		return nil
+	}
+	x := &metrics.Explored{Components: make([]int, len(images))}
+	for row, i := range images {
+		x.Components[row] = int(l.Components[i])
+	}
+	if h, ok := d.(datasets.Hierarchical); ok {
+		x.Paths, _ = datasets.PathsOf(h, images)
+	}
+	return x
+}
+
+// fitsData returns an error for arrays that do not have a row for each image. l may be nil.
+func fitsData(l *models.Learned, images int) error {
+	if l == nil {
+		return nil
+	}
+	for _, a := range []struct {
+		file    string
+		of      []int32
+		columns int
+	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}, {rundir.PartsFile, l.Parts, 1}} {
+		if a.of != nil && len(a.of) != images*a.columns {
+			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
+		}
+	}
+	return nil
+}
+
+// assigned returns the assignments as labels for supervision; nil without a categorical dimension.
+func assigned(l *models.Learned) *supervision.Labels {
+	var factors []factor.Factor
+	for i, n := range l.Hierarchy.Categoricals() {
+		factors = append(factors, factor.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: factor.Categorical})
+	}
+	if factors == nil {
+		return nil
+	}
+	known := supervision.TableLabels(factors, l.Labels)
+	for k := range factors {
+		known.Assigned = append(known.Assigned, k)
+	}
+	return known
+}
+
+// joinAssigned adds the assignments to other known labels, as the first factors. known may be nil.
+func joinAssigned(l *models.Learned, known *supervision.Labels) (*supervision.Labels, error) {
+	labels := assigned(l)
+	if labels == nil || known == nil {
+		return cmp.Or(labels, known), nil
+	}
+	return supervision.JoinLabels(labels, known)
+}
+
+// readLearned reads the results of the stage before a config's training from a run's folder; nil without results or
+// stage.
+func readLearned(dir string, c Config) (*models.Learned, error) {
+	s := c.stage()
+	if s == nil {
+		return nil, nil
+	}
+	return rundir.ReadLearned(dir, s.Name)
+}
+
+// afterStage builds the experiment with the results of the stage before its training, if the model has one.
+func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
+	if c.stage() == nil {
+		return newExperiment(c, nil)
+	}
+	learned, err := readLearned(o.Dir, c)
+	if err != nil {
+		return nil, err
+	}
+	var picture []byte
+	if learned == nil {
+		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
+			return nil, existing(o.Dir) // before it takes an hour
+		}
+		r, err := learn(ctx, c, o)
+		if errors.Is(err, ErrStopped) {
+			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		learned, picture = r.learned, r.picture
+	}
+	e, err := newExperiment(c, learned)
+	if err == nil {
+		e.components = picture
+	}
+	return e, err
+}

@@ -1,0 +1,268 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// Init gives some parameters of a model initial values from a run or a file. The seed draws all other parameters as
+// usual.
+type Init struct {
+	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken. {seed} stands for the seed of this config"`
+	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program; {seed} as in run"`
+	Only    []string          `yaml:"only" doc:"patterns of parameters and states of this model, such as encoder/*, in which * stands for any characters; nothing else is taken. If absent: all"`
+	As      map[string]string `yaml:"as" doc:"beginnings of names there, and what stands for them here, such as {backbone/: encoder/}; the longest that fits counts"`
+	Layout  weights.Layout    `yaml:"layout" doc:"order of axes and names in the file, unravel or pytorch; if absent, what the file says, or unravel"`
+	Strict  bool              `yaml:"strict" doc:"all that is asked for must be there, and all that is there must be in the model with its shape; false: take what fits"`
+	Content string            `yaml:"content" doc:"hash of what is taken, which a run notes in its config.yaml: a start from anything else is an error; empty: whatever is there"`
+}
+
+// SetDefaults makes a start strict.
+func (s *Init) SetDefaults() { s.Strict = true }
+
+// Validate checks the settings.
+func (s *Init) Validate() error {
+	switch {
+	case s.Run == "" && s.File == "":
+		return config.Invalid("run", "neither run nor file is given; want the folder of a run, or a safetensors file")
+	case s.Run != "" && s.File != "":
+		return config.Invalid("file", "both run and file are given; want one of them")
+	case s.Layout != "" && s.Layout != weights.Native && s.Layout != weights.PyTorch:
+		return config.Invalid("layout", "unknown layout %q; want %s or %s", string(s.Layout), weights.Native, weights.PyTorch)
+	case s.Layout != "" && s.Run != "":
+		return config.Invalid("layout", "a run has the layout %s; want a layout with file only", weights.Native)
+	}
+	if _, ok := s.As[""]; ok {
+		return config.Invalid("as", "a beginning of names is empty; want, for example, {backbone/: encoder/}")
+	}
+	return validPatterns("only", s.Only)
+}
+
+// validPatterns checks patterns of parameters, as far as it can without a model.
+func validPatterns(key string, patterns []string) error {
+	for i, p := range patterns {
+		if p == "" {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "the pattern is empty; want one such as encoder/*")
+		}
+		if slices.Contains(patterns[:i], p) {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "%q is in the list twice; want it once", p)
+		}
+	}
+	return nil
+}
+
+// source returns the run or the file.
+func (s *Init) source() string { return s.Run + s.File }
+
+// key returns the key that names the source.
+func (s *Init) key() string {
+	if s.Run != "" {
+		return "init.run"
+	}
+	return "init.file"
+}
+
+// options returns the options for loading.
+func (s *Init) options() weights.LoadOptions {
+	o := weights.LoadOptions{Layout: s.Layout, Only: s.Only, Partial: !s.Strict, Fitting: !s.Strict}
+	beginnings := slices.Sorted(maps.Keys(s.As))
+	slices.SortStableFunc(beginnings, func(a, b string) int { return len(b) - len(a) })
+	for _, b := range beginnings {
+		o.Renames = append(o.Renames, [2]string{b, s.As[b]})
+	}
+	return o
+}
+
+// at returns the start for a seed.
+func (s *Init) at(seed uint64) *Init {
+	start, of := *s, strconv.FormatUint(seed, 10)
+	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
+	return &start
+}
+
+// open reads the source. It warns if a run's newest checkpoint is damaged.
+func (s *Init) open() (f *weights.File, warning string, err error) {
+	if s.Run != "" {
+		return OpenWeights(s.Run)
+	}
+	f, err = weights.Open(s.File)
+	return f, "", err
+}
+
+// OpenWeights reads the parameters and states of a run's model from its last checkpoint, for weights.Source.Load. If
+// that checkpoint is damaged, it warns and reads the previous one.
+func OpenWeights(dir string) (f *weights.File, warning string, err error) {
+	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("%s: there is no run: %w%s", dir, fs.ErrNotExist, nearRun(dir))
+	}
+	c, err := readCheckpoint(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	var tensors []weights.Tensor
+	for _, t := range c.file.Tensors {
+		name, ok := strings.CutPrefix(t.Name, "model/")
+		data, is := t.Data.([]float32)
+		if ok && is {
+			tensors = append(tensors, weights.Tensor{Name: name, Shape: t.Shape, Data: data})
+		}
+	}
+	return weights.NewFile(dir, tensors), c.warning, nil
+}
+
+// nearRun suggests a run with a similar name in the same parent folder; empty without one.
+func nearRun(dir string) string {
+	parent := filepath.Dir(dir)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(parent, e.Name(), rundir.Config)); err == nil {
+			names = append(names, filepath.Join(parent, e.Name()))
+		}
+	}
+	if near := registry.Suggest(filepath.Clean(dir), names); strings.Contains(near, "did you mean") {
+		return near
+	}
+	return ""
+}
+
+// Resolve fills in the start of a config: the hash of its content, which is part of [Config.Hash], and the seed in
+// the names of its source. A config without a start, or with a known content, stays unchanged.
+func (c Config) Resolve() (Config, error) {
+	if c.Init == nil || c.Init.Content != "" {
+		return c, nil
+	}
+	f, _, err := c.Init.at(c.Seed).open()
+	if err != nil {
+		return c, c.mistake(c.Init.key(), err)
+	}
+	return c.resolved(f)
+}
+
+// resolved is Resolve with the opened source of the start.
+func (c Config) resolved(f *weights.File) (Config, error) {
+	content, err := f.Digest(c.Init.options())
+	if err != nil {
+		return c, c.mistake("init.as", err)
+	}
+	c.Init = c.Init.at(c.Seed)
+	c.Init.Content = content
+	return c, nil
+}
+
+// Continuing returns the config with the recorded content of another config's start, if both have the same start and
+// this one lacks the content. A resumed run needs this if its source is gone.
+func (c Config) Continuing(other Config) Config {
+	if c.Init == nil || other.Init == nil || c.Init.Content != "" {
+		return c
+	}
+	start := c.Init.at(c.Seed)
+	start.Content = other.Init.Content
+	mine, err := config.Encode(start)
+	theirs, also := config.Encode(other.Init)
+	if err == nil && also == nil && bytes.Equal(mine, theirs) {
+		c.Init = start
+	}
+	return c
+}
+
+// byContent returns the config with only the content of its start. The location of the same parameters does not
+// matter.
+func (c Config) byContent() Config {
+	if c.Init != nil && c.Init.Content != "" {
+		c.Init = &Init{Content: c.Init.Content}
+	}
+	return c
+}
+
+// loadStart sets the model's parameters from the config's start, if it has one.
+func (e *Experiment) loadStart() error {
+	c := &e.Config
+	if c.Init == nil {
+		return nil
+	}
+	c.Init = c.Init.at(c.Seed)
+	f, warning, err := c.Init.open()
+	if err != nil {
+		return c.mistake(c.Init.key(), err)
+	}
+	found, err := c.resolved(f)
+	if err != nil {
+		return err
+	}
+	if want := c.Init.Content; want != "" && want != found.Init.Content {
+		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or no content to start from what is there",
+			c.Init.source(), found.Init.Content, want))
+	}
+	params := e.Model.Params()
+	if c.Init.Strict {
+		for i, p := range c.Init.Only {
+			if _, err := params.Matching(p); err != nil {
+				return c.mistake(fmt.Sprintf("init.only.%d", i), err)
+			}
+		}
+	}
+	source := &weights.Source{Model: e.Model, Data: e.modelData(), Views: c.Views}
+	loaded, err := source.Load(f, c.Init.options())
+	if err != nil && c.Init.Strict {
+		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)
+	}
+	if err != nil {
+		return c.mistake("init", err)
+	}
+	c.Init = found.Init
+	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
+		Misfits: loaded.Misfits, Warning: warning}
+	for _, name := range params.Names() {
+		if !slices.Contains(loaded.Names, name) && !slices.Contains(loaded.Derived, name) {
+			e.Start.Fresh = append(e.Start.Fresh, name)
+		}
+	}
+	return nil
+}
+
+// startLines describes the parameters that a start took.
+func startLines(s *rundir.Start) (lines []string) {
+	if s.Warning != "" {
+		lines = append(lines, s.Warning)
+	}
+	all := len(s.Taken) + len(s.Derived) + len(s.Fresh)
+	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), all, s.From)
+	if len(s.Only) > 0 {
+		line += fmt.Sprintf(" (%s)", strings.Join(s.Only, ", "))
+	}
+	for _, x := range []struct {
+		what  string
+		names []string
+	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
+		if len(x.names) > 0 {
+			line += "; " + x.what + ": " + someOf(x.names)
+		}
+	}
+	return append(lines, line)
+}
+
+// someOf lists the first names, and the number of further ones.
+func someOf(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
