@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
@@ -75,7 +76,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		scales = make([]float64, d)
 		unit := make([]float64, m.Train)
 		for c := range scales {
-			if scales[c] = unitColumn(Matrix{Rows: m.Train, Cols: d, Data: x}, c, unit); scales[c] == 0 {
+			if scales[c] = (Matrix{Rows: m.Train, Cols: d, Data: x}).UnitColumn(c, unit); scales[c] == 0 {
 				scales[c] = 1
 			}
 		}
@@ -119,7 +120,7 @@ func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64
 			}
 		}
 		of := 2 * m.Batch // rows of a point
-		err := each(ctx, len(rows)/of, func(i int) error {
+		err := parallel.Each(ctx, len(rows)/of, func(i int) error {
 			point := x[(from+i)*d : (from+i+1)*d]
 			for at := i * of; at < (i+1)*of; at += 2 {
 				addDifference(point, draw.in.Codes.Row(rows[at]), draw.in.Codes.Row(rows[at+1]), m.Batch)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // classify predicts the labels of rows.
@@ -76,7 +77,7 @@ func fitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weight
 func predictAll(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
 	const together = 64
 	labels := make([]int, len(x)/d)
-	err := each(ctx, (len(labels)+together-1)/together, func(part int) error {
+	err := parallel.Each(ctx, (len(labels)+together-1)/together, func(part int) error {
 		scratch := make([]float64, len(model.Classes))
 		for i := part * together; i < min((part+1)*together, len(labels)); i++ {
 			labels[i] = model.Predict(x[i*d:(i+1)*d], scratch)

@@ -3,6 +3,8 @@ package metrics
 import (
 	"context"
 	"math"
+
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised codes of d
@@ -34,7 +36,7 @@ func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err := stops(ctx, i, 1<<14); err != nil {
 			return Result{}, err
 		}
-		one, _ := Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.sized(leastSquared, mostSquared)
+		one, _ := Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.Sized(matrix.LeastSquared, matrix.MostSquared)
 		row, scale, part := one.Data, 0.0, 1/float64(i+1)
 		if norm := norm2(row); norm > 0 {
 			scale = 1 / norm

@@ -187,7 +187,7 @@ func activeUnits(codes Matrix, active [][]bool) Matrix {
 			continue
 		}
 		unit := make([]float64, len(rows))
-		unitColumn(Matrix{Rows: len(rows), Cols: 1, Data: column}, 0, unit)
+		Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
 		for at, i := range rows {
 			units.Data[i*codes.Cols+c] = unit[at]
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), from the distances d(y, y') of the
@@ -168,7 +169,7 @@ func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
 	results := make([]float64, (n+kernel.PairLanes-1)/kernel.PairLanes) // by block of lanes
-	err := each(ctx, len(results), func(block int) error {
+	err := parallel.Each(ctx, len(results), func(block int) error {
 		lane := block * kernel.PairLanes
 		a, b := make([]float64, kernel.PairLanes*kernel.PairSources), make([]float64, kernel.PairLanes*kernel.PairSources)
 		var once, twice [kernel.PairLanes]float64

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code
@@ -137,7 +138,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
-	in = in.sized(leastTrees, mostTrees)
+	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
 	fitted, err := m.fitAll(ctx, in)
 	if err != nil {
 		return Result{}, err

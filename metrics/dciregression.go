@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
@@ -95,7 +96,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
 	}
-	in = in.sized(leastTrees, mostTrees)
+	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
 	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)
 	if err != nil {
 		return Result{}, err

@@ -265,7 +265,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 // the train and of the test rows.
 func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check predictions, err error) {
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
-	x, y := rowsOf(codes, train), rowsOf(codes, test)
+	x, y := codes.Take(train), codes.Take(test)
 	if m.Predictor == Logistic {
 		x, y = standardised(codes, train, test)
 	}
@@ -289,15 +289,6 @@ func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train
 
 // predictions holds predicted and true levels, by factor and row.
 type predictions struct{ predicted, levels [][]int }
-
-// rowsOf copies rows of codes.
-func rowsOf(codes Matrix, rows []int) []float64 {
-	data := make([]float64, 0, len(rows)*codes.Cols)
-	for _, i := range rows {
-		data = append(data, codes.Row(i)...)
-	}
-	return data
-}
 
 // listInts joins numbers with commas.
 func listInts(numbers []int) string {

@@ -159,8 +159,8 @@ func standardised(codes Matrix, train, test []int) (x, y []float64) {
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
 	unit := make([]float64, len(train))
 	for c := range d {
-		column := columnOf(codes, c, train)
-		scale := unitColumn(Matrix{Rows: len(train), Cols: 1, Data: column}, 0, unit)
+		column := codes.Column(c, train)
+		scale := Matrix{Rows: len(train), Cols: 1, Data: column}.UnitColumn(0, unit)
 		for at, v := range unit {
 			x[at*d+c] = v
 		}

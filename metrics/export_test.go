@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
@@ -48,7 +49,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crossValidate(context.Background(), rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
+	return crossValidate(context.Background(), in.Codes.Take(train), labelsOf(in, train), in.Codes.Cols)
 }
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.

@@ -174,7 +174,7 @@ func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
 		if columns[worker] == nil {
 			columns[worker] = make([]float64, in.Codes.Rows)
 		}
-		deviations[c] = unitColumn(in.Codes, c, columns[worker])
+		deviations[c] = in.Codes.UnitColumn(c, columns[worker])
 	})
 	for c, deviation := range deviations {
 		if n := float64(in.Codes.Rows); n > 1 {

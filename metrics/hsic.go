@@ -8,6 +8,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
@@ -130,7 +132,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Basis.Rows = m.Samples
 	}
 	if m.Bandwidth == 0 {
-		in = in.sized(leastSquared, mostSquared)
+		in = in.sized(matrix.LeastSquared, matrix.MostSquared)
 	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
@@ -307,7 +309,7 @@ func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, 
 		sums[i] = make([]float64, n)
 	}
 	products := make([][]float64, n) // by row: of pairs of sides
-	err := each(ctx, n, func(row int) error {
+	err := parallel.Each(ctx, n, func(row int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Binning is the rule that cuts the range of a code column into bins.
@@ -102,7 +103,7 @@ const columnsAtOnce = 8
 func binColumns(ctx context.Context, codes Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
-	return each(ctx, blocks, func(block int) error {
+	return parallel.Each(ctx, blocks, func(block int) error {
 		first := block * columnsAtOnce
 		width := min(columnsAtOnce, d-first)
 		columns := make([]float64, width*n)

@@ -343,7 +343,7 @@ func (in *Input) part(rows []int) *Input {
 	rows = slices.Sorted(slices.Values(rows))
 	k := len(in.Factors)
 	some := *in
-	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: rowsOf(in.Codes, rows)}
+	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
 	some.Levels = make([]int, 0, len(rows)*k)
 	for _, i := range rows {
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
@@ -84,7 +85,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		levels[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
-	err := each(ctx, d, func(c int) (err error) {
+	err := parallel.Each(ctx, d, func(c int) (err error) {
 		rows[c], largest[c], err = m.column(ctx, in.Codes, c, levels)
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // manipulatedRows is the number of rows that Manipulation measures for each factor, rounded up to whole groups.
@@ -25,8 +27,8 @@ const gridOfVariances = "manipulation"
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()
 	k, name := len(in.Factors), gridOfVariances
-	if sized := in.sized(leastSquared, mostSquared); sized != in {
-		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.exponent()), sized
+	if sized := in.sized(matrix.LeastSquared, matrix.MostSquared); sized != in {
+		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), sized
 	}
 	g := Grid{Name: name, Values: make([][]float64, in.Codes.Cols)}
 	for c := range g.Values {
@@ -35,10 +37,10 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 		groups, freedom := in.varied(j, s)
-		err := each(ctx, in.Codes.Cols, func(c int) error {
+		err := parallel.Each(ctx, in.Codes.Cols, func(c int) error {
 			g.Values[c][j] = math.NaN()
 			if freedom > 0 {
-				g.Values[c][j] = in.Codes.within(groups, c) / float64(freedom)
+				g.Values[c][j] = within(in.Codes, groups, c) / float64(freedom)
 			}
 			return nil
 		})
@@ -94,7 +96,7 @@ func (in *Input) agreeing(factor int) [][]int32 {
 }
 
 // within returns the sum of squared distances of column c from its means over groups of rows.
-func (m Matrix) within(groups [][]int32, c int) float64 {
+func within(m Matrix, groups [][]int32, c int) float64 {
 	var sum float64
 	for _, rows := range groups {
 		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation

@@ -10,31 +10,11 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Matrix is a dense matrix, row by row.
-type Matrix struct {
-	Rows, Cols int
-	Data       []float64 // Rows*Cols
-}
-
-// Row returns row i, which shares memory.
-func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
-
-// Columns returns some columns, in the order of their numbers; nil: all.
-func (m Matrix) Columns(list []int) Matrix {
-	if list == nil {
-		return m
-	}
-	some := Matrix{Rows: m.Rows, Cols: len(list), Data: make([]float64, 0, m.Rows*len(list))}
-	for i := range m.Rows {
-		row := m.Row(i)
-		for _, c := range list {
-			some.Data = append(some.Data, row[c])
-		}
-	}
-	return some
-}
+// Matrix holds codes, row by row.
+type Matrix = matrix.Matrix
 
 // NewMatrix converts float32 codes, rows x cols, row by row.
 func NewMatrix(rows, cols int, data []float32) Matrix {
@@ -57,7 +37,7 @@ func FromRows(rows [][]float64) (Matrix, error) {
 		}
 		m.Data = append(m.Data, row...)
 	}
-	return m, m.finite("row %d, column %d is %v")
+	return m, m.Finite("row %d, column %d is %v")
 }
 
 // FromMat copies a gonum matrix. It must have finite numbers.
@@ -75,7 +55,7 @@ func FromMat(a mat.Matrix) (Matrix, error) {
 			m.Data[i*cols+j] = a.At(i, j)
 		}
 	}
-	return m, m.finite("row %d, column %d is %v")
+	return m, m.Finite("row %d, column %d is %v")
 }
 
 // FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
@@ -107,23 +87,13 @@ func FromTensor(t tensor.Tensor) (Matrix, error) {
 			}
 		}
 	}
-	return m, m.finite("row %d, column %d is %v")
+	return m, m.Finite("row %d, column %d is %v")
 }
 
 // isNil says whether an interface holds nothing, or a nil pointer.
 func isNil(v any) bool {
 	r := reflect.ValueOf(v)
 	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
-}
-
-// finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
-func (m Matrix) finite(format string) error {
-	for i, v := range m.Data {
-		if v-v != 0 { // faster than math.IsNaN and math.IsInf
-			return fmt.Errorf(format+"; want finite numbers", i/m.Cols, i%m.Cols, v)
-		}
-	}
-	return nil
 }
 
 // NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,

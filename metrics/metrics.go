@@ -84,7 +84,7 @@ func (in *Input) Validate() error {
 	case len(in.Levels) != n*k:
 		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
 	}
-	if err := in.Codes.finite("codes: row %d, column %d is %v"); err != nil {
+	if err := in.Codes.Finite("codes: row %d, column %d is %v"); err != nil {
 		return err
 	}
 	for j, f := range in.Factors {
@@ -337,7 +337,7 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
 		if ofScale(c.Value) {
-			r.Scale = in.Codes.scale()
+			r.Scale = in.Codes.Scale()
 		}
 		r.define(c)
 		results[i] = r

@@ -119,7 +119,7 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	}
 	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols}
 	if in.Codes.Data != nil { // not before there are codes
-		some.Codes.Data = rowsOf(in.Codes, rows)
+		some.Codes.Data = in.Codes.Take(rows)
 	}
 	if in.Exact != nil {
 		some.Exact = make([][]float64, len(factors))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
@@ -37,7 +38,7 @@ type neighbourSearch struct {
 // neighbours finds the K nearest train rows of each test row.
 func (m *KNN) neighbours(ctx context.Context, codes Matrix, train, test []int) (*neighbours, error) {
 	d := codes.Cols
-	s := &neighbourSearch{k: m.K, columns: d, train: rowsOf(codes, train), test: rowsOf(codes, test), constants: make([]float64, len(train)),
+	s := &neighbourSearch{k: m.K, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
 		found: neighbours{rows: make([]int, len(test)*m.K), scores: make([]float64, len(test)*m.K)}}
 	if m.Distance == Cosine {
 		normaliseRows(s.train, d)
@@ -64,7 +65,7 @@ func (m *KNN) neighbours(ctx context.Context, codes Matrix, train, test []int) (
 	for i := range test {
 		s.rows.Set(i, s.test[i*d:(i+1)*d])
 	}
-	return &s.found, each(ctx, s.rows.Blocks(), s.block)
+	return &s.found, parallel.Each(ctx, s.rows.Blocks(), s.block)
 }
 
 // block finds the neighbours of a block of test rows.

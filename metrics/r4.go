@@ -7,6 +7,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -143,7 +145,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
-	in = in.sized(leastTrees, mostTrees)
+	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
 	rows := p.sample(in)
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
@@ -277,7 +279,7 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
 	scores := make([]float64, 2*splits*len(b.list))
-	err := each(ctx, len(scores), func(at int) (err error) {
+	err := parallel.Each(ctx, len(scores), func(at int) (err error) {
 		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
 		from, to := c.factor, c.code
 		if way == 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // irreducible is a representation of a factor's group without invariant subspaces: turns by w times an angle, or the
@@ -273,7 +274,7 @@ func (s *sampling) sumNote(codes Matrix, k int, values []float64) string {
 	if codes.Cols <= dims {
 		return ""
 	}
-	codes, _ = codes.sized(leastSquared, mostSquared)
+	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	sum, names, count, tried := 0.0, []string(nil), 0, min(len(s.objects), most)
 	for i := range tried {
 		if values[i] < better {

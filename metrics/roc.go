@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // rocAreas returns [explicitness] of the probabilities that a model predicts: the mean area over the levels with rows
@@ -15,7 +16,7 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 	d := len(x) / n
 	const together = 64
 	scores := make([]float64, n*k) // level by level
-	err = each(ctx, (n+together-1)/together, func(part int) error {
+	err = parallel.Each(ctx, (n+together-1)/together, func(part int) error {
 		p := make([]float64, k)
 		for i := part * together; i < min((part+1)*together, n); i++ {
 			model.Probabilities(x[i*d:(i+1)*d], p)
@@ -29,7 +30,7 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 		return 0, 0, err
 	}
 	areas := make([]float64, k)
-	err = each(ctx, k, func(c int) error {
+	err = parallel.Each(ctx, k, func(c int) error {
 		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // turnedApart is the fitted codes' part of D_k, from the 2 x 2 matrix M of their plane. M u, u = sqrt(2) (cos wt, sin
@@ -59,7 +60,7 @@ type dispersion struct {
 
 // sampled measures D_k of every object of a sample, for moving factor k.
 func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, k int) (*measured, error) {
-	codes, _ = codes.sized(leastSquared, mostSquared)
+	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	n := len(s.objects)
 	r := &measured{values: make([]float64, n), turns: make([]float64, n), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
@@ -215,7 +216,7 @@ func groupScatter(m []float64) float64 {
 
 // weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
 func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
-	codes, _ = codes.sized(leastSquared, mostSquared)
+	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i := range s.objects {
 		if err := ctx.Err(); err != nil {

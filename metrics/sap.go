@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as its
@@ -24,7 +25,7 @@ func attributeGap(scores []float64) float64 {
 func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
-	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
+	scale := Matrix{Rows: len(x), Cols: 1, Data: x}.UnitColumn(0, column)
 	if scale*scale*n/(n-1) <= 1e-12 {
 		return 0
 	}
@@ -139,7 +140,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		g.Rows = append(g.Rows, columnName(c))
 	}
 	values := m.values(in, fit)
-	err = each(ctx, in.Codes.Cols, func(c int) (err error) {
+	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
 		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, values, factors)
 		return err
 	})
@@ -157,7 +158,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 // column returns the scores of column c for some factors. It takes the labels fit of the train rows and check of the
 // test rows, or values for the factors that have them.
 func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
-	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
+	x, row := in.Codes.Column(c, train), make([]float64, len(factors))
 	var y []float64
 	var column *linear.Column
 	for i, j := range factors {
@@ -169,7 +170,7 @@ func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, f
 			return nil, err
 		}
 		if column == nil {
-			y, column = columnOf(in.Codes, c, test), linear.NewColumn(x)
+			y, column = in.Codes.Column(c, test), linear.NewColumn(x)
 		}
 		row[i] = accuracyOf(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
 	}
@@ -217,15 +218,6 @@ func varies(labels []int) bool {
 		}
 	}
 	return false
-}
-
-// columnOf copies some rows of a code column.
-func columnOf(codes Matrix, c int, rows []int) []float64 {
-	x := make([]float64, len(rows))
-	for at, i := range rows {
-		x[at] = codes.Data[i*codes.Cols+c]
-	}
-	return x
 }
 
 // accuracyOf returns the accuracy of predict on numbers x.

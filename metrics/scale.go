@@ -1,10 +1,5 @@
 package metrics
 
-import (
-	"math"
-	"slices"
-)
-
 // scaled is implemented by metrics that depend on the scale of the codes.
 type scaled interface {
 	scaled() bool // with these settings
@@ -27,20 +22,4 @@ func (m *Projected) scaled() bool            { return m.Project != ProjectLinear
 func ofScale(m Metric) bool {
 	s, ok := m.(scaled)
 	return ok && s.scaled()
-}
-
-// scale is the root of the mean variance of the code columns, 0 for constant codes.
-func (m Matrix) scale() float64 {
-	deviations, column := make([]float64, m.Cols), make([]float64, m.Rows)
-	for c := range deviations {
-		deviations[c] = unitColumn(m, c, column)
-	}
-	largest, square := slices.Max(deviations), 0.0
-	if largest == 0 {
-		return 0
-	}
-	for _, d := range deviations {
-		square += d / largest * (d / largest) // squares neither overflow nor vanish
-	}
-	return largest * math.Sqrt(square/float64(m.Cols))
 }

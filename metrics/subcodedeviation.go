@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // subCodeDeviation is the summand of one factor in [SubCodeDeviation]. S(v) are the sub-codes, of columns numbers each,
@@ -152,7 +153,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		return Result{}, err
 	}
 	if s.Deviation == factor.Variance && !s.Standardise {
-		if err := codes.wantSquares(); err != nil {
+		if err := codes.WantSquares(); err != nil {
 			return Result{}, err
 		}
 	}
@@ -165,7 +166,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
-	err = each(ctx, len(blocks), func(i int) (err error) {
+	err = parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		if values[i], err = s.factor(ctx, in, codes, blocks[i], rows); err != nil {
 			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
@@ -199,7 +200,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 		return nil, err
 	}
 	parts := make([]Part, len(blocks))
-	return parts, each(ctx, len(blocks), func(i int) (err error) {
+	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		b, k := blocks[i], len(blocks[i].Columns)
 		parts[i].Name = in.Factors[b.Factor].Name
 		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, nil), newDeviation(ctx, s.Deviation, k))
@@ -274,7 +275,7 @@ func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
 	column := make([]float64, codes.Rows)
 	for at, c := range columns {
 		if s.Standardise {
-			unitColumn(codes, c, column)
+			codes.UnitColumn(c, column)
 		} else {
 			for i := range column {
 				column[i] = codes.Data[i*codes.Cols+c]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12). Code columns are divided by
@@ -180,7 +181,7 @@ func counted(count, objects int) string {
 
 // subgroup measures every object along circle k.
 func (m turning) subgroup(ctx context.Context, codes Matrix, t *torus, k int) (*measured, error) {
-	codes, _ = codes.sized(leastSquared, mostSquared)
+	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	size := t.circles[k].Size
 	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)

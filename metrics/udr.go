@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // relativeStrength is the UDR of two representations a and b, with d_a and d_b columns. R_ij relates column i of a to
@@ -113,7 +114,7 @@ func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 		units[i], a.Used[i] = u.unit(c)
 		a.Pairs[i] = make([]float64, len(codes))
 	}
-	err := each(ctx, len(codes), func(i int) error {
+	err := parallel.Each(ctx, len(codes), func(i int) error {
 		for j, other := range units {
 			if i != j && a.Used[i] > 0 && a.Used[j] > 0 {
 				related, err := u.related(ctx, units[i], other)
@@ -147,7 +148,7 @@ func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 	var data []float64
 	column := make([]float64, c.Rows)
 	for i := range c.Cols {
-		scale := unitColumn(c, i, column)
+		scale := c.UnitColumn(i, column)
 		if scale == 0 || scale < u.Threshold {
 			continue
 		}
@@ -156,7 +157,7 @@ func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 				column[r] = c.Data[r*c.Cols+i]
 			}
 			ranks := Matrix{Rows: c.Rows, Cols: 1, Data: averageRanks(column)}
-			unitColumn(ranks, 0, column)
+			ranks.UnitColumn(0, column)
 		}
 		data = append(data, column...)
 		used++

@@ -7,9 +7,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
@@ -138,7 +141,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
 	}
 	g.Columns = g.Rows
-	err = each(ctx, d, func(a int) error {
+	err = parallel.Each(ctx, d, func(a int) error {
 		s := &binned{ids: ids[a]}
 		for b := a; b < d; b++ {
 			if err := ctx.Err(); err != nil {
@@ -175,7 +178,7 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	var unit []float64 // column by column
 	column := make([]float64, n)
 	for c := range d {
-		if unitColumn(in.Codes, c, column) > 0 {
+		if in.Codes.UnitColumn(c, column) > 0 {
 			unit = append(unit, column...)
 			g.Rows = append(g.Rows, columnName(c))
 		}
@@ -209,10 +212,10 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if err := ready(ctx, w, in); err != nil {
 		return Result{}, err
 	}
-	if err := in.Codes.wantSquares(); err != nil {
+	if err := in.Codes.WantSquares(); err != nil {
 		return Result{}, err
 	}
-	codes, exponent := in.Codes.sized(leastSquared, mostSquared) // D S has fourth powers of them
+	codes, exponent := in.Codes.Sized(matrix.LeastSquared, matrix.MostSquared) // D S has fourth powers of them
 	d := codes.Cols
 	var s mat.SymDense
 	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)

@@ -51,7 +51,7 @@ func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n
 	}
 	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
 	chunks := (n + votesAtOnce - 1) / votesAtOnce
-	err := each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block follow each other
+	err := parallel.Each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block follow each other
 		block, from := item/chunks, item%chunks*votesAtOnce
 		for v := from; v < min(from+votesAtOnce, n); v++ {
 			found[block*n+v] = b.least(block, rows[v*m.Batch:(v+1)*m.Batch])
