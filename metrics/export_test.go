@@ -3,7 +3,7 @@ package metrics
 import (
 	"context"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/lsbd"
 )
 
 // AssignColumns exports assign.
@@ -54,29 +54,25 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.
 func OfSample(m *DLSBD, in *Input) (Result, error) {
-	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
+	s, err := m.sample(in)
 	if err != nil {
 		return Result{}, err
 	}
-	t := turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}
-	var factors []factor.Factor
-	for _, j := range s.moving {
-		factors = append(factors, in.Factors[j])
-	}
-	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, k) })
+	d := s.Design()
+	return collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) { return d.Measure(context.Background(), in.Codes, k) })
 }
 
 // OfRotationMoments is D_k of the first factor of a grid, with the moments of the grid's rotations.
 func OfRotationMoments(in *Input) float64 {
-	t, err := arrange(in, true)
+	t, err := lsbd.NewGrid(in.elements(), true)
 	if err != nil {
 		panic(err)
 	}
-	s, err := turning{10, factor.Mean, false, whitenedPlane, true}.subgroup(context.Background(), in.Codes, t, 0)
+	s, err := t.Design(lsbd.Settings{Omega: 10}).Measure(context.Background(), in.Codes, 0)
 	if err != nil {
 		panic(err)
 	}
-	return s.values[0]
+	return s.Values[0]
 }
 
 // Rows exports the choice of train and test rows.

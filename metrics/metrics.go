@@ -106,6 +106,25 @@ func (in *Input) Validate() error {
 	return in.validHierarchical()
 }
 
+// validGroup checks the angles or rotations of a factor's levels.
+func validGroup(f factor.Factor) error {
+	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
+	}
+	if f.Rotations == nil {
+		return nil
+	}
+	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
+	}
+	for l, g := range f.Rotations {
+		if !factor.IsRotation(&g) {
+			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
+		}
+	}
+	return nil
+}
+
 // Direction says whether a metric improves upwards or downwards.
 type Direction uint8
 

@@ -1,4 +1,4 @@
-package metrics
+package lsbd
 
 import (
 	"math"
@@ -154,4 +154,34 @@ func (s *search) dispersion(w int) float64 {
 		least = min(least, turnedScatter(s.points, func(i int) (sin, cos float64) { return s.angle(i/s.inner%s.size, turns) }))
 	}
 	return least
+}
+
+// meanCurve returns the mean over objects of their curves.
+func meanCurve(searches []*search) []float64 {
+	mean := make([]float64, len(searches[0].curve))
+	for _, s := range searches {
+		for w, v := range s.curve {
+			mean[w] += v / float64(len(searches))
+		}
+	}
+	return mean
+}
+
+// bestTurns returns the index of the least value; among values within rounding, the first.
+func bestTurns(curve []float64) int {
+	best := 0
+	for w, v := range curve {
+		if v < curve[best]-1e-12 {
+			best = w
+		}
+	}
+	return best
+}
+
+func rootMeanSquare(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v * v / float64(len(x))
+	}
+	return math.Sqrt(sum)
 }

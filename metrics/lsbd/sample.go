@@ -1,4 +1,4 @@
-package metrics
+package lsbd
 
 import (
 	"encoding/binary"
@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// sampling holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
+// Sample holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
 // and rotations are a sample of their group. Per object and factor k, the codes are modelled as
 //
 //	z = B u(g_k) + f(other factors) + noise,
@@ -17,18 +17,18 @@ import (
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
 // rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u belong to the whole group even if
 // the rows cover a part of it. The noise is scaled as if the mean over all levels had been subtracted. On a grid the
-// value equals the computation of [torus], to rounding. Perfect codes score 0 on every sample.
+// value equals the computation of [Grid], to rounding. Perfect codes score 0 on every sample.
 //
 // f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor. It is any
 // function of the factor's levels, or the harmonics up to omega turns if these are fewer than the levels.
-type sampling struct {
-	in      *Input
-	omega   int        // largest number of turns
-	moving  []int      // factors that turn
-	objects [][]int    // rows of each object
-	orbits  [][]*orbit // by object and moving factor
-	names   []string   // of the objects
-	left    int        // number of objects left out, with too few rows
+type Sample struct {
+	elements Elements
+	settings Settings
+	moving   []int      // factors that turn
+	objects  [][]int    // rows of each object
+	orbits   [][]*orbit // by object and moving factor
+	names    []string   // of the objects
+	left     int        // number of objects left out, with too few rows
 }
 
 // The smallest number of distinct levels of a measured object, or all levels of a factor with fewer.
@@ -37,21 +37,23 @@ const (
 	leastRotations = 20
 )
 
-func newSampling(in *Input, together bool, omega int) (*sampling, error) {
-	s := &sampling{in: in, omega: omega}
+// NewSample groups the rows of codes by object and by the factors that turn. Objects with too few rows are left out. It
+// is an error if no factor turns, or if no object has enough rows.
+func NewSample(e Elements, set Settings) (*Sample, error) {
+	s := &Sample{elements: e, settings: set}
 	var held []int
-	for j, f := range in.Factors {
+	for j, f := range e.Factors {
 		switch {
 		case f.Turns():
 			s.moving = append(s.moving, j)
-		case !together:
+		case !set.Together:
 			held = append(held, j)
 		}
 	}
 	if s.moving == nil {
-		return nil, MissingCircular
+		return nil, errNoTurns
 	}
-	ids, count := in.group(held, nil)
+	ids, count := e.group(held, nil)
 	groups := make([][]int, count)
 	for i, g := range ids {
 		groups[g] = append(groups[g], i)
@@ -67,7 +69,7 @@ func newSampling(in *Input, together bool, omega int) (*sampling, error) {
 		var factors []factor.Factor
 		var levels []int
 		for _, j := range held {
-			factors, levels = append(factors, in.Factors[j]), append(levels, in.Levels[rows[0]*len(in.Factors)+j])
+			factors, levels = append(factors, e.Factors[j]), append(levels, e.Levels[rows[0]*len(e.Factors)+j])
 		}
 		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)
 		s.names = append(s.names, factor.Describe(factors, levels))
@@ -75,7 +77,7 @@ func newSampling(in *Input, together bool, omega int) (*sampling, error) {
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
 			reason = fmt.Errorf("none of the %d objects (combinations of factors that do not turn) has enough rows, %.3g on average: %w; want more rows, or objects: together",
-				len(groups), float64(in.Codes.Rows)/float64(len(groups)), reason)
+				len(groups), float64(e.rows())/float64(len(groups)), reason)
 		}
 		return nil, reason
 	}
@@ -83,12 +85,12 @@ func newSampling(in *Input, together bool, omega int) (*sampling, error) {
 }
 
 // measurable returns the orbits of an object, or an error if its rows do not determine how its codes turn.
-func (s *sampling) measurable(rows []int) (orbits []*orbit, err error) {
-	k := len(s.in.Factors)
+func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
+	k := len(s.elements.Factors)
 	for _, j := range s.moving {
-		f, seen := s.in.Factors[j], map[int]bool{}
+		f, seen := s.elements.Factors[j], map[int]bool{}
 		for _, i := range rows {
-			seen[s.in.Levels[i*k+j]] = true
+			seen[s.elements.Levels[i*k+j]] = true
 		}
 		least := min(f.Size, leastAngles)
 		if f.Rotations != nil {
@@ -110,11 +112,11 @@ func (s *sampling) measurable(rows []int) (orbits []*orbit, err error) {
 }
 
 // group numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
-func (in *Input) group(factors, rows []int) (ids []int, count int) {
-	k := len(in.Factors)
+func (e Elements) group(factors, rows []int) (ids []int, count int) {
+	k := len(e.Factors)
 	n := len(rows)
 	if rows == nil {
-		n = in.Codes.Rows
+		n = e.rows()
 	}
 	keys, at := make([]string, n), map[string]int{}
 	var key []byte
@@ -125,7 +127,7 @@ func (in *Input) group(factors, rows []int) (ids []int, count int) {
 		}
 		key = key[:0]
 		for _, j := range factors {
-			key = binary.BigEndian.AppendUint64(key, uint64(in.Levels[row*k+j]))
+			key = binary.BigEndian.AppendUint64(key, uint64(e.Levels[row*k+j]))
 		}
 		keys[i] = string(key)
 		at[keys[i]] = 0
@@ -161,15 +163,15 @@ type orbit struct {
 
 // orbit groups rows by all other factors and leaves out rows alone in their group. If fewer than half of the rows
 // remain, it keeps all rows, and fits a sum of an effect of each other factor.
-func (s *sampling) orbit(rows []int, factor int) *orbit {
-	k := len(s.in.Factors)
+func (s *Sample) orbit(rows []int, factor int) *orbit {
+	k := len(s.elements.Factors)
 	var others []int
 	for j := range k {
 		if j != factor {
 			others = append(others, j)
 		}
 	}
-	ids, count := s.in.group(others, rows)
+	ids, count := s.elements.group(others, rows)
 	members := make([]int, count)
 	for _, g := range ids {
 		members[g]++
@@ -180,10 +182,10 @@ func (s *sampling) orbit(rows []int, factor int) *orbit {
 			kept = append(kept, rows[i])
 		}
 	}
-	o := &orbit{factor: s.in.Factors[factor]}
+	o := &orbit{factor: s.elements.Factors[factor]}
 	if 2*len(kept) >= len(rows) {
 		o.rows = kept
-		ids, count = s.in.group(others, kept)
+		ids, count = s.elements.group(others, kept)
 		o.effects, o.counts = [][]int{ids}, []int{count}
 	} else {
 		o.rows = rows
@@ -191,7 +193,7 @@ func (s *sampling) orbit(rows []int, factor int) *orbit {
 	}
 	o.weights = make([]float64, len(o.rows))
 	for i, row := range o.rows {
-		o.levels = append(o.levels, s.in.Levels[row*k+factor])
+		o.levels = append(o.levels, s.elements.Levels[row*k+factor])
 		o.weights[i] = 1
 	}
 	return o
@@ -206,13 +208,13 @@ func (o *orbit) reweighted() *orbit {
 
 // addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. There are
 // at most half as many harmonics as rows.
-func (s *sampling) addEffects(o *orbit, others []int) {
-	n, order := len(o.rows), s.omega
+func (s *Sample) addEffects(o *orbit, others []int) {
+	n, order := len(o.rows), s.settings.Omega
 	o.effects, o.counts = [][]int{make([]int, n)}, []int{1}
 	var turning []int
 	for _, j := range others {
-		f := s.in.Factors[j]
-		ids, count := s.in.group([]int{j}, o.rows)
+		f := s.elements.Factors[j]
+		ids, count := s.elements.group([]int{j}, o.rows)
 		if !f.Turns() || count <= harmonicsUpTo(f, order) {
 			o.effects, o.counts = append(o.effects, ids), append(o.counts, count)
 			continue
@@ -221,7 +223,7 @@ func (s *sampling) addEffects(o *orbit, others []int) {
 	}
 	width := func() (sum int) {
 		for _, j := range turning {
-			sum += harmonicsUpTo(s.in.Factors[j], order)
+			sum += harmonicsUpTo(s.elements.Factors[j], order)
 		}
 		return sum
 	}
@@ -232,11 +234,11 @@ func (s *sampling) addEffects(o *orbit, others []int) {
 	o.others = make([]float64, n*o.width)
 	at := 0
 	for _, j := range turning {
-		f := s.in.Factors[j]
+		f := s.elements.Factors[j]
 		for w := 1; w <= order && (w == 1 || f.Rotations == nil); w++ {
 			u := harmonicsOf(f, w)
 			for i, row := range o.rows {
-				copy(o.others[i*o.width+at:], u.of(s.in.Levels[row*len(s.in.Factors)+j]))
+				copy(o.others[i*o.width+at:], u.of(s.elements.Levels[row*len(s.elements.Factors)+j]))
 			}
 			at += u.h
 		}

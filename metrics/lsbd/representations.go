@@ -1,4 +1,4 @@
-package metrics
+package lsbd
 
 import (
 	"fmt"
@@ -263,12 +263,12 @@ func framed(products []*mat.Dense, dims int) (square float64, frame *mat.Dense) 
 	return square, frame
 }
 
-// sumNote returns a note if the codes of most objects follow a sum of representations more closely than their plane
+// SumNote returns a note if the codes of most objects follow a sum of representations more closely than their plane
 // shows, by .02.
-func (s *sampling) sumNote(codes Matrix, k int, values []float64) string {
+func (s *Sample) SumNote(codes matrix.Matrix, k int, values []float64) string {
 	const better, most = 0.02, 32
 	dims := 2
-	if s.in.Factors[s.moving[k]].Rotations != nil {
+	if s.elements.Factors[s.moving[k]].Rotations != nil {
 		dims = 3
 	}
 	if codes.Cols <= dims {
@@ -281,7 +281,7 @@ func (s *sampling) sumNote(codes Matrix, k int, values []float64) string {
 			continue
 		}
 		o := s.orbits[i][k]
-		value, of, found := o.sumOfRepresentations(o.centred(codes), codes.Cols, s.omega)
+		value, of, found := o.sumOfRepresentations(o.centred(codes), codes.Cols, s.settings.Omega)
 		if found && value < values[i]-better {
 			sum, count = sum+value, count+1
 			if len(of) > len(names) {
@@ -293,5 +293,5 @@ func (s *sampling) sumNote(codes Matrix, k int, values []float64) string {
 		return ""
 	}
 	return fmt.Sprintf("codes turn with %s in more columns than D_LSBD measures: the sum of representations %s leaves %.3f%s",
-		s.in.Factors[s.moving[k]].Name, strings.Join(names, " + "), sum/float64(count), counted(count, tried))
+		s.elements.Factors[s.moving[k]].Name, strings.Join(names, " + "), sum/float64(count), counted(count, tried))
 }

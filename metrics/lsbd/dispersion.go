@@ -1,4 +1,4 @@
-package metrics
+package lsbd
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func turnedApart(f factor.Factor, m []float64, w int) float64 {
 }
 
 // notes returns the remarks on rows and objects left out.
-func (s *sampling) notes() (notes []string) {
+func (s *Sample) notes() (notes []string) {
 	if n := len(s.objects) + s.left; s.left > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.left, n))
 	}
@@ -38,7 +38,7 @@ func (s *sampling) notes() (notes []string) {
 			dropped += len(rows) - len(o.rows)
 			effects = max(effects, len(o.effects)+o.width)
 		}
-		name := s.in.Factors[j].Name
+		name := s.elements.Factors[j].Name
 		if dropped > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows share the other factors with no other row, and do not count", name, dropped))
 		}
@@ -58,14 +58,14 @@ type dispersion struct {
 	cover  float64 // see fitted
 }
 
-// sampled measures D_k of every object of a sample, for moving factor k.
-func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, k int) (*measured, error) {
+// measure returns D_k of every object of a sample, for moving factor k.
+func (s *Sample) measure(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
 	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	n := len(s.objects)
-	r := &measured{values: make([]float64, n), turns: make([]float64, n), cover: 1}
+	r := &Measured{Values: make([]float64, n), Turns: make([]float64, n), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
-	last := m.omega
-	if s.in.Factors[s.moving[k]].Rotations != nil {
+	last := s.settings.Omega
+	if s.elements.Factors[s.moving[k]].Rotations != nil {
 		last = 0
 	}
 	all, curves := make([][]dispersion, n), make([][]float64, n)
@@ -93,14 +93,14 @@ func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, k int) 
 		}
 	}
 	for i, curve := range curves {
-		if m.shared {
+		if s.settings.Shared {
 			curve = mean
 		}
 		w := bestTurns(curve)
 		d := all[i][w]
-		r.values[i], r.turns[i] = d.value, float64(w)
+		r.Values[i], r.Turns[i] = d.value, float64(w)
 		if last == 0 {
-			r.turns[i] = 1
+			r.Turns[i] = 1
 		}
 		r.count(d.rank, d.near)
 		r.cover = min(r.cover, d.cover)
@@ -109,7 +109,7 @@ func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, k int) 
 }
 
 // count counts an object of the given rank for the notes.
-func (s *measured) count(rank int, near bool) {
+func (s *Measured) count(rank int, near bool) {
 	switch rank {
 	case 0:
 		s.constant++
@@ -117,12 +117,12 @@ func (s *measured) count(rank int, near bool) {
 		s.line++
 	}
 	if near {
-		s.near++
+		s.Near++
 	}
 }
 
 // centred returns the codes of an orbit minus the effects of other factors.
-func (o *orbit) centred(codes Matrix) []float64 {
+func (o *orbit) centred(codes matrix.Matrix) []float64 {
 	z := make([]float64, 0, len(o.rows)*codes.Cols)
 	for _, row := range o.rows {
 		z = append(z, codes.Row(row)...)
@@ -214,8 +214,8 @@ func groupScatter(m []float64) float64 {
 	return rotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
 }
 
-// weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
-func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
+// Weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
+func (s *Sample) Weighted(ctx context.Context, codes matrix.Matrix, k int, turns, weights []float64) (float64, error) {
 	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i := range s.objects {
@@ -241,7 +241,7 @@ func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, wei
 }
 
 // rotated measures D_k of the centred codes z of object o, on a grid of rotations.
-func (s *measured) rotated(o int, z []float64, d int, tolerance float64, rotation func(i int) *[9]float64) error {
+func (s *Measured) rotated(o int, z []float64, d int, tolerance float64, rotation func(i int) *[9]float64) error {
 	c, err := geometry.PCA(z, d)
 	if err != nil {
 		return err
@@ -258,9 +258,9 @@ func (s *measured) rotated(o int, z []float64, d int, tolerance float64, rotatio
 		}
 	}
 	s.count(rank, rank == 3 && nearAfter(c.Sigma, 3, tolerance))
-	s.turns[o], s.values[o] = 1, 1
+	s.Turns[o], s.Values[o] = 1, 1
 	if rank > 0 {
-		s.values[o] = rotationScatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
+		s.Values[o] = rotationScatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
 	}
 	return nil
 }
