@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3,
@@ -29,7 +30,7 @@ func newBestColumns() *BestColumns { return &BestColumns{K: 2} }
 // Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
 	return []Metric{
-		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: libraryHistogram(), Gap: GapColumns}}},
+		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
 		&BestColumns{K: 2, Whole: true, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500}}},
 	}
 }
@@ -80,7 +81,7 @@ func (m *BestColumns) Validate() error {
 
 // med returns the metric that chooses columns.
 func (m *BestColumns) med() *MED {
-	return &MED{Histogram: libraryHistogram(), Entropy: libraryEntropy(), TopK: m.K, Whole: m.Whole}
+	return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy(), TopK: m.K, Whole: m.Whole}
 }
 
 // Suits implements Selective.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Bin cuts the range of values into bins of equal width, for metrics of levels. It returns the level of every value,
@@ -21,11 +22,10 @@ func Bin(values []float64, bins int) (levels []int, centres []float64, err error
 			return nil, nil, fmt.Errorf("value %d is %v; want finite numbers", i, v)
 		}
 	}
-	if bins < 1 || bins > maxBins {
-		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, maxBins)
+	if bins < 1 || bins > mutual.MaxBins {
+		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, mutual.MaxBins)
 	}
-	ids, used := make([]int32, len(values)), make([]int, bins)
-	assignBins(values, edges(values, bins, EqualWidth), ids)
+	ids, used := mutual.Bin(values, bins), make([]int, bins)
 	for _, b := range ids {
 		used[b] = 1
 	}

@@ -9,24 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code
-// column. R is the importance of code column c (row) for factor j (column):
-//
-//	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
-//	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
-//
-// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the disentanglement of R
-// transposed.
-func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
-	weights := make([]float64, len(importance))
-	for c, row := range importance {
-		rows = append(rows, e.Of(row))
-		weights[c] = factor.Sum.Of(row)
-	}
-	return weighted(rows, weights), rows
-}
 
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
 // 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
@@ -49,12 +33,12 @@ func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
 // it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
-	Score     DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
-	TrainTest `yaml:",inline"`
-	Entropy   `yaml:",inline"`
-	Rounds    int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
-	Bins      int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
-	Ties      Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
+	Score          DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	TrainTest      `yaml:",inline"`
+	mutual.Entropy `yaml:",inline"`
+	Rounds         int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
+	Bins           int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
+	Ties           Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
 }
 
 // DCIScore names one of the three scores.
@@ -78,7 +62,7 @@ const (
 
 // NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -91,7 +75,7 @@ func (*DCI) Needs() Needs { return KnownLevels }
 func (*DCI) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
-func (m *DCI) Range() (least, most float64) { return m.Entropy.least(), 1 }
+func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *DCI) Validate() error {
@@ -105,7 +89,7 @@ func (m *DCI) Validate() error {
 	case m.Ties != TiesRandom && m.Ties != TiesFirst:
 		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
 	}
-	if err := m.Entropy.validate(); err != nil {
+	if err := m.Entropy.Check(); err != nil {
 		return err
 	}
 	return m.TrainTest.validate()
@@ -257,7 +241,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
 	}
 	if len(columns) > 1 {
-		value, parts := libraryEntropy().OfRows(transposed(f.importance))
+		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
 		add("completeness", "per_factor", Completeness, factors, value, parts)
 	}
 	add("informativeness_train", "per_factor_train", "", factors, factor.Mean.Of(f.train), f.train)
@@ -276,16 +260,6 @@ func total(matrix [][]float64) (sum float64) {
 		}
 	}
 	return sum
-}
-
-func transposed(matrix [][]float64) [][]float64 {
-	t := make([][]float64, len(matrix[0]))
-	for _, row := range matrix {
-		for j, v := range row {
-			t[j] = append(t[j], v)
-		}
-	}
-	return t
 }
 
 // boostedColumns returns the codes of some rows in the layout of boosted trees.

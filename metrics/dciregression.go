@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
@@ -140,11 +141,11 @@ func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
 		}
 	}
 	if len(factors) > 1 {
-		value, parts := libraryEntropy().OfRows(f.importance)
+		value, parts := mutual.LibraryEntropy().OfRows(f.importance)
 		add(Disentanglement, "per_column", columns, value, parts)
 	}
 	if len(columns) > 1 {
-		value, parts := libraryEntropy().OfRows(transposed(f.importance))
+		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
 		add(Completeness, "per_factor", factors, value, parts)
 	}
 	add(Informativeness, "per_factor_informativeness", factors, factor.Mean.Of(f.train), f.train)

@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that the
@@ -61,7 +62,7 @@ func (d Dialect) only(names ...string) Dialect {
 // prune.
 func library(prune float64) Dialect {
 	points := TrainTest{Train: 10000, Test: 5000}
-	bins := Histogram{Bins: 20, Binning: EqualWidth}
+	bins := mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}
 	return Dialect{
 		{"beta-vae", &BetaVAE{Batch: 64, Train: 10000, Test: 5000}},
 		{"factor-vae", &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: prune}},
@@ -69,7 +70,7 @@ func library(prune float64) Dialect {
 		{"modularity", &Modularity{Histogram: bins}},
 		{"explicitness", &Explicitness{C: 1, Iterations: 1000, TrainTest: points}},
 		{"dci", &DCI{
-			Score: Disentanglement, TrainTest: points, Entropy: Entropy{Log: LogFactors, Floor: 1e-11},
+			Score: Disentanglement, TrainTest: points, Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11},
 			Rounds: 100, Ties: TiesRandom,
 		}},
 		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points}},
@@ -107,10 +108,10 @@ func enriching() Dialect {
 		{"contraction-mean", &Contraction{Units: UnitsAsGiven}},
 		{"beta-vae", &BetaVAE{Batch: 8, Train: 4000, Test: 4000, Standardise: true}},
 		{"factor-vae", &FactorVAE{Batch: 8, Train: 4000, Test: 4000, Direct: true, Raw: true}},
-		{"mig", &MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapFactors}},
+		{"mig", &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}},
 		{"dci", &DCI{
 			Score: Disentanglement, TrainTest: TrainTest{Train: 10000, Test: 5000, TestShare: 0.2},
-			Entropy: Entropy{Log: LogFactors, Floor: 1e-11}, Rounds: 40, Ties: TiesRandom,
+			Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11}, Rounds: 40, Ties: TiesRandom,
 		}},
 	}...)
 }
@@ -135,9 +136,9 @@ func hierarchical() Dialect {
 func negativeFree() Dialect {
 	const components = 10 // 40 on CelebA
 	points := TrainTest{Train: 10000, Test: 5000}
-	bins := Histogram{Bins: 20, Binning: EqualWidth}
+	bins := mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}
 	return append(Dialect{
-		{"med", &MED{Histogram: bins, Entropy: Entropy{Log: LogFactors, Floor: 1e-11}, Samples: 10000}},
+		{"med", &MED{Histogram: bins, Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11}, Samples: 10000}},
 		{"co-occurrence", &CoOccurrence{Histogram: bins, TopK: 2}},
 		{"mig", &MIG{Histogram: bins, Gap: GapColumns, Reduction: Reduction{components}}},
 		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},

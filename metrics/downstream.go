@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // accuracy is the fraction of n predictions that are right:
@@ -221,12 +222,12 @@ type selection struct {
 
 // choose returns the TopK best columns of every factor.
 func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
-	x, err := newInformation(ctx, in, libraryHistogram())
+	x, err := in.information(ctx, mutual.Library())
 	if err != nil {
 		return selection{}, err
 	}
-	relative, _ := columnShares(x.mutual)
-	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
+	relative, _ := mutual.Shares(x.Mutual)
+	columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 	switch {
 	case len(columns) == 0:
 		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}, nil

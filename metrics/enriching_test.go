@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
@@ -102,7 +103,7 @@ func TestEnrichingGolden(t *testing.T) {
 				check(key+"_raw", r.Value)
 			}
 			check("mig", compute(t, mig(), in).Value)
-			check("mig_codewise", compute(t, &MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapFactors}, in).Value)
+			check("mig_codewise", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}, in).Value)
 			if checked != len(want) {
 				t.Errorf("%d of %d golden values are checked", checked, len(want))
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/unravel-ml/unravel/metrics/lsbd"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // AssignColumns exports assign.
@@ -11,8 +12,8 @@ var AssignColumns = assign
 
 // Concentrations is disentanglement and, of the transposed matrix, completeness.
 var (
-	Concentrations = libraryEntropy().OfRows
-	Transposed     = transposed
+	Concentrations = mutual.LibraryEntropy().OfRows
+	Transposed     = mutual.Transposed
 )
 
 // Predict returns the score of trees that predict one column from another on some rows.

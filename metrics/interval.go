@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Interval is a confidence interval of a metric.
@@ -229,7 +230,7 @@ func (x *repeating) rows(ctx context.Context) error {
 			all, half = order.Perm(n), 0
 		}
 		v, err := x.value(ctx, in.part(all[half:half+m]), b, "rows")
-		if err != nil || !in.counting.masks() {
+		if err != nil || !in.shared.Masks() {
 			return v, err
 		}
 		quarter, err := x.value(ctx, in.part(all[half:half+m/2]), b, "quarters")
@@ -242,7 +243,7 @@ func (x *repeating) rows(ctx context.Context) error {
 	part, whole, of := float64(m), float64(n), float64(x.measuredRows())
 	mean, deviation := meanAndDeviation(values)
 	sizes, sized := []float64{of, part}, []float64{value, mean}
-	if in.counting.masks() && err == nil {
+	if in.shared.Masks() && err == nil {
 		sizes, sized = append(sizes, float64(m/2)), append(sized, quarters/float64(len(values)))
 	}
 	if of <= part { // the value has as few rows as a repeat
@@ -271,7 +272,7 @@ func endless(sizes, values []float64) (sum float64) {
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	m, ok := x.choice.Value.(interface {
 		Metric
-		informed(in *Input) (h Histogram, masked, ok bool)
+		informed(in *Input) (h mutual.Histogram, masked, ok bool)
 	})
 	if !ok {
 		return x.in, x.result.Value, nil
@@ -283,11 +284,19 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	}
 	in := *x.in
 	var err error
-	if in.counting, err = newCounting(ctx, &in, h, masked, between, rng.New(x.seed, "interval/null")); err != nil {
-		return nil, 0, err
+	if between {
+		in.shared, err = mutual.Share(in.Codes, h)
+	} else {
+		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, masked, rng.New(x.seed, "interval/null"))
 	}
-	if in.counting.note != "" {
-		x.result.Notes = append(x.result.Notes, in.counting.note)
+	switch {
+	case ctx.Err() != nil:
+		return nil, 0, ctx.Err()
+	case err != nil:
+		return nil, 0, noInterval(err.Error())
+	}
+	if n := in.shared.Independent; n > 0 {
+		x.result.Notes = append(x.result.Notes, fmt.Sprintf("interval: %d of %d pairs of a column and a factor tell no more than chance and count as independent", n, in.shared.Pairs))
 	}
 	value, err := x.value(ctx, &in, 0, "rows")
 	return &in, value, err
@@ -367,4 +376,15 @@ func (x *repeating) measuredRows() int {
 		}
 	}
 	return n
+}
+
+// rows returns the input restricted to some rows: codes, levels and factors, without Exact values.
+func (in *Input) rows(list []int) *Input {
+	k := len(in.Factors)
+	some := &Input{Factors: in.Factors, Stream: in.Stream, shared: in.shared, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
+	for _, i := range list {
+		some.Codes.Data = append(some.Codes.Data, in.Codes.Row(i)...)
+		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	return some
 }

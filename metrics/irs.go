@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
@@ -61,8 +62,8 @@ func (m *IRS) Validate() error {
 	if !(m.Quantile >= 0 && m.Quantile <= 1) {
 		return config.Invalid("quantile", "%v is out of range; want 0 to 1", m.Quantile)
 	}
-	if m.Bins < 0 || m.Bins > maxBins {
-		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, maxBins)
+	if m.Bins < 0 || m.Bins > mutual.MaxBins {
+		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	for i, v := range deviations.Values {
 		weights[i] = v / most
 	}
-	r.Value = weighted(columns.Values, weights)
+	r.Value = mutual.WeightedMean(columns.Values, weights)
 	r.Parts, r.Grids = []Part{columns, factors, deviations}, []Grid{g}
 	return r, nil
 }
@@ -139,10 +140,9 @@ func (m *IRS) groups(in *Input, j int) *groups {
 			values, rows = append(values, float64(l)), append(rows, i)
 		}
 	}
-	ids := make([]int32, len(values))
-	size := assignBins(values, edges(values, m.Bins, EqualWidth), ids)
+	ids := mutual.Bin(values, m.Bins)
 	binned := &Input{Codes: in.Codes, Levels: slices.Repeat([]int{factor.Unknown}, n), Factors: slices.Clone(in.Factors[j : j+1])}
-	binned.Factors[0].Size = size
+	binned.Factors[0].Size = m.Bins
 	for at, b := range ids {
 		binned.Levels[rows[at]] = int(b)
 	}

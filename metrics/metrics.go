@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -57,8 +58,8 @@ type Input struct {
 
 	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
 
-	counting *counting // shared by the halves of an [Interval]; nil: not a half
-	spans    []span    // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
+	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
+	spans  []span         // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
 }
 
 // Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.

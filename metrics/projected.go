@@ -100,7 +100,7 @@ func (m *Projected) Suits(in *Input) error {
 // projectedInput is the input with other codes for the same rows. It drops the knowledge about the old codes' columns.
 func projectedInput(in *Input, codes Matrix) *Input {
 	other := *in
-	other.Codes, other.Hierarchy, other.Spaces, other.counting = codes, nil, nil, nil
+	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
 	return &other
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Projection is the rule that finds each factor's sub-code if no columns are assigned to factors (Zhang and Sugiyama
@@ -122,7 +123,7 @@ func (in *Input) knownTogether() (groups [][]int) {
 // factors of the factor's mutual information with the columns of its block, in nats, with the bins of [MIG]. Its part
 // lists the first column of every block.
 func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Part, error) {
-	known, err := newInformation(ctx, in, libraryHistogram())
+	known, err := in.information(ctx, mutual.Library())
 	if err != nil {
 		return nil, Part{}, err
 	}
@@ -130,7 +131,7 @@ func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Par
 	for j := range cost {
 		cost[j] = make([]float64, in.Codes.Cols/width)
 		for c := range in.Codes.Cols {
-			cost[j][c/width] -= known.mutual[c][j]
+			cost[j][c/width] -= known.Mutual[c][j]
 		}
 	}
 	var blocks []factor.Block

@@ -55,7 +55,7 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	}
 	k := m.columns(in)
 	reduced := *in
-	reduced.counting = nil
+	reduced.shared = nil
 	reduced.Codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // This file says how an [Interval] of each metric is found.
@@ -142,17 +143,19 @@ func (*Probe) slow() bool      { return true }
 func (*KNN) slow() bool        { return true }
 
 // informed returns the histogram with the bins that halves share, or false if principal components are binned.
-func (m *MIG) informed(in *Input) (h Histogram, masked, ok bool) {
+func (m *MIG) informed(in *Input) (h mutual.Histogram, masked, ok bool) {
 	return m.Histogram, false, !m.reduces(in)
 }
 
 // informed returns the histogram with the bins that halves share, and whether columns without information are left out.
-func (m *MED) informed(*Input) (h Histogram, masked, ok bool)        { return m.Histogram, true, true }
-func (m *Modularity) informed(*Input) (h Histogram, masked, ok bool) { return m.Histogram, true, true }
-func (m *CoOccurrence) informed(*Input) (h Histogram, masked, ok bool) {
+func (m *MED) informed(*Input) (h mutual.Histogram, masked, ok bool) { return m.Histogram, true, true }
+func (m *Modularity) informed(*Input) (h mutual.Histogram, masked, ok bool) {
 	return m.Histogram, true, true
 }
-func (m *MutualInformation) informed(*Input) (h Histogram, masked, ok bool) {
+func (m *CoOccurrence) informed(*Input) (h mutual.Histogram, masked, ok bool) {
+	return m.Histogram, true, true
+}
+func (m *MutualInformation) informed(*Input) (h mutual.Histogram, masked, ok bool) {
 	return m.Histogram, false, true
 }
 

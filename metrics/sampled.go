@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Sampled is another metric on rows drawn at random with replacement: it shows the metric's value on a small sample.
@@ -25,7 +26,7 @@ func newSampled() *Sampled { return &Sampled{Rows: 1000, Draws: 1} }
 // Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
-		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: libraryHistogram(), Gap: GapColumns}}},
+		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
 		&Sampled{Rows: 50, Draws: 1, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
 }

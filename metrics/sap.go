@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as its
@@ -148,7 +149,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
-	for _, scores := range transposed(g.Values) {
+	for _, scores := range mutual.Transposed(g.Values) {
 		part.Values = append(part.Values, attributeGap(scores))
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}

@@ -12,7 +12,7 @@ func (in *Input) sized(least, most int) *Input {
 		return in
 	}
 	s := *in
-	s.Codes, s.counting = codes, nil
+	s.Codes, s.shared = codes, nil
 	return &s
 }
 

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
@@ -42,7 +42,7 @@ func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
 // the mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors.
 // Time grows with the square of the number of columns.
 type MutualInformation struct {
-	Histogram `yaml:",inline"`
+	mutual.Histogram `yaml:",inline"`
 }
 
 // TotalCorrelation is the total correlation of a normal distribution with the
@@ -90,7 +90,7 @@ func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
 func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
-func (m *MutualInformation) Validate() error { return m.Histogram.validate() }
+func (m *MutualInformation) Validate() error { return m.Histogram.Check() }
 
 // Suits implements Selective.
 func (*MutualInformation) Suits(in *Input) error {
@@ -128,33 +128,16 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d := in.Codes.Cols
-	ids, used := make([][]int32, d), make([]int, d)
-	err := binColumns(ctx, in.Codes, m.Histogram, in.counting.of(m.Histogram), func(s *binned, c, bins int) {
-		ids[c], used[c] = append([]int32(nil), s.ids...), bins
-	})
+	information, err := mutual.Between(ctx, in.Codes, m.Histogram, in.shared)
 	if err != nil {
 		return Result{}, err
 	}
-	g := Grid{Name: "mutual_information", Values: make([][]float64, d)}
+	d := in.Codes.Cols
+	g := Grid{Name: "mutual_information", Values: information}
 	for c := range d {
-		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
+		g.Rows = append(g.Rows, columnName(c))
 	}
 	g.Columns = g.Rows
-	err = parallel.Each(ctx, d, func(a int) error {
-		s := &binned{ids: ids[a]}
-		for b := a; b < d; b++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			v := s.mutual(used[a], ids[b], used[b], len(ids[b]))
-			g.Values[a][b], g.Values[b][a] = v, v // no two calls write one place
-		}
-		return nil
-	})
-	if err != nil {
-		return Result{}, err
-	}
 	part := Part{Name: "per_column", Labels: g.Rows}
 	for c, row := range g.Values {
 		var sum float64

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -112,7 +113,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: metrics.Histogram{Bins: 7, Binning: metrics.EqualWidth}, Gap: metrics.GapColumns}}
+	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: metrics.GapColumns}}
 	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Followed is the factor about which a code column has the largest share of information.
@@ -23,7 +24,7 @@ const (
 // is the mutual information of the binned column and the factor, minus the chance level of an independent column,
 // divided by the factor's entropy. It drops columns with a share below 0.2, and returns none if levels are unknown.
 func FollowedBy(in *metrics.Input) map[int]Followed {
-	m := &metrics.Modularity{Histogram: metrics.Histogram{Bins: followedBins, Binning: metrics.EqualWidth}}
+	m := &metrics.Modularity{Histogram: mutual.Histogram{Bins: followedBins, Binning: mutual.EqualWidth}}
 	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: m}})
 	if err != nil || len(results[0].Grids) == 0 { // it does not apply to these codes or factors
 		return nil

@@ -1,4 +1,4 @@
-package metrics
+package mutual
 
 import (
 	"math"
@@ -27,13 +27,14 @@ const (
 	LogNatural LogBase = "natural"
 )
 
-// libraryEntropy returns the settings of disentanglement_lib and of the code of the authors of MED.
-func libraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
+// LibraryEntropy returns the settings of disentanglement_lib and of the code of the authors of MED.
+func LibraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
 
 // maxFloor keeps the floor small compared with importances.
 const maxFloor = 1e-3
 
-func (e Entropy) validate() error {
+// Check checks the settings.
+func (e Entropy) Check() error {
 	switch {
 	case e.Log != LogFactors && e.Log != LogNatural && e.Log != "":
 		return config.Invalid("log", "unknown base %q; want factors or natural", string(e.Log))
@@ -43,8 +44,8 @@ func (e Entropy) validate() error {
 	return nil
 }
 
-// least returns the lower bound of the concentration.
-func (e Entropy) least() float64 {
+// Least returns the lower bound of the concentration.
+func (e Entropy) Least() float64 {
 	if e.Log == LogNatural {
 		return math.Inf(-1)
 	}
@@ -70,11 +71,28 @@ func (e Entropy) Of(importances []float64) float64 {
 			h -= p * math.Log(p)
 		}
 	}
-	return max(1-h/base, e.least()) // rounding of equal importances
+	return max(1-h/base, e.Least()) // rounding of equal importances
 }
 
-// weighted returns the mean of values with non-negative weights, or the plain mean if all weights are 0.
-func weighted(values, weights []float64) float64 {
+// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code
+// column. R is the importance of code column c (row) for factor j (column):
+//
+//	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
+//	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
+//
+// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the disentanglement of R
+// transposed.
+func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
+	weights := make([]float64, len(importance))
+	for c, row := range importance {
+		rows = append(rows, e.Of(row))
+		weights[c] = factor.Sum.Of(row)
+	}
+	return WeightedMean(rows, weights), rows
+}
+
+// WeightedMean returns the mean of values with non-negative weights, or the plain mean if all weights are 0.
+func WeightedMean(values, weights []float64) float64 {
 	var sum, total float64
 	for i, v := range values {
 		sum += v * weights[i]
