@@ -118,7 +118,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	best := Part{Name: "best"}
 	for _, c := range columns {
-		best.Labels, best.Values = append(best.Labels, columnName(c)), append(best.Values, float64(c))
+		best.Labels, best.Values = append(best.Labels, in.columnName(c)), append(best.Values, float64(c))
 	}
 	r.Parts = append(r.Parts, best)
 	return r, nil

@@ -55,10 +55,10 @@ func (*BetaVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 // Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
 // points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(ctx, in, m)
+	draw, err := newDrawing(in)
 	if err != nil {
 		return Result{}, err
 	}

@@ -23,11 +23,8 @@ func (*CodeSpread) Better() Direction { return HigherIsBetter }
 func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Compute returns the value alone, without parts.
-func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
+func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	n, d := in.Codes.Rows, in.Codes.Cols

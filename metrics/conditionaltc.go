@@ -96,7 +96,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 		var columns []string
 		for c, on := range active[i] {
 			if on {
-				columns = append(columns, columnName(c))
+				columns = append(columns, in.columnName(c))
 			}
 		}
 		name := strings.Join(columns, " ")

@@ -104,19 +104,7 @@ func (c *Contraction) factors(in *Input) ([]int, error) {
 
 // Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
 func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := c.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.wantKnown(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	if err := c.Suits(in); err != nil {
+	if err := ready(ctx, c, in); err != nil {
 		return Result{}, err
 	}
 	if list, _ := c.factors(in); list != nil {

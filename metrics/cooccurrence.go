@@ -83,7 +83,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		chosen := make([][]float64, len(columns))
 		for i, c := range columns {
 			chosen[i] = rows[c]
-			selected.Labels, selected.Values = append(selected.Labels, columnName(c)), append(selected.Values, float64(c))
+			selected.Labels, selected.Values = append(selected.Labels, in.columnName(c)), append(selected.Values, float64(c))
 		}
 		rows = chosen
 	}

@@ -223,7 +223,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	r := Result{Value: factor.Mean.Of(f.test), Basis: f.basis, Notes: f.notes}
 	var columns, factors []string
 	for c := range f.importance {
-		columns = append(columns, columnName(c))
+		columns = append(columns, in.columnName(c))
 	}
 	for _, j := range f.factors {
 		factors = append(factors, in.Factors[j].Name)

@@ -126,7 +126,7 @@ func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
 	r := Result{Value: factor.Mean.Of(f.train), Basis: Basis{Shared: true}}
 	var columns, factors []string
 	for c := range f.importance {
-		columns = append(columns, columnName(c))
+		columns = append(columns, in.columnName(c))
 	}
 	for _, j := range f.factors {
 		factors = append(factors, in.Factors[j].Name)

@@ -186,7 +186,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		if m.TopK > 0 && m.Choose != ChooseAll {
-			if top, err = m.choose(ctx, in.rows(train)); err != nil {
+			if top, err = m.choose(ctx, in.part(train)); err != nil {
 				return Result{}, err
 			}
 			for _, note := range top.notes {
@@ -208,7 +208,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, top.part())
+		r.Parts = append(r.Parts, top.part(in))
 	}
 	r.Grids = []Grid{g}
 	return r, nil
@@ -238,10 +238,10 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 }
 
 // part returns the numbers of the selected columns.
-func (s selection) part() Part {
+func (s selection) part(in *Input) Part {
 	p := Part{Name: "selected"}
 	for _, c := range s.columns {
-		p.Labels, p.Values = append(p.Labels, columnName(c)), append(p.Values, float64(c))
+		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
 	}
 	return p
 }

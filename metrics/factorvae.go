@@ -114,10 +114,10 @@ func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 // (the share among all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and
 // factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(ctx, in, m)
+	draw, err := newDrawing(in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -154,7 +154,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	right, all := correct(test, stands)
 	for c := range test {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)

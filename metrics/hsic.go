@@ -176,7 +176,7 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
 	sides := make([]*similarities, len(blocks))
 	for i, b := range blocks {
-		name := columnName(b.Columns[0])
+		name := in.columnName(b.Columns[0])
 		if !m.alone(in) {
 			name = in.Factors[b.Factor].Name
 		}

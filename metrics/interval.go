@@ -377,14 +377,3 @@ func (x *repeating) measuredRows() int {
 	}
 	return n
 }
-
-// rows returns the input restricted to some rows: codes, levels and factors, without Exact values.
-func (in *Input) rows(list []int) *Input {
-	k := len(in.Factors)
-	some := &Input{Factors: in.Factors, Stream: in.Stream, shared: in.shared, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
-	for _, i := range list {
-		some.Codes.Data = append(some.Codes.Data, in.Codes.Row(i)...)
-		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
-	}
-	return some
-}

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -37,18 +36,9 @@ type drawing struct {
 	levels []*groups
 }
 
-func newDrawing(ctx context.Context, in *Input, m Selective) (*drawing, error) {
-	if err := in.Validate(); err != nil {
-		return nil, err
-	}
-	if err := m.Suits(in); err != nil {
-		return nil, err
-	}
+func newDrawing(in *Input) (*drawing, error) {
 	if in.Stream == nil {
 		return nil, fmt.Errorf("there is no stream of random numbers to draw rows; want one")
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
 	}
 	d := &drawing{in: in}
 	for j := range in.Factors {

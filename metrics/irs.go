@@ -71,13 +71,7 @@ func (m *IRS) Validate() error {
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
 // columns, in units of the codes). The grid irs has columns and factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
@@ -103,7 +97,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		if largest[c] == 0 {
 			continue
 		}
-		g.Rows, g.Values = append(g.Rows, columnName(c)), append(g.Values, row)
+		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, row)
 		columns.Values = append(columns.Values, slices.Max(row))
 		deviations.Values = append(deviations.Values, largest[c])
 		for j, v := range row {

@@ -117,7 +117,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		in = in.rows(rows)
+		in = in.part(rows)
 		scores.basis.Rows = len(rows)
 	}
 	train, test, err := m.Apart.rows(in)

@@ -52,10 +52,10 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	return m.reduced(in, func(in *Input) (Result, error) { return m.measure(ctx, in) })
-}
-
-func (m *Manipulated) measure(ctx context.Context, in *Input) (Result, error) {
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
 	if in.Stream == nil {
 		return Result{}, errors.New("there is no stream of random numbers to draw groups; want one")
 	}

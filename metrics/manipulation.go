@@ -32,7 +32,7 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	}
 	g := Grid{Name: name, Values: make([][]float64, in.Codes.Cols)}
 	for c := range g.Values {
-		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, k)
+		g.Rows, g.Values[c] = append(g.Rows, in.columnName(c)), make([]float64, k)
 	}
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)

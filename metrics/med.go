@@ -87,7 +87,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		in = in.rows(rows)
+		in = in.part(rows)
 		r.Basis.Rows = m.Samples
 	}
 	x, err := in.information(ctx, m.Histogram)
@@ -148,7 +148,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	relative, _ := mutual.Shares(x.Mutual)
 	g := Grid{Name: "R", Values: relative}
 	for c := range relative {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
@@ -162,7 +162,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
 	g := Grid{Name: "R", Values: relative}
 	for i, row := range relative {
-		g.Rows = append(g.Rows, columnName(columns[i]))
+		g.Rows = append(g.Rows, in.columnName(columns[i]))
 		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, factor.Sum.Of(row))
 	}

@@ -58,6 +58,8 @@ type Input struct {
 
 	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
 
+	principal bool // the columns are principal components (see Reduction)
+
 	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
 	spans  []span         // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
 }
@@ -200,12 +202,11 @@ type Varied interface {
 }
 
 // ready checks the settings of a metric, its input, that the input suits it, and the context.
-func ready(ctx context.Context, m interface {
-	Selective
-	Validate() error
-}, in *Input) error {
-	if err := m.Validate(); err != nil {
-		return err
+func ready(ctx context.Context, m Metric, in *Input) error {
+	if v, ok := m.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return err
+		}
 	}
 	if err := in.Validate(); err != nil {
 		return err
@@ -215,7 +216,7 @@ func ready(ctx context.Context, m interface {
 			return err
 		}
 	}
-	if err := m.Suits(in); err != nil {
+	if err := suits(m, in); err != nil {
 		return err
 	}
 	return ctx.Err()

@@ -75,38 +75,40 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	return m.reduced(in, func(in *Input) (Result, error) {
-		x, err := in.information(ctx, m.Histogram)
-		if err != nil {
-			return Result{}, err
-		}
-		r := Result{Grids: []Grid{in.informationGrid(x)}}
-		part := Part{Name: "per_factor"}
-		if m.Gap == GapFactors {
-			part.Name = "per_column"
-			for c, information := range x.Mutual {
-				best, gap := topGap(information)
-				if x.Entropy[best] > 0 {
-					gap /= x.Entropy[best]
-				}
-				part.Labels, part.Values = append(part.Labels, columnName(c)), append(part.Values, gap)
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Grids: []Grid{in.informationGrid(x)}}
+	part := Part{Name: "per_factor"}
+	if m.Gap == GapFactors {
+		part.Name = "per_column"
+		for c, information := range x.Mutual {
+			best, gap := topGap(information)
+			if x.Entropy[best] > 0 {
+				gap /= x.Entropy[best]
 			}
-		} else {
-			for j, information := range mutual.Transposed(x.Mutual) {
-				if x.Entropy[j] == 0 {
-					r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
-					continue
-				}
-				_, gap := topGap(information)
-				part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
+			part.Labels, part.Values = append(part.Labels, in.columnName(c)), append(part.Values, gap)
+		}
+	} else {
+		for j, information := range mutual.Transposed(x.Mutual) {
+			if x.Entropy[j] == 0 {
+				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
+				continue
 			}
+			_, gap := topGap(information)
+			part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
 		}
-		if len(part.Values) == 0 {
-			return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
-		}
-		r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
-		return r, nil
-	})
+	}
+	if len(part.Values) == 0 {
+		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+	}
+	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
+	return r, nil
 }
 
 // topGap returns the index of the largest value, and its difference from the second largest.
@@ -125,7 +127,13 @@ func topGap(values []float64) (best int, gap float64) {
 	return best, values[best] - second
 }
 
-func columnName(c int) string { return fmt.Sprint("z", c) }
+// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.
+func (in *Input) columnName(c int) string {
+	if in.principal {
+		return fmt.Sprint("pc", c)
+	}
+	return fmt.Sprint("z", c)
+}
 
 // information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
 // the same pairs as independent.
@@ -136,7 +144,7 @@ func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.I
 func (in *Input) informationGrid(x *mutual.Information) Grid {
 	g := Grid{Name: "mutual_information", Values: x.Mutual}
 	for c := range x.Mutual {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)

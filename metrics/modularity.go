@@ -77,7 +77,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	dead := 0
 	for c, row := range x.Mutual {
 		best, value := modularity(row)
-		columns.Labels = append(columns.Labels, columnName(c))
+		columns.Labels = append(columns.Labels, in.columnName(c))
 		columns.Values = append(columns.Values, value)
 		if row[best] == 0 {
 			dead++

@@ -23,7 +23,11 @@ func (m *PrincipalMED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	return m.reduced(in, func(in *Input) (Result, error) { return m.MED.Compute(ctx, in) })
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	return m.MED.Compute(ctx, in)
 }
 
 // Resample returns ResampleNone.

@@ -122,7 +122,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	var names []string
 	flat := make(hierarchy.Hierarchy, in.Codes.Cols)
 	for c := range flat {
-		names = append(names, columnName(c))
+		names = append(names, in.columnName(c))
 	}
 	return m.compute(ctx, in, flat, names, nil)
 }

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
@@ -31,20 +29,7 @@ func (m Reduction) columns(in *Input) int {
 // reduces reports whether there are more columns than components.
 func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
 
-// reduced measures an input, or its components under the names pc0, pc1, ...
-func (m Reduction) reduced(in *Input, measure func(in *Input) (Result, error)) (Result, error) {
-	components, err := m.reduce(in)
-	if err != nil {
-		return Result{}, err
-	}
-	r, err := measure(components)
-	if err == nil && m.reduces(in) {
-		m.rename(&r)
-	}
-	return r, err
-}
-
-// reduce returns the input with its components, if they are fewer than its columns.
+// reduce returns the input with its components, named pc0, pc1, ..., if they are fewer than its columns.
 func (m Reduction) reduce(in *Input) (*Input, error) {
 	if !m.reduces(in) {
 		return in, nil
@@ -55,24 +40,7 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	}
 	k := m.columns(in)
 	reduced := *in
-	reduced.shared = nil
+	reduced.shared, reduced.principal = nil, true
 	reduced.Codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()
-}
-
-// rename replaces the column names z0, z1, ... of a result by pc0, pc1, ...
-func (m Reduction) rename(r *Result) {
-	names := func(labels []string) {
-		for i := range labels {
-			labels[i] = fmt.Sprint("pc", i)
-		}
-	}
-	for _, g := range r.Grids {
-		names(g.Rows)
-	}
-	for _, p := range r.Parts {
-		if p.Name == "per_column" {
-			names(p.Labels)
-		}
-	}
 }

@@ -71,7 +71,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 				factors++
 			}
 		}
-		g.Rows, g.Values = append(g.Rows, columnName(c)), append(g.Values, share)
+		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, share)
 		each.Values = append(each.Values, float64(factors))
 		count[min(factors, 2)]++
 	}

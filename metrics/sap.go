@@ -113,7 +113,11 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Score == ScoreLinear {
 		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
 	}
-	return m.reduced(in, func(in *Input) (Result, error) { return all.compute(ctx, in) })
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	return all.compute(ctx, in)
 }
 
 // compute measures codes after reduction.
@@ -138,7 +142,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
 	}
 	for c := range g.Values {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	values := m.values(in, fit)
 	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {

@@ -136,16 +136,7 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 // sub-code's variance. Assign best, and Project best and blocks, add columns (the first column of each factor). Project
 // linear adds explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := s.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	if err := s.Suits(in); err != nil {
+	if err := ready(ctx, s, in); err != nil {
 		return Result{}, err
 	}
 	codes, blocks, r, err := s.subCodes(ctx, in)

@@ -135,7 +135,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	d := in.Codes.Cols
 	g := Grid{Name: "mutual_information", Values: information}
 	for c := range d {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	g.Columns = g.Rows
 	part := Part{Name: "per_column", Labels: g.Rows}
@@ -163,7 +163,7 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	for c := range d {
 		if in.Codes.UnitColumn(c, column) > 0 {
 			unit = append(unit, column...)
-			g.Rows = append(g.Rows, columnName(c))
+			g.Rows = append(g.Rows, in.columnName(c))
 		}
 	}
 	var r Result
@@ -207,7 +207,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	g := Grid{Name: "covariance", Values: symmetricRows(&s)}
 	var trace float64
 	for a := range d {
-		g.Rows = append(g.Rows, columnName(a))
+		g.Rows = append(g.Rows, in.columnName(a))
 		trace += s.At(a, a)
 		for b := a; b < d; b++ {
 			similar.SetSym(a, b, math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)))
