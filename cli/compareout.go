@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -33,8 +34,8 @@ type comparedMetric struct {
 	Values []cell            `json:"values"`
 	Ranks  []cell            `json:"ranks"` // 1 is best
 
-	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
-	Chances   []*metrics.Chance   `json:"chances,omitempty"`   // likewise
+	Intervals []*interval.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
+	Chances   []*metrics.Chance    `json:"chances,omitempty"`   // likewise
 }
 
 // cell is a number, null in JSON if it is not finite.
@@ -58,7 +59,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 			m.Values[i] = cell(result.Value)
 			if result.Interval != nil {
 				if m.Intervals == nil {
-					m.Intervals = make([]*metrics.Interval, len(runs))
+					m.Intervals = make([]*interval.Interval, len(runs))
 				}
 				m.Intervals[i] = result.Interval
 			}

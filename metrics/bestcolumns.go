@@ -123,19 +123,3 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Parts = append(r.Parts, best)
 	return r, nil
 }
-
-// Resample implements Resampled: other draws, if the other metric has them. A part of the rows has other best columns.
-func (m *BestColumns) Resample() (Resample, string) {
-	if other, ok := m.Of.Value.(Resampled); ok {
-		if way, _ := other.Resample(); way == ResampleDraws {
-			return ResampleDraws, ""
-		}
-	}
-	return ResampleNone, "a part of the rows has other best columns"
-}
-
-// slow reports whether the other metric is.
-func (m *BestColumns) slow() bool {
-	other, ok := m.Of.Value.(slowly)
-	return ok && other.slow()
-}

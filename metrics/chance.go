@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 // Chance is the chance level of a metric: its values with shuffled rows of the codes, which then tell nothing of the
@@ -90,7 +91,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		return err
 	}
 	metric, part, least := c.Value, s.Shuffles, chanceRows
-	if slow, ok := metric.(slowly); ok && slow.slow() {
+	if slow(metric) {
 		part, least = slowPart, slowRows
 	}
 	if m, ok := metric.(cheaper); ok {
@@ -126,7 +127,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		}
 		values[b] = of.Value
 	}
-	level.Mean, level.Deviation = meanAndDeviation(values)
+	level.Mean, level.Deviation = interval.MeanAndDeviation(values)
 	level.Differs = differs(c.Value, r.Value, values)
 	r.Chance = level
 	return nil
@@ -139,7 +140,7 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	if m.Better() == LowerIsBetter {
 		sign = -1
 	}
-	mean, deviation := meanAndDeviation(shuffled)
+	mean, deviation := interval.MeanAndDeviation(shuffled)
 	n := float64(len(shuffled))
 	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(chanceLevel)
 	if sign*(value-mean) > t*deviation*math.Sqrt(1+1/n)+1e-9*math.Abs(mean) {

@@ -220,6 +220,3 @@ func patternTC(units Matrix, rows, columns []int) (float64, error) {
 	}
 	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
 }
-
-// Resample implements Resampled.
-func (*ConditionalTC) Resample() (Resample, string) { return ResampleRows, "" }

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 // population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 are a circle; z1 is noisier,
@@ -65,12 +66,12 @@ func TestIntervalCoverage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := studied(t, name)
-			way, _ := c.Value.(Resampled).Resample()
+			way, _ := WayOf(c.Value)
 			truth := trueValue(t, c, way)
 			var sum study
 			for seed := uint64(1000); seed < 1000+times; seed++ { // other rows than those in the choice of the estimators
 				rows := seed
-				if way == ResampleDraws {
+				if way == interval.Draws {
 					rows = 0
 				}
 				sum.add(truth, intervals(t, rowsFor(name, n, rng.New(rows, "coverage")), seed, Intervals{Percent: 95}, c)[0])
@@ -112,8 +113,8 @@ func rowsFor(metric string, n int, s *rng.Stream) *Input {
 }
 
 // trueValue measures many rows, or the rows of seed 0 many times.
-func trueValue(t testing.TB, c Choice, way Resample) float64 {
-	if way == ResampleDraws {
+func trueValue(t testing.TB, c Choice, way interval.Way) float64 {
+	if way == interval.Draws {
 		in := rowsFor(c.Name, 1000, rng.New(0, "coverage"))
 		return intervals(t, in, 12345, Intervals{Percent: 95, Repeats: 2000}, c)[0].Interval.Estimate
 	}

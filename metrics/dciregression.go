@@ -152,9 +152,3 @@ func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
 	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
 	return r
 }
-
-// Resample returns ResampleDraws.
-func (*DCIRegression) Resample() (Resample, string) { return ResampleDraws, "" }
-
-// slow reports that the metric fits predictors.
-func (*DCIRegression) slow() bool { return true }

@@ -35,6 +35,9 @@ func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
 	return predict(context.Background(), x, y, rows, count, order)
 }
 
+// WayOf exports the way to measure a metric again.
+var WayOf = wayOf
+
 // SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows
 

@@ -352,8 +352,3 @@ func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, 
 	}
 	return values, nil
 }
-
-// Resample implements Resampled.
-func (*HSIC) Resample() (Resample, string) {
-	return ResampleNone, "it is about 1/n of independent codes, and the median distance is of the rows that are measured"
-}

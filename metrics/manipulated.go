@@ -90,8 +90,3 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Parts, r.Grids = []Part{part}, []Grid{moved}
 	return r, nil
 }
-
-// Resample returns ResampleNone.
-func (*Manipulated) Resample() (Resample, string) {
-	return ResampleNone, "it needs images that differ in one factor alone, which fewer rows have fewer of"
-}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -237,8 +238,8 @@ type Result struct {
 	Grids []Grid   `json:"grids,omitempty"`
 	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
 
-	Chance   *Chance   `json:"chance,omitempty"`   // set by [Chances.Add]
-	Interval *Interval `json:"interval,omitempty"` // set by [Intervals.Add]
+	Chance   *Chance            `json:"chance,omitempty"`   // set by [Chances.Add]
+	Interval *interval.Interval `json:"interval,omitempty"` // set by [Intervals.Add]
 
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate

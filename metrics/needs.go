@@ -132,6 +132,26 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	return &some
 }
 
+// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
+func (in *Input) part(rows []int) *Input {
+	rows = slices.Sorted(slices.Values(rows))
+	k := len(in.Factors)
+	some := *in
+	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
+	some.Levels = make([]int, 0, len(rows)*k)
+	for _, i := range rows {
+		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	if in.Exact != nil {
+		some.Exact, some.spans = make([][]float64, k), make([]span, k)
+		for j, values := range in.Exact {
+			some.Exact[j], some.spans[j] = chosen(values, rows), spanOf(values)
+		}
+	}
+	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(in.Differ, rows)
+	return &some
+}
+
 // chosen returns some rows of a list; nil of nil.
 func chosen[T any](list []T, rows []int) []T {
 	if list == nil {

@@ -29,8 +29,3 @@ func (m *PrincipalMED) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	return m.MED.Compute(ctx, in)
 }
-
-// Resample returns ResampleNone.
-func (*PrincipalMED) Resample() (Resample, string) {
-	return ResampleNone, "other rows have other principal components"
-}

@@ -135,19 +135,3 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Basis.fittedToAll(m.Project, in)
 	return r, nil
 }
-
-// Resample implements Resampled: other draws, if the other metric has them. A part of the rows has another projection.
-func (m *Projected) Resample() (Resample, string) {
-	if other, ok := m.Of.Value.(Resampled); ok {
-		if way, _ := other.Resample(); way == ResampleDraws {
-			return ResampleDraws, ""
-		}
-	}
-	return ResampleNone, "the projection is fitted to the rows that are measured"
-}
-
-// slow reports whether the other metric is.
-func (m *Projected) slow() bool {
-	other, ok := m.Of.Value.(slowly)
-	return ok && other.slow()
-}

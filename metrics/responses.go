@@ -83,8 +83,3 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Parts = []Part{{Name: "columns", Labels: []string{"one", "several", "none"}, Values: []float64{count[1], count[2], count[0]}}, each}
 	return r, nil
 }
-
-// Resample returns ResampleNone.
-func (*Responses) Resample() (Resample, string) {
-	return ResampleNone, "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"
-}

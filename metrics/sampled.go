@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -113,7 +114,7 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 		values = append(values, r.Value)
 	}
-	first.Value, _ = meanAndDeviation(values)
+	first.Value, _ = interval.MeanAndDeviation(values)
 	first.Basis.Rows = 0 // each sample may draw any row
 	if m.Draws > 1 {
 		part := Part{Name: "draws", Values: values}
@@ -123,13 +124,4 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 		first.Parts = append(first.Parts, part)
 	}
 	return first, nil
-}
-
-// Resample implements Resampled: other samples.
-func (*Sampled) Resample() (Resample, string) { return ResampleDraws, "" }
-
-// slow reports whether the other metric is.
-func (m *Sampled) slow() bool {
-	other, ok := m.Of.Value.(slowly)
-	return ok && other.slow()
 }

@@ -54,11 +54,6 @@ func (*Separation) Better() Direction { return LowerIsBetter }
 // Range implements Bounded.
 func (*Separation) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Resample returns ResampleNone.
-func (*Separation) Resample() (Resample, string) {
-	return ResampleNone, "other rows have other pairs that are known to differ"
-}
-
 // Validate checks the settings.
 func (m *Separation) Validate() error {
 	switch {
