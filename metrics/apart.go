@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
@@ -79,7 +80,7 @@ func newFactorScores() *factorScores {
 // varies reports whether a factor has several levels among the train and test rows. A factor with one level is left
 // out, with a note.
 func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
-	if varies(train) || varies(test) || train[0] != test[0] {
+	if predict.Vary(train) || predict.Vary(test) || train[0] != test[0] {
 		return true
 	}
 	s.notes = append(s.notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
@@ -89,23 +90,7 @@ func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 // add adds the score of a factor, and the accuracy of always predicting the most frequent of the levels that train.
 func (s *factorScores) add(f factor.Factor, score float64, train, test []int) {
 	s.scores.Labels, s.scores.Values = append(s.scores.Labels, f.Name), append(s.scores.Values, score)
-	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, guess(train, test, f.Size))
-}
-
-// guess is the fraction of test levels that equal the most frequent train level, or the smallest of several.
-func guess(train, test []int, levels int) float64 {
-	count := make([]int, levels)
-	for _, l := range train {
-		count[l]++
-	}
-	best := slices.Index(count, slices.Max(count))
-	right := 0
-	for _, l := range test {
-		if l == best {
-			right++
-		}
-	}
-	return float64(right) / float64(len(test))
+	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, predict.Majority(train, test, f.Size))
 }
 
 // result is the mean over factors.

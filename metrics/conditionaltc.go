@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
@@ -207,7 +208,7 @@ func patternTC(units Matrix, rows, columns []int) (float64, error) {
 			column[at] = v
 			sum += v * v / float64(n)
 		}
-		mean := meanOf(column)
+		mean := matrix.Mean(column)
 		for at, v := range column {
 			x.Set(a, at, v-mean)
 		}

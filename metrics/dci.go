@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
@@ -194,7 +195,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 	f.basis.fitted(train, test)
 	for j, factor := range in.Factors {
 		levels := levelsOf(in, j, train)
-		if !varies(levels) {
+		if !predict.Vary(levels) {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
 			continue
 		}
@@ -207,8 +208,8 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
 		}
 		f.factors = append(f.factors, j)
-		f.train = append(f.train, accuracy(classifier.Fitted(), levels))
-		f.test = append(f.test, accuracy(predicted, levelsOf(in, j, test)))
+		f.train = append(f.train, predict.Accuracy(classifier.Fitted(), levels))
+		f.test = append(f.test, predict.Accuracy(predicted, levelsOf(in, j, test)))
 		for c, v := range classifier.Importance() {
 			f.importance[c] = append(f.importance[c], v)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
@@ -114,7 +115,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		if err != nil {
 			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[j].Name, err)
 		}
-		f.train = append(f.train, max(0, determination(targets, r.Fitted(), 1, 0, 1)))
+		f.train = append(f.train, max(0, predict.Determination(targets, r.Fitted(), 1, 0, 1)))
 		for c, v := range r.Importance() {
 			f.importance[c] = append(f.importance[c], v)
 		}

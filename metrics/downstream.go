@@ -7,33 +7,9 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/metrics/predict"
 )
-
-// accuracy is the fraction of n predictions that are right:
-//
-//	1/n sum_i [predicted_i = levels_i]
-func accuracy(predicted, levels []int) float64 {
-	right := 0
-	for i, l := range levels {
-		if predicted[i] == l {
-			right++
-		}
-	}
-	return float64(right) / float64(len(levels))
-}
-
-// meanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K
-// factors; it also returns the accuracy of every factor:
-//
-//	1/K sum_j accuracy_j
-func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
-	for j, p := range predicted {
-		perFactor = append(perFactor, accuracy(p, levels[j]))
-	}
-	return factor.Mean.Of(perFactor), perFactor
-}
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
 // et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to that number of train
@@ -131,6 +107,25 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
+// fit fits a classifier of each factor.
+func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]predict.Classifier, error) {
+	switch m.Predictor {
+	case Boosted:
+		return predict.FitBoosted(ctx, x, labels, d)
+	case LogisticCV:
+		weights, err := predict.CrossValidate(ctx, x, labels, d)
+		if err != nil {
+			return nil, err
+		}
+		return predict.FitLogistic(ctx, x, labels, d, weights)
+	}
+	weights := make([]float64, len(labels))
+	for j := range weights {
+		weights[j] = m.C
+	}
+	return predict.FitLogistic(ctx, x, labels, d, weights)
+}
+
 // split returns the split into train and test rows for one size.
 func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
@@ -198,8 +193,8 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		onTrain, _ := meanAccuracy(fit.predicted, fit.levels)
-		onTest, perFactor := meanAccuracy(check.predicted, check.levels)
+		onTrain, _ := predict.MeanAccuracy(fit.predicted, fit.levels)
+		onTest, perFactor := predict.MeanAccuracy(check.predicted, check.levels)
 		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, perFactor)
 		tested.Values, trained.Values = append(tested.Values, onTest), append(trained.Values, onTrain)
 	}
@@ -268,18 +263,18 @@ func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
 	x, y := codes.Take(train), codes.Take(test)
 	if m.Predictor == Logistic {
-		x, y = standardised(codes, train, test)
+		x, y = predict.Standardise(codes, train, test)
 	}
 	models, err := m.fit(ctx, x, fit.levels, codes.Cols)
 	if err != nil {
 		return fit, check, err
 	}
-	for _, predict := range models {
-		fitted, err := predict(ctx, x)
+	for _, model := range models {
+		fitted, err := model(ctx, x)
 		if err != nil {
 			return fit, check, err
 		}
-		predicted, err := predict(ctx, y)
+		predicted, err := model(ctx, y)
 		if err != nil {
 			return fit, check, err
 		}

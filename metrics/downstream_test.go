@@ -170,14 +170,6 @@ func TestDownstreamChoose(t *testing.T) {
 	}
 }
 
-func TestFoldBounds(t *testing.T) {
-	for n, want := range map[int][]int{2: {0, 1, 2}, 5: {0, 1, 2, 3, 4, 5}, 12: {0, 3, 6, 8, 10, 12}, 20: {0, 4, 8, 12, 16, 20}} {
-		if got := FoldBounds(n); !slices.Equal(got, want) {
-			t.Errorf("%d rows: %v", n, got)
-		}
-	}
-}
-
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for want, change := range map[string]func(*Downstream){

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics/lsbd"
 	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // AssignColumns exports assign.
@@ -16,36 +17,11 @@ var (
 	Transposed     = mutual.Transposed
 )
 
-// Predict returns the score of trees that predict one column from another on some rows.
-func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
-	x, err := newPredictor(0, from)
-	if err != nil {
-		return 0, err
-	}
-	y, err := newPredictor(0, to)
-	if err != nil {
-		return 0, err
-	}
-	count := 0
-	for _, in := range rows {
-		if in {
-			count++
-		}
-	}
-	return predict(context.Background(), x, y, rows, count, order)
-}
-
 // WayOf exports the way to measure a metric again.
 var WayOf = wayOf
 
 // SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows
-
-// ROCArea exports the area under the ROC curve of a label.
-var ROCArea = rocArea
-
-// FoldBounds exports the folds of cross-validation.
-var FoldBounds = foldBounds
 
 // CrossValidate returns the C that cross-validation chooses from the first rows.
 func CrossValidate(in *Input, rows int) ([]float64, error) {
@@ -53,7 +29,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crossValidate(context.Background(), in.Codes.Take(train), labelsOf(in, train), in.Codes.Cols)
+	return predict.CrossValidate(context.Background(), in.Codes.Take(train), labelsOf(in, train), in.Codes.Cols)
 }
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.
@@ -84,9 +60,9 @@ var Rows = Apart.rows
 
 // Neighbours returns the places and scores of the nearest train rows of each test row.
 func Neighbours(m *KNN, codes Matrix, train, test []int) (rows []int, scores []float64, err error) {
-	n, err := m.neighbours(context.Background(), codes, train, test)
+	n, err := predict.Nearest(context.Background(), codes, train, test, m.K, m.Distance == Cosine)
 	if err != nil {
 		return nil, nil, err
 	}
-	return n.rows, n.scores, nil
+	return n.Rows, n.Scores, nil
 }

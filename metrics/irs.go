@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -20,7 +21,7 @@ import (
 //
 // The score of the column for the factor is 1 minus the mean over levels.
 func deviationAt(z []float64, q, largest float64) float64 {
-	mean := meanOf(z)
+	mean := matrix.Mean(z)
 	for i, v := range z {
 		z[i] = math.Abs(v-mean) / largest
 	}
@@ -154,7 +155,7 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 	if low == high {
 		return nil, 0, nil
 	}
-	centre := meanOf(z)
+	centre := matrix.Mean(z)
 	largest = max(high-centre, centre-low)
 	row = make([]float64, len(factors))
 	group := make([]float64, 0, len(z))
@@ -178,15 +179,6 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 		row[j] = 1 - sum/count
 	}
 	return row, largest, nil
-}
-
-// meanOf returns the mean, by differences from the first number, which avoids overflow and cancellation.
-func meanOf(x []float64) float64 {
-	first, mean := x[0], 0.0
-	for _, v := range x {
-		mean += (v - first) / float64(len(x))
-	}
-	return first + mean
 }
 
 // quantile returns the q-quantile of x, interpolated linearly; it sorts x.

@@ -151,3 +151,10 @@ func drawRows(in *Input, count int) ([]int, error) {
 	}
 	return rows, nil
 }
+
+func validWeight(c float64) error {
+	if !(c > 0) || math.IsInf(c, 0) {
+		return config.Invalid("c", "%v is not a positive number", c)
+	}
+	return nil
+}

@@ -149,3 +149,12 @@ func (m Matrix) Scale() float64 {
 	}
 	return largest * math.Sqrt(square/float64(m.Cols))
 }
+
+// Mean returns the mean, by differences from the first number, which avoids overflow and cancellation.
+func Mean(x []float64) float64 {
+	first, mean := x[0], 0.0
+	for _, v := range x {
+		mean += (v - first) / float64(len(x))
+	}
+	return first + mean
+}

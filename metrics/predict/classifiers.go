@@ -1,4 +1,6 @@
-package metrics
+// Package predict predicts factors from codes, and codes from factors: logistic regression, boosted trees, nearest
+// neighbours, and the quality of predictions.
+package predict
 
 import (
 	"context"
@@ -6,16 +8,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// classify predicts the labels of rows.
-type classify func(ctx context.Context, x []float64) ([]int, error)
+// Classifier predicts the labels of rows.
+type Classifier func(ctx context.Context, x []float64) ([]int, error)
 
-// Settings of cross-validated logistic regression.
+// The settings of cross-validated logistic regression.
 const (
 	folds         = 5
 	fitIterations = 200
@@ -30,51 +32,25 @@ func weightsOfLoss() []float64 {
 	return weights
 }
 
-func validWeight(c float64) error {
-	if !(c > 0) || math.IsInf(c, 0) {
-		return config.Invalid("c", "%v is not a positive number", c)
-	}
-	return nil
-}
-
-// fit fits a classifier of each factor.
-func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]classify, error) {
-	switch m.Predictor {
-	case Boosted:
-		return fitBoosted(ctx, x, labels, d)
-	case LogisticCV:
-		weights, err := crossValidate(ctx, x, labels, d)
-		if err != nil {
-			return nil, err
-		}
-		return fitLogistic(ctx, x, labels, d, weights)
-	}
-	weights := make([]float64, len(labels))
-	for j := range weights {
-		weights[j] = m.C
-	}
-	return fitLogistic(ctx, x, labels, d, weights)
-}
-
-// fitLogistic fits a logistic regression of each factor, with the weight C of its loss.
-func fitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weights []float64) ([]classify, error) {
+// FitLogistic fits a logistic regression of each factor, with the weight C of its loss.
+func FitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weights []float64) ([]Classifier, error) {
 	inputs, err := linear.NewInputs(x, d)
 	if err != nil {
 		return nil, err
 	}
-	models := make([]classify, len(labels))
+	models := make([]Classifier, len(labels))
 	for j, l := range labels {
 		model, err := inputs.Fit(ctx, l, weights[j], fitIterations)
 		if err != nil {
 			return nil, fmt.Errorf("factor %d: %w", j, err)
 		}
-		models[j] = func(ctx context.Context, x []float64) ([]int, error) { return predictAll(ctx, model, x, d) }
+		models[j] = func(ctx context.Context, x []float64) ([]int, error) { return Labels(ctx, model, x, d) }
 	}
 	return models, nil
 }
 
-// predictAll predicts the labels of the rows of x.
-func predictAll(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
+// Labels predicts the labels of the rows of x.
+func Labels(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
 	const together = 64
 	labels := make([]int, len(x)/d)
 	err := parallel.Each(ctx, (len(labels)+together-1)/together, func(part int) error {
@@ -101,9 +77,9 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// crossValidate returns, for every factor, the weight C with the best mean accuracy over folds, or the smallest such
+// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds, or the smallest such
 // weight.
-func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
+func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := make([][]float64, len(labels))
 	for j := range sums {
@@ -123,11 +99,11 @@ func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 				return nil, fmt.Errorf("factor %d: %w", j, err)
 			}
 			for i, model := range path {
-				predicted, err := predictAll(ctx, model, x[low*d:high*d], d)
+				predicted, err := Labels(ctx, model, x[low*d:high*d], d)
 				if err != nil {
 					return nil, err
 				}
-				sums[j][i] += accuracy(predicted, l[low:high])
+				sums[j][i] += Accuracy(predicted, l[low:high])
 			}
 		}
 	}
@@ -145,15 +121,15 @@ func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 	return chosen, nil
 }
 
-// fitBoosted fits boosted trees of each factor.
-func fitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]classify, error) {
+// FitBoosted fits boosted trees of each factor.
+func FitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]Classifier, error) {
 	columns, err := gbt.NewColumns(len(labels[0]), d, x)
 	if err != nil {
 		return nil, err
 	}
-	models := make([]classify, len(labels))
+	models := make([]Classifier, len(labels))
 	for j, l := range labels {
-		if !varies(l) {
+		if !Vary(l) {
 			only := l[:1]
 			models[j] = func(_ context.Context, x []float64) ([]int, error) { return slices.Repeat(only, len(x)/d), nil }
 			continue
@@ -171,4 +147,27 @@ func fitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]clas
 		}
 	}
 	return models, nil
+}
+
+// Standardise returns the codes of the train and of the test rows, standardised by mean and standard deviation of
+// every column over the train rows.
+func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
+	d := codes.Cols
+	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
+	unit := make([]float64, len(train))
+	for c := range d {
+		column := codes.Column(c, train)
+		scale := matrix.Matrix{Rows: len(train), Cols: 1, Data: column}.UnitColumn(0, unit)
+		for at, v := range unit {
+			x[at*d+c] = v
+		}
+		if scale == 0 {
+			continue
+		}
+		mean := matrix.Mean(column)
+		for at, i := range test {
+			y[at*d+c] = codes.Data[i*d+c]/scale - mean/scale
+		}
+	}
+	return x, y
 }

@@ -1,4 +1,4 @@
-package metrics
+package predict
 
 import (
 	"cmp"
@@ -14,42 +14,15 @@ import (
 // maxClasses is the largest number of distinct whole numbers of a categorical column.
 const maxClasses = 10
 
-// predictor is a factor or a code column.
-type predictor struct {
-	column int
-	values []float64 // by row
+// Column is a factor or a code column, as numbers.
+type Column struct {
+	Values []float64 // by row
 	order  []int     // rows by value
 }
 
-// predictors returns the factors and the code columns, restricted to some rows.
-func (in *Input) predictors(rows []int) (factors, codes []*predictor, err error) {
-	for j, f := range in.Factors {
-		all, values := in.FactorValues(j), make([]float64, len(rows))
-		for at, i := range rows {
-			values[at] = all[i]
-		}
-		p, err := newPredictor(j, values)
-		if err != nil {
-			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
-		}
-		factors = append(factors, p)
-	}
-	for c := range in.Codes.Cols {
-		values := make([]float64, len(rows))
-		for at, i := range rows {
-			values[at] = in.Codes.Row(i)[c]
-		}
-		p, err := newPredictor(c, values)
-		if err != nil {
-			return nil, nil, fmt.Errorf("codes: column %d: %w", c, err)
-		}
-		codes = append(codes, p)
-	}
-	return factors, codes, nil
-}
-
-func newPredictor(column int, values []float64) (*predictor, error) {
-	p := &predictor{column: column, values: values, order: make([]int, len(values))}
+// NewColumn sorts the rows of a column. Values too large for single precision are an error.
+func NewColumn(values []float64) (*Column, error) {
+	p := &Column{Values: values, order: make([]int, len(values))}
 	for i, v := range values {
 		if !(math.Abs(v) <= math.MaxFloat32) {
 			return nil, fmt.Errorf("the value %v is too large for trees, which compare in single precision", v)
@@ -65,9 +38,9 @@ func newPredictor(column int, values []float64) (*predictor, error) {
 	return p, nil
 }
 
-// predict fits trees that predict column to from column from on count of the rows. It returns their R^2, or, for a
+// Score fits trees that predict column to from column from on count of the rows. It returns their R^2, or, for a
 // categorical column, their accuracy. The first quarter of these rows tests, the others train.
-func predict(ctx context.Context, from, to *predictor, rows []bool, count int, order []int) (float64, error) {
+func Score(ctx context.Context, from, to *Column, rows []bool, count int, order []int) (float64, error) {
 	if count < 2 {
 		return 0, nil
 	}
@@ -84,9 +57,9 @@ func predict(ctx context.Context, from, to *predictor, rows []bool, count int, o
 		switch {
 		case !rows[i]:
 		case testing[i]:
-			test.add(from.values[i], to.values[i])
+			test.add(from.Values[i], to.Values[i])
 		default:
-			train.add(from.values[i], to.values[i])
+			train.add(from.Values[i], to.Values[i])
 		}
 	}
 	if train.single() || test.single() {
@@ -147,10 +120,10 @@ func (s *sample) determination(estimate func(i int) float64) float64 {
 }
 
 // categorical reports whether a column has at most maxClasses distinct values on some rows, all whole numbers.
-func categorical(p *predictor, rows []bool) bool {
+func categorical(p *Column, rows []bool) bool {
 	found := make([]float64, 0, maxClasses)
 	for i, in := range rows {
-		v := p.values[i]
+		v := p.Values[i]
 		if !in || slices.Contains(found, v) {
 			continue
 		}

@@ -1,4 +1,4 @@
-package metrics
+package predict
 
 import (
 	"context"
@@ -9,9 +9,52 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// rocAreas returns [explicitness] of the probabilities that a model predicts: the mean area over the levels with rows
+// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2). From the scores s of rows
+// with the label (+) and without it (-) it takes the probability
+//
+//	P(s+ > s-) + P(s+ = s-)/2
+//
+// over pairs of such rows. It is NaN without rows of both kinds. Scores are 0 or more.
+func rocArea(scores []float64, labels []int, label int) float64 {
+	own := make([]float64, 0, len(scores)/8)
+	for i, s := range scores {
+		if labels[i] == label {
+			own = append(own, s)
+		}
+	}
+	m := len(own)
+	others := len(scores) - m
+	if m == 0 || others == 0 {
+		return math.NaN()
+	}
+	slices.Sort(own)
+	place := newPlaces(own)
+	var below, equal int // pairs with s+ < s-, and with s+ = s-
+	for i, s := range scores {
+		if labels[i] != label {
+			b, e := place.of(s)
+			below += b
+			equal += e
+		}
+	}
+	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
+}
+
+// meanArea is the explicitness of one factor: the mean of its levels' areas other than NaN. It also returns the number of
+// these levels.
+func meanArea(areas []float64) (mean float64, levels int) {
+	for _, a := range areas {
+		if !math.IsNaN(a) {
+			mean += a
+			levels++
+		}
+	}
+	return mean / float64(max(levels, 1)), levels
+}
+
+// ROCAreas returns [meanArea] of the probabilities that a model predicts: the mean area over the levels with rows
 // of both kinds, and the number of these levels.
-func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
+func ROCAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
 	n, k := len(labels), len(model.Classes)
 	d := len(x) / n
 	const together = 64
@@ -34,7 +77,7 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
 		return nil
 	})
-	mean, levels = explicitness(areas)
+	mean, levels = meanArea(areas)
 	return mean, levels, err
 }
 

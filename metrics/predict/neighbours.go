@@ -1,4 +1,4 @@
-package metrics
+package predict
 
 import (
 	"cmp"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
+// Neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
 // first.
-type neighbours struct {
-	rows   []int     // places among the train rows
-	scores []float64 // cosine similarities, or -|x - y|^2/2 up to a factor
+type Neighbours struct {
+	Rows   []int     // places among the train rows
+	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a factor
 }
 
 // Rows of a search.
@@ -23,24 +24,12 @@ const (
 	roundingUnit = 1.0 / (1 << 24)
 )
 
-// neighbourSearch finds neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel multiplies
-// blocks of test rows by pieces of train rows. Double precision decides every case that rounding may hide.
-type neighbourSearch struct {
-	k, columns  int
-	train, test []float64 // normalised by row, or centred and scaled as a whole
-	constants   []float64 // c_x: 0, or -|x|^2/2
-	size        float64   // largest |x|
-	weights     []float32 // train rows, each with its constant, padded to a multiple of searched
-	rows        *kernel.Rows
-	found       neighbours
-}
-
-// neighbours finds the K nearest train rows of each test row.
-func (m *KNN) neighbours(ctx context.Context, codes Matrix, train, test []int) (*neighbours, error) {
+// Nearest finds the k nearest train rows of each test row, by cosine similarity or by Euclidean distance.
+func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int, cosine bool) (*Neighbours, error) {
 	d := codes.Cols
-	s := &neighbourSearch{k: m.K, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
-		found: neighbours{rows: make([]int, len(test)*m.K), scores: make([]float64, len(test)*m.K)}}
-	if m.Distance == Cosine {
+	s := &neighbourSearch{k: k, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
+		found: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
+	if cosine {
 		normaliseRows(s.train, d)
 		normaliseRows(s.test, d)
 	} else {
@@ -52,7 +41,7 @@ func (m *KNN) neighbours(ctx context.Context, codes Matrix, train, test []int) (
 		row := s.train[i*d : (i+1)*d]
 		square := dotProduct(row, row)
 		s.size = max(s.size, math.Sqrt(square))
-		if m.Distance == Euclidean {
+		if !cosine {
 			s.constants[i] = -square / 2
 		}
 		to := s.weights[i*(d+1) : (i+1)*(d+1)]
@@ -66,6 +55,36 @@ func (m *KNN) neighbours(ctx context.Context, codes Matrix, train, test []int) (
 		s.rows.Set(i, s.test[i*d:(i+1)*d])
 	}
 	return &s.found, parallel.Each(ctx, s.rows.Blocks(), s.block)
+}
+
+// Vote returns the level with the most votes (Wu et al. 2018, section 3.4):
+//
+//	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
+//
+// over the nearest train rows i with similarities s_i, nearest first. Among levels with equal votes the smallest wins.
+// T = 0 counts each row once. sums has room for all levels.
+func Vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
+	clear(sums)
+	for i, l := range levels {
+		w := 1.0
+		if temperature > 0 {
+			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1: only ratios matter
+		}
+		sums[l] += w
+	}
+	return slices.Index(sums, slices.Max(sums))
+}
+
+// neighbourSearch finds neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel multiplies
+// blocks of test rows by pieces of train rows. Double precision decides every case that rounding may hide.
+type neighbourSearch struct {
+	k, columns  int
+	train, test []float64 // normalised by row, or centred and scaled as a whole
+	constants   []float64 // c_x: 0, or -|x|^2/2
+	size        float64   // largest |x|
+	weights     []float32 // train rows, each with its constant, padded to a multiple of searched
+	rows        *kernel.Rows
+	found       Neighbours
 }
 
 // block finds the neighbours of a block of test rows.
@@ -108,7 +127,7 @@ func (s *neighbourSearch) decide(at int, list []candidate) {
 		return cmp.Or(cmp.Compare(b.exact, a.exact), cmp.Compare(a.row, b.row))
 	})
 	for i, c := range list[:s.k] {
-		s.found.rows[at*s.k+i], s.found.scores[at*s.k+i] = c.row, c.exact
+		s.found.Rows[at*s.k+i], s.found.Scores[at*s.k+i] = c.row, c.exact
 	}
 }
 
