@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -146,12 +147,12 @@ func (c *compareCommand) check() error {
 	return nil
 }
 
-func (c *compareCommand) ranking() *metrics.UDR {
-	relation := metrics.Relation(c.UDR)
+func (c *compareCommand) ranking() *ranking.UDR {
+	relation := ranking.Relation(c.UDR)
 	if c.UDR == "none" {
-		relation = metrics.Lasso
+		relation = ranking.Lasso
 	}
-	u := metrics.NewUDR(relation)
+	u := ranking.NewUDR(relation)
 	u.Threshold = c.Threshold
 	return u
 }
@@ -308,7 +309,7 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 }
 
 // rank computes UDR if all runs have codes of the same images, and otherwise logs the reason.
-func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*metrics.Agreement, error) {
+func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*ranking.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -19,7 +20,7 @@ type comparison struct {
 	Runs    []string           `json:"runs"`
 	Metrics []comparedMetric   `json:"metrics"`
 	Tau     [][]cell           `json:"kendall_tau"` // between the metrics, in order; null for two metrics with fewer than three common runs
-	UDR     *metrics.Agreement `json:"udr,omitempty"`
+	UDR     *ranking.Agreement `json:"udr,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // reasons why values are hard to compare
 
@@ -49,7 +50,7 @@ func (n cell) MarshalJSON() ([]byte, error) {
 }
 
 // newComparison collects the results of runs by metric, in the order of first occurrence.
-func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
+func newComparison(runs []*compared, agreement *ranking.Agreement) *comparison {
 	x := &comparison{UDR: agreement, Notes: comparability(runs)}
 	at := map[string]int{}
 	for i, r := range runs {
@@ -80,7 +81,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	goodness := make([][]float64, len(x.Metrics)) // larger is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
-		for _, v := range metrics.Ranks(floats(m.Values), m.Better) {
+		for _, v := range ranking.Ranks(floats(m.Values), m.Better) {
 			m.Ranks = append(m.Ranks, cell(v))
 			goodness[i] = append(goodness[i], -v)
 		}
@@ -90,7 +91,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 		for j, b := range goodness {
 			tau := math.NaN()
 			if i == j || common(a, b) >= fewestForTau {
-				tau = metrics.KendallTau(a, b)
+				tau = ranking.KendallTau(a, b)
 			}
 			row = append(row, cell(tau))
 		}

@@ -1,8 +1,10 @@
-package metrics
+package ranking
 
 import (
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // KendallTau returns the rank correlation tau-b of Kendall 1938 of two lists of equal length, as in table 6 of Zhang
@@ -46,7 +48,7 @@ func order(x, y float64) int {
 }
 
 // Ranks returns the rank of every value, 1 for the best. Equal values share the mean of their ranks; NaN has rank NaN.
-func Ranks(values []float64, better Direction) []float64 {
+func Ranks(values []float64, better metrics.Direction) []float64 {
 	ranks := make([]float64, len(values))
 	for i, v := range values {
 		if math.IsNaN(v) {
@@ -59,7 +61,7 @@ func Ranks(values []float64, better Direction) []float64 {
 			case math.IsNaN(w):
 			case c == 0:
 				equal++
-			case c > 0 == (better == LowerIsBetter):
+			case c > 0 == (better == metrics.LowerIsBetter):
 				before++
 			}
 		}

@@ -1,4 +1,5 @@
-package metrics
+// Package ranking compares representations and methods: their agreement without labels, and the order of their values.
+package ranking
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // relativeStrength is the UDR of two representations a and b, with d_a and d_b columns. R_ij relates column i of a to
@@ -92,7 +94,7 @@ type Agreement struct {
 // Compare compares two or more representations of the same images, in the same rows. A pair with a representation
 // without used columns has 0. Errors: fewer than two representations or rows, different numbers of rows, codes that are
 // NaN or infinite, settings out of range, and the end of the context.
-func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
+func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, error) {
 	if err := u.Validate(); err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 }
 
 // unit returns the used columns, or their ranks, with mean 0 and variance 1: [columns, rows].
-func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
+func (u *UDR) unit(c matrix.Matrix) (unit *mat.Dense, used int) {
 	var data []float64
 	column := make([]float64, c.Rows)
 	for i := range c.Cols {
@@ -156,7 +158,7 @@ func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 			for r := range column {
 				column[r] = c.Data[r*c.Cols+i]
 			}
-			ranks := Matrix{Rows: c.Rows, Cols: 1, Data: averageRanks(column)}
+			ranks := matrix.Matrix{Rows: c.Rows, Cols: 1, Data: averageRanks(column)}
 			ranks.UnitColumn(0, column)
 		}
 		data = append(data, column...)
