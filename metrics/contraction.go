@@ -43,7 +43,7 @@ type Contraction struct {
 // allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
 
-// ofNumbers implements distant.
+// ofNumbers returns the metric of factors that are numbers in [0, 1], their values or levels.
 func (c *Contraction) ofNumbers() Metric {
 	numbers := *c
 	numbers.Units, numbers.numbers = UnitsRange, true

@@ -85,10 +85,8 @@ const (
 
 // repeated returns the value with its bounds and the number of repeats; 0: as suits the metric.
 func (x *repeating) repeated(repeats, usual int) interval.Value {
-	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Least: math.Inf(-1), Most: math.Inf(1), Repeats: usual}
-	if b, ok := x.choice.Value.(Bounded); ok {
-		v.Least, v.Most = b.Range()
-	}
+	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Repeats: usual}
+	v.Least, v.Most = bounds(x.choice.Value)
 	switch {
 	case repeats > 0:
 		v.Repeats = repeats + repeats%2

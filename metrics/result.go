@@ -2,11 +2,94 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
+
+// Result is the outcome of a metric.
+type Result struct {
+	Name   string    `json:"name"` // set by Evaluate
+	Value  float64   `json:"value"`
+	Better Direction `json:"better"` // set by Evaluate
+	Basis  Basis     `json:"basis"`  // the rows behind the value
+
+	// Scale is the root of the mean variance of the code columns, if the value depends on it: values of codes with
+	// different scales are not comparable. 0: the value does not depend on it, or the codes are constant.
+	Scale float64 `json:"scale,omitempty"`
+
+	Parts []Part   `json:"parts,omitempty"`
+	Grids []Grid   `json:"grids,omitempty"`
+	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
+
+	Chance   *Chance            `json:"chance,omitempty"`   // set by [Chances.Add]
+	Interval *interval.Interval `json:"interval,omitempty"` // set by [Intervals.Add]
+
+	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
+	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
+
+	// Sentence is the sentence of a [Logic]. Truth is equivalent (a Value of 0 is equivalent to the sentence being
+	// true), implied (at 0 the sentence is true) or undecided.
+	Sentence string `json:"sentence,omitempty"`
+	Truth    string `json:"truth,omitempty"`
+}
+
+// finite returns an error for the first number of a result that is NaN or infinite.
+func (r *Result) finite() error {
+	lists := map[string][]float64{"value": {r.Value}}
+	for _, p := range r.Parts {
+		lists["part "+p.Name] = p.Values
+	}
+	for _, g := range r.Grids {
+		lists["grid "+g.Name] = slices.Concat(g.Values...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		for i, v := range lists[name] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("the %s, number %d, is %v: the codes or the factors are too large or too small", name, i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Part is a list of numbers behind a result, such as one per factor or code column.
+type Part struct {
+	Name   string    `json:"name"`             // "per_subgroup"
+	Labels []string  `json:"labels,omitempty"` // names of the values; empty for a single value
+	Values []float64 `json:"values"`
+}
+
+// Grid is a matrix behind a result, such as the mutual information of code columns with factors.
+type Grid struct {
+	Name    string      `json:"name"`
+	Rows    []string    `json:"rows"`
+	Columns []string    `json:"columns"`
+	Values  [][]float64 `json:"values"` // by row
+}
+
+// Part returns the values of a part by name, or nil.
+func (r *Result) Part(name string) []float64 {
+	for _, p := range r.Parts {
+		if p.Name == name {
+			return p.Values
+		}
+	}
+	return nil
+}
+
+// scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
+func (r Result) scored() (Result, error) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
+	}
+	r.Parts = append(r.Parts, Part{Name: "score", Values: []float64{math.Exp(-r.Value)}})
+	return r, nil
+}
 
 // Basis states the rows that a [Result] uses.
 type Basis struct {

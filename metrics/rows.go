@@ -152,6 +152,34 @@ func (in *Input) part(rows []int) *Input {
 	return &some
 }
 
+// sample draws n rows without replacement, and returns them ascending.
+func (in *Input) sample(n int) ([]int, error) {
+	if in.Stream == nil {
+		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+	}
+	rows := in.Stream.Perm(in.Codes.Rows)[:n]
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// shuffled returns random rows in the given number, with the levels of a random permutation of them.
+func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
+	order := s.Perm(in.Codes.Rows)
+	some := in.part(order[:rows])
+	k := len(some.Factors)
+	order = s.Perm(rows)
+	levels := make([]int, 0, rows*k)
+	for _, i := range order {
+		levels = append(levels, some.Levels[i*k:(i+1)*k]...)
+	}
+	some.Levels = levels
+	for j, values := range some.Exact {
+		some.Exact[j] = chosen(values, order)
+	}
+	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
+	return some
+}
+
 // chosen returns some rows of a list; nil of nil.
 func chosen[T any](list []T, rows []int) []T {
 	if list == nil {
@@ -394,4 +422,15 @@ func joinGrid(results []Result, first Grid) (Grid, bool) {
 		}
 	}
 	return joined, true
+}
+
+// sized returns the input with sized codes.
+func (in *Input) sized(least, most int) *Input {
+	codes, e := in.Codes.Sized(least, most)
+	if e == 0 {
+		return in
+	}
+	s := *in
+	s.Codes, s.shared = codes, nil
+	return &s
 }
