@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
@@ -76,7 +77,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		scales = make([]float64, d)
 		unit := make([]float64, m.Train)
 		for c := range scales {
-			if scales[c] = (Matrix{Rows: m.Train, Cols: d, Data: x}).UnitColumn(c, unit); scales[c] == 0 {
+			if scales[c] = (matrix.Matrix{Rows: m.Train, Cols: d, Data: x}).UnitColumn(c, unit); scales[c] == 0 {
 				scales[c] = 1
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -181,7 +182,7 @@ const sameRotation = 1e-5
 // AddRotations adds a categorical factor of rotations in space, one for each row of the codes. A row has 9 numbers (a
 // matrix, row by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors:
 // another shape, a matrix that is no rotation, and a quaternion of zeros.
-func (in *Input) AddRotations(m Matrix) error {
+func (in *Input) AddRotations(m matrix.Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
 		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
 	}

@@ -174,8 +174,8 @@ func activeColumns(mask []bool) (list []int) {
 
 // activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
 // Constant columns are 0.
-func activeUnits(codes Matrix, active [][]bool) Matrix {
-	units := Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
+func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
+	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
 	for c := range codes.Cols {
 		var column []float64
 		var rows []int
@@ -188,7 +188,7 @@ func activeUnits(codes Matrix, active [][]bool) Matrix {
 			continue
 		}
 		unit := make([]float64, len(rows))
-		Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
+		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
 		for at, i := range rows {
 			units.Data[i*codes.Cols+c] = unit[at]
 		}
@@ -197,7 +197,7 @@ func activeUnits(codes Matrix, active [][]bool) Matrix {
 }
 
 // patternTC is the summand of rows with the same active columns.
-func patternTC(units Matrix, rows, columns []int) (float64, error) {
+func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
 	k, n := len(columns), len(rows)
 	x := mat.NewDense(k, n, nil)
 	var sum float64

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 are a circle; z1 is noisier,
@@ -16,7 +17,7 @@ import (
 // nothing.
 func population(n int, s *rng.Stream) *Input {
 	sizes := []int{8, 5, 6}
-	in := &Input{Codes: Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
 		{Name: "turn", Kind: factor.Circular, Size: 8}, {Name: "size", Kind: factor.Ordinal, Size: 5}, {Name: "shape", Kind: factor.Ordinal, Size: 6}}}
 	for range n {
 		a, b, c := s.IntN(sizes[0]), s.IntN(sizes[1]), s.IntN(sizes[2])

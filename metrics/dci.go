@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
-	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
@@ -124,7 +124,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
-	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
+	in = in.sized(matrix.Matrix.ForTrees)
 	fitted, err := m.fitAll(ctx, in)
 	if err != nil {
 		return Result{}, err
@@ -370,7 +370,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
 	}
-	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
+	in = in.sized(matrix.Matrix.ForTrees)
 	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)
 	if err != nil {
 		return Result{}, err

@@ -7,8 +7,9 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
-	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
@@ -259,7 +260,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 
 // predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
 // the train and of the test rows.
-func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check predictions, err error) {
+func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
 	x, y := codes.Take(train), codes.Take(test)
 	if m.Predictor == Logistic {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func downstream(p Predictor, sizes ...int) *Downstream {
@@ -140,7 +141,7 @@ func TestDownstreamTop(t *testing.T) {
 // Columns are chosen without the test rows, on which here the other column follows the factor.
 func TestDownstreamChoose(t *testing.T) {
 	const rows, trained = 200, 60
-	in := &Input{Factors: ordinals(2, 2), Codes: Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
+	in := &Input{Factors: ordinals(2, 2), Codes: matrix.Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
 	for i := range rows {
 		level, column := i%2, 0
 		if i >= trained {

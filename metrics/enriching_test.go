@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -29,7 +30,7 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+		in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 		if name == "random" {
 			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
 		}
@@ -134,7 +135,7 @@ func TestEnrichingSubsets(t *testing.T) {
 
 // subset returns an input restricted to some rows.
 func subset(in *Input, rows []int) *Input {
-	part := &Input{Codes: Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
+	part := &Input{Codes: matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
 		Hierarchy: in.Hierarchy, TrueHierarchy: in.TrueHierarchy}
 	k := len(in.Factors)
 	for _, i := range rows {
@@ -155,7 +156,7 @@ func ExampleSubCodeDeviation() {
 		fmt.Println(err)
 		return
 	}
-	in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+	in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 	metric := NewSubCodeDeviation(factor.MPD)
 	r, _ := metric.Compute(ctx, in)
 	fmt.Printf("in order: %.4f, score %.2f\n", r.Value, r.Part("score")[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/metrics/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0

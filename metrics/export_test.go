@@ -3,9 +3,10 @@ package metrics
 import (
 	"context"
 
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/lsbd"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
-	"github.com/unravel-ml/unravel/metrics/predict"
 )
 
 // AssignColumns exports assign.
@@ -59,7 +60,7 @@ func OfRotationMoments(in *Input) float64 {
 var Rows = Apart.rows
 
 // Neighbours returns the places and scores of the nearest train rows of each test row.
-func Neighbours(m *KNN, codes Matrix, train, test []int) (rows []int, scores []float64, err error) {
+func Neighbours(m *KNN, codes matrix.Matrix, train, test []int) (rows []int, scores []float64, err error) {
 	n, err := predict.Nearest(context.Background(), codes, train, test, m.K, m.Distance == Cosine)
 	if err != nil {
 		return nil, nil, err

@@ -132,7 +132,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Basis.Rows = m.Samples
 	}
 	if m.Bandwidth == 0 {
-		in = in.sized(matrix.LeastSquared, matrix.MostSquared)
+		in = in.sized(matrix.Matrix.ForSquares)
 	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
@@ -229,7 +229,7 @@ type similarities struct {
 }
 
 // ofCodes returns the kernel of some columns.
-func (m *HSIC) ofCodes(codes Matrix, columns []int) *similarities {
+func (m *HSIC) ofCodes(codes matrix.Matrix, columns []int) *similarities {
 	some := codes.Columns(columns)
 	k := &similarities{points: some.Data, width: some.Cols, s: m.Bandwidth}
 	if k.s == 0 {

@@ -19,7 +19,7 @@ import (
 
 // Input holds the codes that a metric measures, and the knowledge about their images.
 type Input struct {
-	Codes   Matrix          // n x d: the representation of n images
+	Codes   matrix.Matrix   // n x d: the representation of n images
 	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
 	Factors []factor.Factor // k
 
@@ -125,12 +125,9 @@ func validGroup(f factor.Factor) error {
 	return nil
 }
 
-// Matrix holds codes, row by row.
-type Matrix = matrix.Matrix
-
 // NewMatrix converts float32 codes, rows x cols, row by row.
-func NewMatrix(rows, cols int, data []float32) Matrix {
-	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
+func NewMatrix(rows, cols int, data []float32) matrix.Matrix {
+	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
 	for i, v := range data {
 		m.Data[i] = float64(v)
 	}
@@ -138,14 +135,14 @@ func NewMatrix(rows, cols int, data []float32) Matrix {
 }
 
 // FromRows copies rows. They must have equal lengths and finite numbers.
-func FromRows(rows [][]float64) (Matrix, error) {
+func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
+		return matrix.Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
 	}
-	m := Matrix{Rows: len(rows), Cols: len(rows[0])}
+	m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
 	for i, row := range rows {
 		if len(row) != m.Cols {
-			return Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
+			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
 		}
 		m.Data = append(m.Data, row...)
 	}
@@ -153,15 +150,15 @@ func FromRows(rows [][]float64) (Matrix, error) {
 }
 
 // FromMat copies a gonum matrix. It must have finite numbers.
-func FromMat(a mat.Matrix) (Matrix, error) {
+func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	if isNil(a) {
-		return Matrix{}, errors.New("the matrix is nil; want at least one row and one column")
+		return matrix.Matrix{}, errors.New("the matrix is nil; want at least one row and one column")
 	}
 	rows, cols := a.Dims()
 	if rows == 0 || cols == 0 {
-		return Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
+		return matrix.Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
 	}
-	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
 	for i := range rows {
 		for j := range cols {
 			m.Data[i*cols+j] = a.At(i, j)
@@ -172,25 +169,25 @@ func FromMat(a mat.Matrix) (Matrix, error) {
 
 // FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
 // numbers.
-func FromTensor(t tensor.Tensor) (Matrix, error) {
+func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	if isNil(t) {
-		return Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
+		return matrix.Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
 	}
 	shape := t.Shape()
 	switch {
 	case len(shape) != 2:
-		return Matrix{}, fmt.Errorf("the tensor has the shape %v; want two dimensions, rows and columns", shape)
+		return matrix.Matrix{}, fmt.Errorf("the tensor has the shape %v; want two dimensions, rows and columns", shape)
 	case shape[0] == 0 || shape[1] == 0:
-		return Matrix{}, fmt.Errorf("the tensor has the shape %v; want at least one row and one column", shape)
+		return matrix.Matrix{}, fmt.Errorf("the tensor has the shape %v; want at least one row and one column", shape)
 	case t.Dtype() != tensor.Float32 && t.Dtype() != tensor.Float64:
-		return Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
+		return matrix.Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
 	}
-	m := Matrix{Rows: shape[0], Cols: shape[1], Data: make([]float64, shape[0]*shape[1])}
+	m := matrix.Matrix{Rows: shape[0], Cols: shape[1], Data: make([]float64, shape[0]*shape[1])}
 	for i := range m.Rows {
 		for j := range m.Cols {
 			v, err := t.At(i, j)
 			if err != nil {
-				return Matrix{}, fmt.Errorf("row %d, column %d: %w", i, j, err)
+				return matrix.Matrix{}, fmt.Errorf("row %d, column %d: %w", i, j, err)
 			}
 			if single, ok := v.(float32); ok {
 				m.Data[i*m.Cols+j] = float64(single)
@@ -211,7 +208,7 @@ func isNil(v any) bool {
 // NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
 // named y0, y1, ..., with the levels from 0 to the largest that occurs. An unknown level is [factor.Unknown]. Errors:
 // shapes that differ, and the errors of [Input.Validate].
-func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
+func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
 		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // intervals evaluates metrics and adds intervals.
@@ -67,7 +68,7 @@ func TestIntervalWithoutCountingBias(t *testing.T) {
 // repeatedRows repeats the rows of an input and changes the codes of every row.
 func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	some := *in
-	some.Codes = Matrix{Rows: times * in.Codes.Rows, Cols: in.Codes.Cols}
+	some.Codes = matrix.Matrix{Rows: times * in.Codes.Rows, Cols: in.Codes.Cols}
 	some.Levels = nil
 	for range times {
 		some.Codes.Data, some.Levels = append(some.Codes.Data, in.Codes.Data...), append(some.Levels, in.Levels...)

@@ -145,7 +145,7 @@ func (m *IRS) groups(in *Input, j int) *groups {
 }
 
 // column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
-func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
+func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
 	for i := range z {

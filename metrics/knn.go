@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/metrics/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
 // KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al.

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Golden values of the text of Wu et al. 2018 in double precision; see testdata/README.md.
@@ -76,10 +77,10 @@ func TestProbeGolden(t *testing.T) {
 
 // neighbourCases are codes with neighbours that single precision does not tell apart, with copies, or without a
 // direction.
-func neighbourCases() map[string]Matrix {
+func neighbourCases() map[string]matrix.Matrix {
 	r := rng.New(7, "neighbours")
-	codes := func(rows, columns int, f func(i, c int) float64) Matrix {
-		m := Matrix{Rows: rows, Cols: columns}
+	codes := func(rows, columns int, f func(i, c int) float64) matrix.Matrix {
+		m := matrix.Matrix{Rows: rows, Cols: columns}
 		for i := range rows {
 			for c := range columns {
 				m.Data = append(m.Data, f(i, c))
@@ -91,7 +92,7 @@ func neighbourCases() map[string]Matrix {
 	for i := range some {
 		some[i] = r.NormFloat64()
 	}
-	return map[string]Matrix{
+	return map[string]matrix.Matrix{
 		"random":      codes(1400, 17, func(int, int) float64 { return r.NormFloat64() }),
 		"wide":        codes(300, 200, func(int, int) float64 { return r.NormFloat64() }),
 		"one column":  codes(200, 1, func(int, int) float64 { return r.NormFloat64() }),
@@ -152,7 +153,7 @@ type ranked struct {
 }
 
 // bruteForce ranks all train rows for each test row by a separate formula.
-func bruteForce(codes Matrix, d Distance, train, test []int) [][]ranked {
+func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 	size := 0.0
 	for _, v := range codes.Data {
 		size = max(size, math.Abs(v))
@@ -234,7 +235,7 @@ func TestKNNOracles(t *testing.T) {
 	}
 	scaled, permuted, doubled := *in, *in, *in
 	scaled.Codes.Data, permuted.Codes.Data = slices.Clone(in.Codes.Data), slices.Clone(in.Codes.Data)
-	doubled.Codes = Matrix{Rows: n, Cols: 2 * in.Codes.Cols}
+	doubled.Codes = matrix.Matrix{Rows: n, Cols: 2 * in.Codes.Cols}
 	for i := range n {
 		for c, v := range in.Codes.Row(i) {
 			scaled.Codes.Data[i*in.Codes.Cols+c] = v * float64(1+i%7)
@@ -248,7 +249,7 @@ func TestKNNOracles(t *testing.T) {
 		}
 	}
 	copies := *in // every code twice: the copy, mostly among the train rows, says the levels
-	copies.Codes = Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
+	copies.Codes = matrix.Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
 	copies.Levels = append(slices.Clone(in.Levels), in.Levels...)
 	copies.Codes.Data = slices.Clone(copies.Codes.Data)
 	r := rng.New(2, "noise")

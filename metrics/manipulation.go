@@ -112,7 +112,7 @@ const gridOfVariances = "manipulation"
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()
 	k, name := len(in.Factors), gridOfVariances
-	if sized := in.sized(matrix.LeastSquared, matrix.MostSquared); sized != in {
+	if sized := in.sized(matrix.Matrix.ForSquares); sized != in {
 		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), sized
 	}
 	g := Grid{Name: name, Values: make([][]float64, in.Codes.Cols)}
@@ -181,7 +181,7 @@ func (in *Input) agreeing(factor int) [][]int32 {
 }
 
 // within returns the sum of squared distances of column c from its means over groups of rows.
-func within(m Matrix, groups [][]int32, c int) float64 {
+func within(m matrix.Matrix, groups [][]int32, c int) float64 {
 	var sum float64
 	for _, rows := range groups {
 		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -37,7 +38,7 @@ func ordinals(sizes ...int) (factors []factor.Factor) {
 // gridInput is a full grid with codes that are a function of the levels.
 func gridInput(factors []factor.Factor, d int, code func(levels []int, z []float64)) *Input {
 	grid := factor.Grid(factors)
-	in := &Input{Codes: Matrix{Rows: grid.Len(), Cols: d, Data: make([]float64, grid.Len()*d)}, Factors: factors}
+	in := &Input{Codes: matrix.Matrix{Rows: grid.Len(), Cols: d, Data: make([]float64, grid.Len()*d)}, Factors: factors}
 	levels := make([]int, len(grid))
 	for i := range grid.Len() {
 		grid.At(i, levels)
@@ -60,7 +61,7 @@ func TestMIGGolden(t *testing.T) {
 			}
 			readJSON(t, filepath.Join(dir, "expected.json"), &want)
 			codes := golden[float64](t, dir, "codes.npy")
-			in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
+			in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
 				Levels: golden[int](t, dir, "factors.npy").Data, Factors: ordinals(golden[int](t, dir, "factor_sizes.npy").Data...)}
 			shuffleRows(in)
 			r := compute(t, mig(), in)

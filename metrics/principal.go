@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Reduction replaces code columns by principal components, which makes codes of 1000 columns comparable with codes of
@@ -43,7 +44,7 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	k := m.columns(in)
 	reduced := *in
 	reduced.shared, reduced.principal = nil, true
-	reduced.Codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
+	reduced.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()
 }
 

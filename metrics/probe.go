@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/metrics/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
 // Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean

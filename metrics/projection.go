@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -51,7 +52,7 @@ func (p Projection) suits(d, k int) error {
 }
 
 // project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
-func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Block, []Part, error) {
+func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
 	if p == ProjectLinear {
 		return linearCodes(ctx, in)
 	}
@@ -70,9 +71,9 @@ func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Bl
 //
 // with values y mapped to [0, 1]. The part explained is the fraction of each factor's variance that h_j explains, 0 of
 // a factor without variance.
-func linearCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, parts []Part, err error) {
+func linearCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, parts []Part, err error) {
 	k := len(in.Factors)
-	codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: make([]float64, in.Codes.Rows*k)}
+	codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: make([]float64, in.Codes.Rows*k)}
 	explained := Part{Name: "explained"}
 	fit := geometry.Regression{Interrupt: ctx.Err}
 	for _, together := range in.knownTogether() {

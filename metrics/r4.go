@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/metrics/predict"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -146,7 +146,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
-	in = in.sized(matrix.LeastTrees, matrix.MostTrees)
+	in = in.sized(matrix.Matrix.ForTrees)
 	rows := p.sample(in)
 	factors, codes, err := in.predictors(rows)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Needs says which levels of a row a metric needs if some are unknown (see [Input]).
@@ -117,7 +118,7 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 			some.Levels = append(some.Levels, row[j])
 		}
 	}
-	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
 	if in.Codes.Data != nil { // not before there are codes
 		some.Codes.Data = in.Codes.Take(rows)
 	}
@@ -137,7 +138,7 @@ func (in *Input) part(rows []int) *Input {
 	rows = slices.Sorted(slices.Values(rows))
 	k := len(in.Factors)
 	some := *in
-	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
+	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
 	some.Levels = make([]int, 0, len(rows)*k)
 	for _, i := range rows {
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
@@ -424,9 +425,9 @@ func joinGrid(results []Result, first Grid) (Grid, bool) {
 	return joined, true
 }
 
-// sized returns the input with sized codes.
-func (in *Input) sized(least, most int) *Input {
-	codes, e := in.Codes.Sized(least, most)
+// sized returns the input with codes of another size: [matrix.Matrix.ForSquares] or ForTrees.
+func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
+	codes, e := how(in.Codes)
 	if e == 0 {
 		return in
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
@@ -122,7 +123,7 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // distance returns the Euclidean distance of two rows in some columns.
-func distance(codes Matrix, columns []int, pair [2]int) (d float64) {
+func distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
 	a, b := codes.Row(pair[0]), codes.Row(pair[1])
 	for _, c := range columns {
 		d = math.Hypot(d, a[c]-b[c])

@@ -10,12 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // answered returns an input of rows with two columns, and of answers about factors x and y. Row 5 is in no class.
 func answered(t *testing.T, codes []float64) *Input {
 	t.Helper()
-	in := &Input{Codes: Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
+	in := &Input{Codes: matrix.Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
 	a := &similarity.Answers{Rows: in.Codes.Rows}
 	for _, x := range []struct {
 		row, other int
@@ -111,7 +112,7 @@ func TestSeparationChance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &Input{Codes: Matrix{Rows: 100, Cols: 2, Data: codes}}
+	in := &Input{Codes: matrix.Matrix{Rows: 100, Cols: 2, Data: codes}}
 	if err := in.SetClasses(classes); err != nil {
 		t.Fatal(err)
 	}

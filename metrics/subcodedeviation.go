@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // subCodeDeviation is the summand of one factor in [SubCodeDeviation]. S(v) are the sub-codes, of columns numbers each,
@@ -202,7 +203,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
 // No scale of the codes changes it; constant sub-codes have 0.
-func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matrix, blocks []factor.Block, left []float64) (Part, error) {
+func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64) (Part, error) {
 	part := Part{Name: "fraction"}
 	for i, b := range blocks {
 		known := Input{Codes: codes, Factors: []factor.Factor{{Name: "any", Size: 1}}, Levels: make([]int, codes.Rows)}
@@ -226,7 +227,7 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matri
 }
 
 // subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
-func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, r Result, err error) {
+func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
 	if s.Project == ProjectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
@@ -253,7 +254,7 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matri
 
 // factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
 // rows.
-func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
@@ -262,7 +263,7 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, 
 }
 
 // subCode copies columns of codes, and standardises them if the settings say so.
-func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
+func (s *SubCodeDeviation) subCode(codes matrix.Matrix, columns []int) []float64 {
 	points := make([]float64, codes.Rows*len(columns))
 	column := make([]float64, codes.Rows)
 	for at, c := range columns {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
 // TrainTest sets the train and the test rows of metrics that fit a predictor.

@@ -198,7 +198,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if err := in.Codes.WantSquares(); err != nil {
 		return Result{}, err
 	}
-	codes, exponent := in.Codes.Sized(matrix.LeastSquared, matrix.MostSquared) // D S has fourth powers of them
+	codes, exponent := in.Codes.ForSquares() // D S has fourth powers of them
 	d := codes.Cols
 	var s mat.SymDense
 	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
@@ -275,7 +275,7 @@ func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err := stops(ctx, i, 1<<14); err != nil {
 			return Result{}, err
 		}
-		one, _ := Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.Sized(matrix.LeastSquared, matrix.MostSquared)
+		one, _ := matrix.Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.ForSquares()
 		row, scale, part := one.Data, 0.0, 1/float64(i+1)
 		if norm := norm2(row); norm > 0 {
 			scale = 1 / norm

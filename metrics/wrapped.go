@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -253,11 +254,11 @@ func (m *Projected) Suits(in *Input) error {
 	if err := m.Project.suits(in.Codes.Cols, len(in.Factors)); err != nil {
 		return err
 	}
-	return suits(m.Of.Value, projectedInput(in, Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
+	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
 }
 
 // projectedInput is the input with other codes for the same rows. It drops the knowledge about the old codes' columns.
-func projectedInput(in *Input, codes Matrix) *Input {
+func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
 	return &other
@@ -275,7 +276,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	if m.Project == ProjectBest {
 		whole := codes
-		codes = Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
+		codes = matrix.Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
 		for _, b := range blocks {
 			for i := range whole.Rows {
 				codes.Data[i*codes.Cols+b.Factor] = whole.Data[i*whole.Cols+b.Columns[0]]

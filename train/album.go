@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -66,7 +66,7 @@ func (a *album) draw(step int) error {
 }
 
 // reconstructionsOf draws the images of some rows of codes next to the decoded codes.
-func (e *Experiment) reconstructionsOf(w io.Writer, codes metrics.Matrix, rows []int, image func(row int) int) error {
+func (e *Experiment) reconstructionsOf(w io.Writer, codes matrix.Matrix, rows []int, image func(row int) int) error {
 	height, width, channels := e.Data.ImageShape()
 	list := make([]int, len(rows))
 	var numbers []float32
@@ -84,12 +84,12 @@ func (e *Experiment) reconstructionsOf(w io.Writer, codes metrics.Matrix, rows [
 }
 
 // traversalsOf draws traversals from the code of the first image in a list.
-func (e *Experiment) traversalsOf(w io.Writer, codes metrics.Matrix, images []int) error {
+func (e *Experiment) traversalsOf(w io.Writer, codes matrix.Matrix, images []int) error {
 	if m, ok := e.Model.(models.Hierarchical); ok {
 		return report.PathTraversals(w, codes, m.Hierarchy(), e.decoder())
 	}
 	shown := report.Shown(codes.Rows)
-	some, list := metrics.Matrix{Rows: len(shown), Cols: codes.Cols}, make([]int, len(shown))
+	some, list := matrix.Matrix{Rows: len(shown), Cols: codes.Cols}, make([]int, len(shown))
 	for i, row := range shown {
 		some.Data, list[i] = append(some.Data, codes.Row(row)...), images[row]
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -257,7 +258,7 @@ func unregistered(err error) (parts []string) {
 }
 
 // Codes encodes the whole data set: the model's representation, row by row.
-func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
+func (e *Experiment) Codes(ctx context.Context) (matrix.Matrix, error) {
 	codes, err := e.Encode(ctx, all(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }
@@ -272,7 +273,7 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 // suits returns an error before training for metrics that do not suit the data set. The data set may be a sample with
 // a number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
-	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
+	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for i, choice := range choices {
 		if err := metrics.Suits(in, choices[i:i+1]); err != nil {
 			if n := e.Data.Len(); n < of {
@@ -294,11 +295,11 @@ func withoutFactors(err error) error {
 }
 
 // Input returns the input of final metrics for codes of the whole data set: all rows, or the held-out rows.
-func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
+func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	if e.Held == nil {
 		return e.InputOf(codes, all(e.Data))
 	}
-	some := metrics.Matrix{Rows: len(e.Held), Cols: codes.Cols}
+	some := matrix.Matrix{Rows: len(e.Held), Cols: codes.Cols}
 	if codes.Data != nil {
 		for _, i := range e.Held {
 			some.Data = append(some.Data, codes.Row(i)...)
@@ -308,7 +309,7 @@ func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
 }
 
 // InputOf returns the input of metrics for codes of some images.
-func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input {
+func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
 	k := len(e.Data.Factors())
 	in := &metrics.Input{Codes: codes, Factors: e.Data.Factors(), Levels: make([]int, len(images)*k)}
 	for row, i := range images {
@@ -333,7 +334,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	if e.Learned == nil {
 		return list
 	}
-	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
+	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for _, name := range []string{"purity", "coverage", "h-error"} {
 		e, _ := metrics.Registry.Lookup(name)
 		c := metrics.Choice{Name: name, Value: e.New()}
@@ -345,7 +346,7 @@ func (e *Experiment) Final() []metrics.Choice {
 }
 
 // Evaluate measures codes of the whole data set. If the context ends, it returns ErrStopped.
-func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
+func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
 	in := e.Input(codes)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -27,8 +28,8 @@ type figure struct {
 }
 
 // figures lists the pictures of a run.
-func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, names []report.LossNames, log []rundir.Line) []figure {
-	on := func(draw func(w io.Writer, codes metrics.Matrix) error) func(w io.Writer) error {
+func (e *Experiment) figures(codes matrix.Matrix, results []metrics.Result, names []report.LossNames, log []rundir.Line) []figure {
+	on := func(draw func(w io.Writer, codes matrix.Matrix) error) func(w io.Writer) error {
 		return func(w io.Writer) error { return draw(w, codes) }
 	}
 	return []figure{
@@ -66,7 +67,7 @@ type Caption struct {
 // FigureCaptions lists the figures of runs, in the order on their pages.
 func FigureCaptions() []Caption {
 	var list []Caption
-	for _, f := range new(Experiment).figures(metrics.Matrix{}, nil, nil, nil) {
+	for _, f := range new(Experiment).figures(matrix.Matrix{}, nil, nil, nil) {
 		list = append(list, Caption{path.Base(f.file()), f.caption})
 	}
 	return list
@@ -76,7 +77,7 @@ func FigureCaptions() []Caption {
 func (e *Experiment) title(what string) string { return what + " of " + e.Config.Name }
 
 // draw draws a run's pictures into its folder and returns them for the report.
-func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
+func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.Figure, error) {
 	e := s.experiment
 	log, err := s.lines()
 	if err != nil {
@@ -131,9 +132,9 @@ func (s *session) lossNames() (names []report.LossNames) {
 }
 
 // shown returns the input of figures: the codes of some images, with their factors.
-func (e *Experiment) shown(codes metrics.Matrix) *metrics.Input {
+func (e *Experiment) shown(codes matrix.Matrix) *metrics.Input {
 	images := report.Shown(codes.Rows)
-	some := metrics.Matrix{Rows: len(images), Cols: codes.Cols}
+	some := matrix.Matrix{Rows: len(images), Cols: codes.Cols}
 	for _, i := range images {
 		some.Data = append(some.Data, codes.Row(i)...)
 	}
@@ -169,7 +170,7 @@ func (e *Experiment) decoder() report.Decoder {
 }
 
 // drawReconstructions decodes the codes of 16 images spread over the data set.
-func (e *Experiment) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawReconstructions(w io.Writer, codes matrix.Matrix) error {
 	if !e.Coder.Decodes() {
 		return nil
 	}
@@ -193,7 +194,7 @@ func appendRow(dst []float32, row []float64) []float32 {
 }
 
 // drawTorus draws the angles of the circles of the latent space.
-func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawTorus(w io.Writer, codes matrix.Matrix) error {
 	circles := e.circles()
 	if len(circles) == 0 {
 		return nil
@@ -202,13 +203,13 @@ func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawSpheres draws the directions of codes on the spheres of the latent space.
-func (e *Experiment) drawSpheres(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawSpheres(w io.Writer, codes matrix.Matrix) error {
 	in := e.shown(codes)
 	return report.LatentSpheres(w, e.title("Codes on the latent spheres"), in, e.spheres(in))
 }
 
 // drawSphereMap starts from the code of the first image.
-func (e *Experiment) drawSphereMap(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawSphereMap(w io.Writer, codes matrix.Matrix) error {
 	if !e.Coder.Decodes() {
 		return nil
 	}
@@ -216,7 +217,7 @@ func (e *Experiment) drawSphereMap(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawCodes shows the codes of a space without circles, as initialised and as trained.
-func (e *Experiment) drawCodes(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawCodes(w io.Writer, codes matrix.Matrix) error {
 	if len(e.circles()) > 0 || codes.Cols < 2 {
 		return nil
 	}
@@ -228,15 +229,15 @@ func (e *Experiment) drawCodes(w io.Writer, codes metrics.Matrix) error {
 }
 
 // initialCodes returns the codes of images before training. The seed determines them.
-func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
+func (e *Experiment) initialCodes(images []int) (matrix.Matrix, error) {
 	data := e.modelData()
 	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
 	if err != nil {
-		return metrics.Matrix{}, err
+		return matrix.Matrix{}, err
 	}
 	coder, err := NewCoder(m, data)
 	if err != nil {
-		return metrics.Matrix{}, err
+		return matrix.Matrix{}, err
 	}
 	coder.views = e.Config.Views
 	codes, err := coder.Encode(context.Background(), e.Data, images)
@@ -287,7 +288,7 @@ func (e *Experiment) drawHierarchy(w io.Writer) error {
 }
 
 // drawPaths draws the traversals of a hierarchical model.
-func (e *Experiment) drawPaths(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawPaths(w io.Writer, codes matrix.Matrix) error {
 	m, ok := e.Model.(models.Hierarchical)
 	if !ok || !e.Coder.Decodes() {
 		return nil
@@ -296,7 +297,7 @@ func (e *Experiment) drawPaths(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawHistograms draws the histograms of hierarchical data.
-func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
+func (e *Experiment) drawHistograms(w io.Writer, codes matrix.Matrix, results []metrics.Result) error {
 	in := e.Input(codes)
 	if in.TrueHierarchy == nil {
 		return nil
@@ -305,7 +306,7 @@ func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix, results [
 }
 
 // drawTraversals starts from the code of the first image.
-func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawTraversals(w io.Writer, codes matrix.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
 		return nil
 	}
@@ -313,7 +314,7 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawAnimation animates the traversals from the code of the first image.
-func (e *Experiment) drawAnimation(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawAnimation(w io.Writer, codes matrix.Matrix) error {
 	if !e.Coder.Decodes() {
 		return nil
 	}
@@ -322,7 +323,7 @@ func (e *Experiment) drawAnimation(w io.Writer, codes metrics.Matrix) error {
 
 // drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
 // figures.
-func (e *Experiment) drawEmbedding(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawEmbedding(w io.Writer, codes matrix.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || codes.Cols < 2 {
 		return nil
 	}
@@ -335,7 +336,7 @@ func (e *Experiment) drawEmbedding(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawRetrieval shows nearest neighbours by the codes of an encoder without a decoder.
-func (e *Experiment) drawRetrieval(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawRetrieval(w io.Writer, codes matrix.Matrix) error {
 	if e.Coder.Decodes() {
 		return nil
 	}
@@ -354,7 +355,7 @@ func (e *Experiment) drawRetrieval(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawMED draws the map of the metric med, for an encoder without a decoder or a run that measures med.
-func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
+func (e *Experiment) drawMED(w io.Writer, codes matrix.Matrix, results []metrics.Result) error {
 	if e.Coder.Decodes() && !slices.ContainsFunc(results, func(r metrics.Result) bool { return r.Name == "med" }) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -139,7 +139,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 
 // encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
 // these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
-func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
+func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.kept()
 	if e == nil {
 		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
@@ -172,7 +172,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, 
 }
 
 // writeCodes stores codes and the factors of their images.
-func (s *session) writeCodes(codes metrics.Matrix) error {
+func (s *session) writeCodes(codes matrix.Matrix) error {
 	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *session) forget(files ...string) error {
 }
 
 // codesOf returns the codes of the data set, with its factors, as plain rows.
-func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
+func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
 		levels := make([]int, len(list.Factors))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -32,7 +33,7 @@ type pageContent struct {
 }
 
 // writeReport writes the page about the run.
-func (s *session) writeReport(ctx context.Context, codes metrics.Matrix, r *Result, drawn []report.Figure) error {
+func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, drawn []report.Figure) error {
 	c := pageContent{dir: s.store.Dir(), config: s.config, epochs: s.loop.Epoch(), steps: s.loop.Step(), best: s.best, fit: r.Fit, results: r.Metrics, figures: drawn}
 	var err error
 	if c.log, err = s.lines(); err != nil {
@@ -50,7 +51,7 @@ func (s *session) writeReport(ctx context.Context, codes metrics.Matrix, r *Resu
 }
 
 // page describes a run with codes of the experiment's images; a matrix without rows means no codes.
-func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matrix) (report.Page, error) {
+func (e *Experiment) page(ctx context.Context, c pageContent, codes matrix.Matrix) (report.Page, error) {
 	p := report.Page{Title: e.Config.Name, Config: c.config, Metrics: c.results, Figures: c.figures, Summary: e.facts(c), Command: again(c.dir),
 		Curves: report.RunCurves(e.lossOrder(), c.log)}
 	if c.fit != nil && !c.fit.Converged {
@@ -77,9 +78,9 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matr
 }
 
 // pageCodes returns the codes for a page.
-func (e *Experiment) pageCodes(codes metrics.Matrix) (*web.Codes, error) {
+func (e *Experiment) pageCodes(codes matrix.Matrix) (*web.Codes, error) {
 	rows := report.PageRows(codes.Rows, codes.Cols)
-	some := metrics.Matrix{Rows: len(rows), Cols: codes.Cols}
+	some := matrix.Matrix{Rows: len(rows), Cols: codes.Cols}
 	names := make([]int, len(rows))
 	for i, row := range rows {
 		some.Data = append(some.Data, codes.Row(row)...)

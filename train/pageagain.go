@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -82,7 +83,7 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 	if err := readJSON(run, rundir.FitFile, &c.fit); err != nil {
 		return c, err
 	}
-	for _, f := range e.figures(metrics.Matrix{}, nil, nil, nil) {
+	for _, f := range e.figures(matrix.Matrix{}, nil, nil, nil) {
 		if f.moves {
 			continue
 		}
@@ -118,10 +119,10 @@ const maxPageCodes = 10000
 
 // storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or
 // the run has not ended, and the config keeps or measures codes, it computes as many as a page shows.
-func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, metrics.Matrix, error) {
+func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
 	kept := e.kept()
 	if kept == nil {
-		return e, metrics.Matrix{}, nil
+		return e, matrix.Matrix{}, nil
 	}
 	if !ended || !run.Has(rundir.CodesFile) {
 		few := kept.some(maxPageCodes, 0)
@@ -130,15 +131,15 @@ func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended boo
 	}
 	r, err := npy.Open(run.Path(rundir.CodesFile))
 	if err != nil {
-		return nil, metrics.Matrix{}, err
+		return nil, matrix.Matrix{}, err
 	}
 	defer r.Close() // it was only read
 	if r.Rows() != kept.Data.Len() || r.RowLen() != e.Coder.Width() {
-		return nil, metrics.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
+		return nil, matrix.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
 	}
 	values := make([]float32, r.Rows()*r.RowLen())
 	if err := npy.Read(r, values); err != nil {
-		return nil, metrics.Matrix{}, err
+		return nil, matrix.Matrix{}, err
 	}
 	return kept, metrics.NewMatrix(r.Rows(), r.RowLen(), values), nil
 }

@@ -60,7 +60,7 @@ type dispersion struct {
 
 // measure returns D_k of every object of a sample, for moving factor k.
 func (s *Sample) measure(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
-	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
+	codes, _ = codes.ForSquares()
 	n := len(s.objects)
 	r := &Measured{Values: make([]float64, n), Turns: make([]float64, n), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
@@ -216,7 +216,7 @@ func groupScatter(m []float64) float64 {
 
 // Weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
 func (s *Sample) Weighted(ctx context.Context, codes matrix.Matrix, k int, turns, weights []float64) (float64, error) {
-	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
+	codes, _ = codes.ForSquares()
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i := range s.objects {
 		if err := ctx.Err(); err != nil {

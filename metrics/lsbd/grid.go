@@ -168,7 +168,7 @@ func (t *Grid) centred(codes matrix.Matrix, object, k int, z []float64) {
 
 // subgroup measures every object along circle k.
 func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, k int) (*Measured, error) {
-	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
+	codes, _ = codes.ForSquares()
 	size := t.circles[k].Size
 	s := &Measured{Values: make([]float64, t.objects), Turns: make([]float64, t.objects), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)

@@ -274,7 +274,7 @@ func (s *Sample) SumNote(codes matrix.Matrix, k int, values []float64) string {
 	if codes.Cols <= dims {
 		return ""
 	}
-	codes, _ = codes.Sized(matrix.LeastSquared, matrix.MostSquared)
+	codes, _ = codes.ForSquares()
 	sum, names, count, tried := 0.0, []string(nil), 0, min(len(s.objects), most)
 	for i := range tried {
 		if values[i] < better {

@@ -60,14 +60,6 @@ func (m Matrix) Finite(format string) error {
 	return nil
 }
 
-// The exponents of two between which [Matrix.Sized] leaves the largest code of a matrix unchanged.
-const (
-	LeastSquared = -200 // the fourth power of a small part of it is a number, too
-	MostSquared  = 200
-	LeastTrees   = -60           // scikit-learn's trees take numbers that differ by less than 1e-7 for the same, and so do ours down to here
-	MostTrees    = math.MaxInt32 // trees refuse what single precision does not hold
-)
-
 // Exponent returns e such that the largest absolute number lies between 2^(e-1) and 2^e, or 0 if all are 0.
 func (m Matrix) Exponent() int {
 	largest := 0.0
@@ -78,10 +70,17 @@ func (m Matrix) Exponent() int {
 	return e
 }
 
-// Sized returns the matrix divided by 2^e if its exponent e is outside a range; its largest absolute number is then
-// from 1/2 to 1. Otherwise it returns the matrix itself, and 0. Values that do not depend on a common factor of the
-// codes stay the same, as dividing by 2^e is exact.
-func (m Matrix) Sized(least, most int) (Matrix, int) {
+// ForSquares returns the matrix divided by 2^e, and e, if the fourth power of a small part of the largest number would
+// overflow or vanish; the largest absolute number is then from 1/2 to 1. Otherwise it returns the matrix itself, and 0.
+// Values that do not depend on a common factor of the codes stay the same, as dividing by 2^e is exact.
+func (m Matrix) ForSquares() (Matrix, int) { return m.sized(-200, 200) }
+
+// ForTrees is [Matrix.ForSquares] for boosted trees. Like the trees of scikit-learn they take numbers that differ by less
+// than 1e-7 for the same, and refuse numbers that single precision does not hold: only tiny numbers are divided.
+func (m Matrix) ForTrees() (Matrix, int) { return m.sized(-60, math.MaxInt32) }
+
+// sized divides by 2^e if the exponent e is outside a range.
+func (m Matrix) sized(least, most int) (Matrix, int) {
 	e := m.Exponent()
 	if e >= least && e <= most {
 		return m, 0

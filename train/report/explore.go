@@ -6,7 +6,7 @@ import (
 	"image/draw"
 
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -21,10 +21,10 @@ const (
 
 // Explored is the data for a page's interactive decoder.
 type Explored struct {
-	Codes   *decode.Codes  // Known has the codes of images that give controls their ranges
-	Starts  []int          // numbers of images to start from
-	At      metrics.Matrix // their codes
-	Pixels  []float32      // pixels of the start images, [n, Height, Width, Channels]
+	Codes   *decode.Codes // Known has the codes of images that give controls their ranges
+	Starts  []int         // numbers of images to start from
+	At      matrix.Matrix // their codes
+	Pixels  []float32     // pixels of the start images, [n, Height, Width, Channels]
 	Decoder Decoder
 
 	Followed map[int]Followed // by code column; columns that follow no factor are missing
