@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// DefaultBins is the number of bins of a continuous factor.
-const DefaultBins = 20
+// defaultBins is the number of bins of a continuous factor.
+const defaultBins = 20
 
 // ColumnType is the kind of factor that a column of numbers holds.
 type ColumnType struct {
@@ -41,14 +41,14 @@ type Column struct {
 }
 
 // SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
-// ascending. The levels of a continuous factor are bins of equal width; bins sets their number (0: [DefaultBins]).
+// ascending. The levels of a continuous factor are bins of equal width; bins sets their number (0: 20).
 // Angles with a period are taken modulo the period. If few rows share an angle, metrics of levels get equal arcs
 // instead of the angles; bins sets their number. Values that are NaN are unknown levels; a column with only NaN is a
 // factor of one level. Errors: an empty or repeated name, a wrong number of values, infinite values, circular values
 // without a period that are not evenly spaced, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
-		bins = DefaultBins
+		bins = defaultBins
 	}
 	n, k := in.Codes.Rows, len(columns)
 	in.Levels, in.Factors, in.Exact, in.arcs = make([]int, n*k), make([]factor.Factor, k), nil, max(bins, 1)

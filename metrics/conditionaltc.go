@@ -217,7 +217,7 @@ func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
 	s.SymOuterK(1/float64(n), x)
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
-		return 0, fmt.Errorf("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
+		return 0, errSingular
 	}
 	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/lsbd"
+	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 )
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for any number K of circular

@@ -3,14 +3,11 @@ package metrics
 import (
 	"context"
 
+	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
-	"github.com/unravel-ml/unravel/metrics/lsbd"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// AssignColumns exports assign.
-var AssignColumns = assign
 
 // Concentrations is disentanglement and, of the transposed matrix, completeness.
 var (

@@ -132,7 +132,8 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	in := *x.in
 	var err error
 	shared := func(h mutual.Histogram, test bool) {
-		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, test, rng.New(x.seed, "interval/null"))
+		null := rng.New(x.seed, "interval/null")
+		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, test, null)
 	}
 	switch m := x.choice.Value.(type) {
 	case *MIG:
@@ -158,7 +159,8 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 		return nil, 0, noInterval(err.Error())
 	}
 	if n := in.shared.Independent; n > 0 {
-		x.result.Notes = append(x.result.Notes, fmt.Sprintf("interval: %d of %d pairs of a column and a factor tell no more than chance and count as independent", n, in.shared.Pairs))
+		x.result.Notes = append(x.result.Notes, fmt.Sprintf(
+			"interval: %d of %d pairs of a column and a factor tell no more than chance and count as independent", n, in.shared.Pairs))
 	}
 	value, err := x.value(ctx, &in, 0, "rows")
 	return &in, value, err
@@ -204,10 +206,11 @@ type Resampled interface {
 func wayOf(m Metric) (way interval.Way, why string) {
 	const extreme = "it is an extreme: of more images it is larger, and how much these rows do not tell"
 	switch m := m.(type) {
-	case *MIG, *MED, *Modularity, *CoOccurrence, *MutualInformation, *TotalCorrelation, *WassersteinCorrelation, *ConditionalTC,
-		*CodeSpread, *LeftInverse, *IRS, *DLSBD, *Purity, *Coverage, *DescriptionLength:
+	case *MIG, *MED, *Modularity, *CoOccurrence, *MutualInformation, *TotalCorrelation,
+		*WassersteinCorrelation, *ConditionalTC, *CodeSpread, *LeftInverse, *IRS, *DLSBD, *Purity, *Coverage, *DescriptionLength:
 		return interval.Rows, ""
-	case *BetaVAE, *FactorVAE, *SAP, *Explicitness, *DCI, *DCIRegression, *Downstream, *Probe, *KNN, *R4, *R4C, *Sampled:
+	case *BetaVAE, *FactorVAE, *SAP, *Explicitness, *DCI, *DCIRegression, *Downstream, *Probe, *KNN,
+		*R4, *R4C, *Sampled:
 		return interval.Draws, ""
 	case *SubCodeDeviation:
 		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {

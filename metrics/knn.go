@@ -37,9 +37,9 @@ const (
 	Euclidean Distance = "euclidean"
 )
 
-// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
+// newKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
 // count, and a quarter of them tests.
-func NewKNN() *KNN {
+func newKNN() *KNN {
 	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: Cosine, Apart: quarterApart()}
 }
 

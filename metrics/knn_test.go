@@ -36,7 +36,7 @@ func TestKNNGolden(t *testing.T) {
 		}
 		checked++
 		for _, s := range w.Settings {
-			m := NewKNN()
+			m := named("knn").(*KNN)
 			m.K, m.Temperature, m.Distance, m.TrainRows = s.K, s.Temperature, s.Metric, w.TrainRows
 			r := compute(t, m, in)
 			for j, v := range s.PerFactor {
@@ -63,7 +63,7 @@ func TestProbeGolden(t *testing.T) {
 			return
 		}
 		checked++
-		m := NewProbe()
+		m := named("probe").(*Probe)
 		m.TrainRows = w.TrainRows
 		r := compute(t, m, in)
 		for j, v := range w.Logistic {
@@ -124,7 +124,7 @@ func TestNeighbours(t *testing.T) {
 		for _, distance := range []Distance{Cosine, Euclidean} {
 			all := bruteForce(codes, distance, train, test)
 			for _, k := range []int{1, 20} {
-				m := NewKNN()
+				m := named("knn").(*KNN)
 				m.K, m.Distance = k, distance
 				rows, scores, err := Neighbours(m, codes, train, test)
 				if err != nil {
@@ -214,13 +214,13 @@ func TestKNNOracles(t *testing.T) {
 		in.Stream = rng.New(1, "knn")
 		return compute(t, m, in)
 	}
-	one := NewKNN()
+	one := named("knn").(*KNN)
 	one.K = 1
-	perfect := value(NewKNN(), in)
+	perfect := value(named("knn").(*KNN), in)
 	if perfect.Value < 0.99 {
 		t.Errorf("codes with a direction for each level have %v", perfect.Value)
 	}
-	few := NewKNN()
+	few := named("knn").(*KNN)
 	few.Samples = n / 2
 	if r := value(few, in); r.Value < 0.95 || r.Basis.Rows != n/2 {
 		t.Errorf("half of the rows have %v, %v", r.Value, r.Basis)
@@ -244,7 +244,7 @@ func TestKNNOracles(t *testing.T) {
 		doubled.Codes.Data = append(append(doubled.Codes.Data, in.Codes.Row(i)...), in.Codes.Row(i)...)
 	}
 	for name, other := range map[string]*Input{"lengths": &scaled, "an order of columns": &permuted, "columns twice": &doubled} {
-		if v := value(NewKNN(), other).Value; math.Abs(v-perfect.Value) > 0.02 {
+		if v := value(named("knn").(*KNN), other).Value; math.Abs(v-perfect.Value) > 0.02 {
 			t.Errorf("with %s the value is %v, not %v", name, v, perfect.Value)
 		}
 	}
@@ -262,12 +262,12 @@ func TestKNNOracles(t *testing.T) {
 	}
 	constant := *in
 	constant.Codes.Data = make([]float64, len(in.Codes.Data))
-	for _, m := range []Metric{NewKNN(), NewProbe()} {
+	for _, m := range []Metric{named("knn").(*KNN), named("probe").(*Probe)} {
 		if r := value(m, &constant); r.Value > 0.36 || r.Part("majority") == nil {
 			t.Errorf("constant codes have %v", r.Value)
 		}
 	}
-	if r := value(NewProbe(), &constant); !slices.Equal(r.Part("per_factor"), r.Part("majority")) {
+	if r := value(named("probe").(*Probe), &constant); !slices.Equal(r.Part("per_factor"), r.Part("majority")) {
 		t.Errorf("probes of constant codes have %v, the most frequent levels %v", r.Part("per_factor"), r.Part("majority"))
 	}
 }
@@ -286,7 +286,7 @@ func TestProbeRegression(t *testing.T) {
 		in.Exact[2] = append(in.Exact[2], math.Pow(float64(in.Levels[i*4+2]), 2)+1)
 	}
 	in.Stream = rng.New(1, "probe")
-	r := compute(t, NewProbe(), in)
+	r := compute(t, named("probe").(*Probe), in)
 	for j, v := range r.Part("r2") {
 		near(t, "R^2 of "+factors[j].Name, v, 1, 1e-4)
 	}
@@ -317,7 +317,7 @@ func TestApart(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, m := range []Metric{NewKNN(), NewProbe()} {
+	for _, m := range []Metric{named("knn").(*KNN), named("probe").(*Probe)} {
 		if _, err := m.Compute(ended, in); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
@@ -336,7 +336,7 @@ func TestApart(t *testing.T) {
 		{func(k *KNN, p *Probe) { k.K, p.C = 1, 0 }, "c: 0 is not a positive number"},
 		{func(k *KNN, p *Probe) { k.K, p.Iterations = 1, 0 }, "iterations: 0 is too few"},
 	} {
-		k, p := NewKNN(), NewProbe()
+		k, p := named("knn").(*KNN), named("probe").(*Probe)
 		c.change(k, p)
 		small.Stream = rng.New(1, "small")
 		_, err := k.Compute(context.Background(), small)

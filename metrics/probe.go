@@ -26,8 +26,8 @@ type Probe struct {
 	Apart      `yaml:",inline"`
 }
 
-// NewProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
-func NewProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
+// newProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
+func newProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
 
 // Needs returns EachLevel.
 func (*Probe) Needs() Needs { return EachLevel }

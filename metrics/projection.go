@@ -137,7 +137,7 @@ func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Par
 	}
 	var blocks []factor.Block
 	columns := Part{Name: "columns"}
-	for j, b := range assign(cost) {
+	for j, b := range geometry.Assign(cost) {
 		block := factor.Block{Factor: j}
 		for c := range width {
 			block.Columns = append(block.Columns, b*width+c)

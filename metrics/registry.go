@@ -79,7 +79,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "separation", Doc: "informativeness from pairs that differ: how much closer than a margin the sub-codes of rows that differ in a factor are, summed over factors",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return NewSeparation() },
+		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return newSeparation() },
 	},
 	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
@@ -202,12 +202,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "probe", Doc: "linear probes of the codes: the accuracy of logistic regression of every factor on test rows, for continuous factors the R^2 of ridge regression",
 		Units:  "none: accuracy or R^2, 0 to 1",
-		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return NewProbe() },
+		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return newProbe() },
 	},
 	{
 		Name: "knn", Doc: "the accuracy of predicting every factor by a weighted vote of the nearest train rows, by cosine similarity of the codes",
 		Units:  "none: accuracy, 0 to 1",
-		Source: "Wu et al. 2018, section 3.4", New: func() Metric { return NewKNN() },
+		Source: "Wu et al. 2018, section 3.4", New: func() Metric { return newKNN() },
 	},
 	{
 		Name: "beta-vae", Doc: "accuracy of a linear classifier that predicts, from differences of codes, which factor two images share",

@@ -33,8 +33,8 @@ type Separation struct {
 	Pairs     int              `yaml:"pairs" doc:"of factors with levels: number of random pairs of rows to measure, if there are more"`
 }
 
-// NewSeparation returns the metric with the defaults of the loss.
-func NewSeparation() *Separation {
+// newSeparation returns the metric with the defaults of the loss.
+func newSeparation() *Separation {
 	return &Separation{Margin: 1, Aggregate: factor.Mean, Pairs: 1 << 20}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -309,7 +310,7 @@ func FuzzAssign(f *testing.F) {
 			}
 		}
 		sum, taken := 0.0, map[int]bool{}
-		for i, j := range AssignColumns(cost) {
+		for i, j := range geometry.Assign(cost) {
 			sum += cost[i][j]
 			if taken[j] {
 				t.Fatalf("column %d is assigned twice", j)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
 // Assign is the rule that assigns code columns to factors if a config does not name them.
@@ -78,7 +79,7 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 		}
 	}
 	blocks := make([]factor.Block, len(cost))
-	for i, c := range assign(cost) {
+	for i, c := range geometry.Assign(cost) {
 		blocks[i] = factor.Block{Factor: i, Columns: []int{c}}
 	}
 	return blocks, nil

@@ -15,6 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
+var errSingular = errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite" +
+	"; want columns of which none follows from the others")
+
 // totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
 // lambda of R (Watanabe 1960), in nats:
 //
@@ -182,7 +185,7 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	values := eigen.Values(nil)
 	if slices.Min(values) < 1e-13*float64(len(g.Rows)) {
-		return Result{}, errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
+		return Result{}, errSingular
 	}
 	r.Value = totalCorrelation(values)
 	g.Columns, g.Values = g.Rows, symmetricRows(&s)

@@ -99,10 +99,12 @@ type Value struct {
 	Quarters bool // the bias is not small: extrapolate from quarters too
 }
 
-// Halves returns the interval of a value from random halves of its rows, or of the rows of the settings. measure returns
-// the value of some rows in repeat b; of is rows or quarters. If the context ends after enough repeats, the interval of
+// Halves returns the interval of a value from random halves of its rows, or of the rows of the settings. measure
+// returns the value of some rows in repeat b; of is rows or quarters. If the context ends after enough repeats, the interval of
 // these comes with the context's error. Other errors are the ones of measure.
-func (s Settings) Halves(ctx context.Context, v Value, order *rng.Stream, measure func(rows []int, b int, of string) (float64, error)) (*Interval, error) {
+func (s Settings) Halves(
+	ctx context.Context, v Value, order *rng.Stream, measure func(rows []int, b int, of string) (float64, error),
+) (*Interval, error) {
 	n, largest := v.Rows, s.Rows
 	if largest == 0 {
 		largest = repeatRows

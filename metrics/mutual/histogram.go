@@ -126,7 +126,9 @@ const columnsAtOnce = 8
 
 // binColumns calls use with every binned code column c and its number of bins. If edges are given, the bins lie between
 // them. Calls run concurrently, each with its own scratch memory.
-func binColumns(ctx context.Context, codes matrix.Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int)) error {
+func binColumns(
+	ctx context.Context, codes matrix.Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int),
+) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
 	return parallel.Each(ctx, blocks, func(block int) error {

@@ -1,5 +1,5 @@
-// Package mutual measures how much code columns tell of factors: binned columns, their mutual information, and scores of
-// matrices of information or importance.
+// Package mutual measures how much code columns tell of factors: binned columns, their mutual information, and scores
+// of matrices of information or importance.
 package mutual
 
 import (
@@ -21,7 +21,9 @@ type Information struct {
 
 // New returns the information of code columns about factors. levels has the levels of the factors, row by row;
 // negative where one is unknown. With shared, the bins and independent pairs are the ones of all samples.
-func New(ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, shared *Shared) (*Information, error) {
+func New(
+	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, shared *Shared,
+) (*Information, error) {
 	k := len(factors)
 	x := &Information{Mutual: make([][]float64, codes.Cols), Entropy: make([]float64, k)}
 	columns, known := make([][]int32, k), make([]int, k)

@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Shared holds bins and informative pairs of all rows, computed once for all samples of the rows: the bins of each sample
-// would differ at random.
+// Shared holds bins and informative pairs of all rows, computed once for all samples of the rows. The bins of each
+// sample would differ at random.
 //
-// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves of the rows remove the excess from
-// sums and gaps, but not from shares of many columns: each column without information adds its part. A pair of a column
-// and a factor therefore counts as independent if it has no more information than with permuted levels: the mean of the
-// permutations plus 3.3 standard deviations. About one in a thousand independent pairs has more.
+// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves of the rows remove the excess
+// from sums and gaps, but not from shares of many columns: each column without information adds its part. A pair of a
+// column and a factor therefore counts as independent if it has no more information than with permuted levels: the mean
+// of the permutations plus 3.3 standard deviations. About one in a thousand independent pairs has more.
 type Shared struct {
 	Independent, Pairs int // of a column and a factor: that count as independent, and all; 0 if none is tested
 
@@ -54,9 +54,11 @@ func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
 }
 
 // ShareWithFactors returns the bins of all rows for counting with factors; with test, also the pairs that have
-// information, by permutations from a stream. Errors: fewer than two rows for each cell of a column and a factor, no pair
-// with information, and the end of the context.
-func ShareWithFactors(ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, test bool, s *rng.Stream) (*Shared, error) {
+// information, by permutations from a stream. Errors: fewer than two rows for each cell of a column and a factor, no
+// pair with information, and the end of the context.
+func ShareWithFactors(
+	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, test bool, s *rng.Stream,
+) (*Shared, error) {
 	cells := 0
 	for _, f := range factors {
 		cells = max(cells, h.Bins*f.Size)
@@ -93,7 +95,9 @@ func ShareWithFactors(ctx context.Context, codes matrix.Matrix, factors []factor
 }
 
 // permuted returns the mean mutual information with permuted levels, by column and factor.
-func permuted(ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, s *rng.Stream) ([][]float64, error) {
+func permuted(
+	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, s *rng.Stream,
+) ([][]float64, error) {
 	k := len(factors)
 	mean := make([][]float64, codes.Cols)
 	for c := range mean {

@@ -77,7 +77,7 @@ func secondDegree(g *[9]float64) (d [25]float64) {
 // where the components are not more than one representation has, or the rows do not determine the fit.
 //
 // The sum is found greedily. First comes the representation that explains most of the whitened codes, in an orthonormal
-// frame found as in [alignment]. The next one follows in the remaining components.
+// frame found as in [geometry.FollowRotations]. The next one follows in the remaining components.
 func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, names []string, found bool) {
 	all := irreducibles(o.factor, omega)
 	if len(all) == 0 {

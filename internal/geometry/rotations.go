@@ -1,20 +1,19 @@
-package lsbd
+package geometry
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// rotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). Each of n
+// RotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). Each of n
 // points p_i is turned back by the rotation g_i of its level; the value is the mean squared distance of the points from
 // their mean,
 //
 //	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
 //
 // with the Q of [alignment]. Two passes make it exact near 0.
-func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
+func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
 	n := len(points) / 3
 	var s [27]float64
 	for i := range n {
@@ -43,34 +42,6 @@ func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 		sum += (v - mean[i%3]) * (v - mean[i%3])
 	}
 	return sum / float64(n)
-}
-
-// tetrahedral holds the rotations of a tetrahedron.
-var tetrahedral = [12][9]float64{
-	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1}, {-1, 0, 0, 0, -1, 0, 0, 0, 1},
-	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0}, {0, -1, 0, 0, 0, -1, 1, 0, 0},
-	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0}, {0, 0, -1, -1, 0, 0, 0, 1, 0},
-}
-
-// uniform reports whether rotations have the moments of all rotations: means 0, and E g_ij g_kl of 1/3 for equal
-// elements, otherwise 0. The finite rotation groups of the regular solids have these moments.
-func uniform(rotations [][9]float64) bool {
-	var mean [9]float64
-	var products [81]float64
-	n := float64(len(rotations))
-	for _, g := range rotations {
-		for a, x := range g {
-			mean[a] += x / n
-			for b, y := range g {
-				products[9*a+b] += x * y / n
-			}
-		}
-	}
-	for a := range 9 {
-		products[10*a] -= 1.0 / 3
-	}
-	off := func(x float64) bool { return math.Abs(x) > 1e-6 }
-	return !slices.ContainsFunc(mean[:], off) && !slices.ContainsFunc(products[:], off)
 }
 
 // FollowRotations takes n points p of space and rotations g. It returns the representation Q g Q^T, Q in O(3), that

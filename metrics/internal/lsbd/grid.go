@@ -3,6 +3,7 @@ package lsbd
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -24,8 +25,8 @@ type Grid struct {
 	order       []int // code of object o, cell c: order[o*cells+c]
 }
 
-// NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn if rotations is set; otherwise they
-// distinguish objects.
+// NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn
+// if rotations is set; otherwise they distinguish objects.
 func NewGrid(e Elements, rotations bool) (*Grid, error) {
 	t := &Grid{cells: 1, k: len(e.Factors), levels: e.Levels, factors: e.Factors}
 	if err := t.sortFactors(e.rows(), rotations); err != nil {
@@ -227,4 +228,25 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 		}
 	}
 	return s, nil
+}
+
+// uniform reports whether rotations have the moments of all rotations: means 0, and E g_ij g_kl of 1/3 for equal
+// elements, otherwise 0. The finite rotation groups of the regular solids have these moments.
+func uniform(rotations [][9]float64) bool {
+	var mean [9]float64
+	var products [81]float64
+	n := float64(len(rotations))
+	for _, g := range rotations {
+		for a, x := range g {
+			mean[a] += x / n
+			for b, y := range g {
+				products[9*a+b] += x * y / n
+			}
+		}
+	}
+	for a := range 9 {
+		products[10*a] -= 1.0 / 3
+	}
+	off := func(x float64) bool { return math.Abs(x) > 1e-6 }
+	return !slices.ContainsFunc(mean[:], off) && !slices.ContainsFunc(products[:], off)
 }

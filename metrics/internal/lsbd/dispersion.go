@@ -198,7 +198,14 @@ func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r di
 	return r, nil
 }
 
-// groupScatter returns [rotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a
+// tetrahedral holds the rotations of a tetrahedron.
+var tetrahedral = [12][9]float64{
+	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1}, {-1, 0, 0, 0, -1, 0, 0, 0, 1},
+	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0}, {0, -1, 0, 0, 0, -1, 1, 0, 0},
+	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0}, {0, 0, -1, -1, 0, 0, 0, 1, 0},
+}
+
+// groupScatter returns [geometry.RotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a
 // tetrahedron have the moments of all rotations.
 func groupScatter(m []float64) float64 {
 	var points []float64
@@ -211,7 +218,7 @@ func groupScatter(m []float64) float64 {
 			points = append(points, sum)
 		}
 	}
-	return rotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
+	return geometry.RotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
 }
 
 // Weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
@@ -260,7 +267,7 @@ func (s *Measured) rotated(o int, z []float64, d int, tolerance float64, rotatio
 	s.count(rank, rank == 3 && nearAfter(c.Sigma, 3, tolerance))
 	s.Turns[o], s.Values[o] = 1, 1
 	if rank > 0 {
-		s.Values[o] = rotationScatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
+		s.Values[o] = geometry.RotationScatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
-package metrics
+package geometry
 
 import "math"
 
-// assign returns a different column for every row of a cost matrix (rows x columns, rows <= columns), with the least
+// Assign returns a different column for every row of a cost matrix (rows x columns, rows <= columns), with the least
 // sum of costs. It is the Hungarian algorithm with shortest augmenting paths.
-func assign(cost [][]float64) []int {
+func Assign(cost [][]float64) []int {
 	rows, columns := len(cost), len(cost[0])
 	u, v := make([]float64, rows+1), make([]float64, columns+1) // prices; index 0 is no row, no column
 	rowOf, before := make([]int, columns+1), make([]int, columns+1)

@@ -39,12 +39,12 @@ type Form uint8
 // The forms.
 const (
 	Whitened             Form = iota // variance 1/2; components that vanish count as noise (Tonnaer et al. 2022)
-	Standardised                     // of columns divided by their standard deviation, by 1/sqrt(2) (PÃ©rez Rey et al. 2020, equation 8)
+	Standardised                     // 1/sqrt(2) of standardised columns (Pérez Rey et al. 2020, equation 8)
 	StandardisedWhitened             // the same, with variance 1/2 (equation 18)
 )
 
 func (f Form) plane() plane {
-	return [...]plane{Whitened: whitenedPlane, Standardised: standardisedPlane, StandardisedWhitened: standardisedWhitenedPlane}[f]
+	return [...]plane{whitenedPlane, standardisedPlane, standardisedWhitenedPlane}[f]
 }
 
 // Design is a grid or a sample of codes, ready to measure.
@@ -57,8 +57,8 @@ type Design struct {
 	measure func(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error)
 }
 
-// New returns the design of codes: a [Grid] if the codes are one, and otherwise a [Sample]. The forms of PÃ©rez Rey et al.
-// 2020 only measure grids of circular factors. Errors: codes that are neither.
+// New returns the design of codes: a [Grid] if the codes are one, and otherwise a [Sample]. The standardised forms only
+// measure grids of circular factors. Errors: codes that are neither.
 func New(e Elements, s Settings) (*Design, error) {
 	grid, err := NewGrid(e, s.Form == Whitened)
 	if s.Form != Whitened && err != nil {
@@ -106,7 +106,7 @@ func (s *Sample) Design() *Design {
 //	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
 //
 // where angle returns sine and cosine of w theta_i. D_k is the least over w. Two passes make it exact near 0.
-// [rotationScatter] is the same for rotations in space.
+// [geometry.RotationScatter] is the same for rotations in space.
 func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
 	n := float64(len(points))
 	var mx, my, sum float64
