@@ -14,6 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -146,12 +148,12 @@ func (c *compareCommand) check() error {
 	return nil
 }
 
-func (c *compareCommand) ranking() *metrics.UDR {
-	relation := metrics.Relation(c.UDR)
+func (c *compareCommand) ranking() *ranking.UDR {
+	relation := ranking.Relation(c.UDR)
 	if c.UDR == "none" {
-		relation = metrics.Lasso
+		relation = ranking.Lasso
 	}
-	u := metrics.NewUDR(relation)
+	u := ranking.NewUDR(relation)
 	u.Threshold = c.Threshold
 	return u
 }
@@ -160,8 +162,8 @@ func (c *compareCommand) ranking() *metrics.UDR {
 type compared struct {
 	name    string
 	results []metrics.Result
-	codes   *metrics.Matrix // nil: unknown
-	factors *table.Table    // factors of the codes; nil: unknown
+	codes   *matrix.Matrix // nil: unknown
+	factors *table.Table   // factors of the codes; nil: unknown
 }
 
 // open reads a run and computes the metrics that it has not stored.
@@ -191,7 +193,7 @@ func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*
 	if err != nil {
 		return nil, err
 	}
-	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
 	if measured {
 		r.results, err = c.measure(ctx, &evalCommand{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
 	}
@@ -219,7 +221,7 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 	if err != nil {
 		return nil, err
 	}
-	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
 	r.factors, err = readLevels(dir)
 	return r, err
 }
@@ -308,11 +310,11 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 }
 
 // rank computes UDR if all runs have codes of the same images, and otherwise logs the reason.
-func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*metrics.Agreement, error) {
+func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*ranking.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
 	}
-	var codes []metrics.Matrix
+	var codes []matrix.Matrix
 	for _, r := range runs {
 		switch {
 		case r.codes == nil:

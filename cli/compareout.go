@@ -10,6 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -18,7 +20,7 @@ type comparison struct {
 	Runs    []string           `json:"runs"`
 	Metrics []comparedMetric   `json:"metrics"`
 	Tau     [][]cell           `json:"kendall_tau"` // between the metrics, in order; null for two metrics with fewer than three common runs
-	UDR     *metrics.Agreement `json:"udr,omitempty"`
+	UDR     *ranking.Agreement `json:"udr,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // reasons why values are hard to compare
 
@@ -33,8 +35,8 @@ type comparedMetric struct {
 	Values []cell            `json:"values"`
 	Ranks  []cell            `json:"ranks"` // 1 is best
 
-	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
-	Chances   []*metrics.Chance   `json:"chances,omitempty"`   // likewise
+	Intervals []*interval.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
+	Chances   []*metrics.Chance    `json:"chances,omitempty"`   // likewise
 }
 
 // cell is a number, null in JSON if it is not finite.
@@ -48,7 +50,7 @@ func (n cell) MarshalJSON() ([]byte, error) {
 }
 
 // newComparison collects the results of runs by metric, in the order of first occurrence.
-func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
+func newComparison(runs []*compared, agreement *ranking.Agreement) *comparison {
 	x := &comparison{UDR: agreement, Notes: comparability(runs)}
 	at := map[string]int{}
 	for i, r := range runs {
@@ -58,7 +60,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 			m.Values[i] = cell(result.Value)
 			if result.Interval != nil {
 				if m.Intervals == nil {
-					m.Intervals = make([]*metrics.Interval, len(runs))
+					m.Intervals = make([]*interval.Interval, len(runs))
 				}
 				m.Intervals[i] = result.Interval
 			}
@@ -79,7 +81,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	goodness := make([][]float64, len(x.Metrics)) // larger is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
-		for _, v := range metrics.Ranks(floats(m.Values), m.Better) {
+		for _, v := range ranking.Ranks(floats(m.Values), m.Better) {
 			m.Ranks = append(m.Ranks, cell(v))
 			goodness[i] = append(goodness[i], -v)
 		}
@@ -89,7 +91,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 		for j, b := range goodness {
 			tau := math.NaN()
 			if i == j || common(a, b) >= fewestForTau {
-				tau = metrics.KendallTau(a, b)
+				tau = ranking.KendallTau(a, b)
 			}
 			row = append(row, cell(tau))
 		}

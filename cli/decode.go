@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -133,7 +133,7 @@ func (d *decoding) all(ctx context.Context) error {
 	if err := d.checkImages(); err != nil {
 		return err
 	}
-	var foreign metrics.Matrix
+	var foreign matrix.Matrix
 	if d.Codes != "" {
 		var err error
 		if foreign, err = d.readCodes(); err != nil {
@@ -188,15 +188,15 @@ func (d *decoding) checkImages() error {
 }
 
 // readCodes reads the codes of a file.
-func (d *decoding) readCodes() (metrics.Matrix, error) {
+func (d *decoding) readCodes() (matrix.Matrix, error) {
 	t, err := readCodes(d.Codes, d.log)
 	if err != nil {
-		return metrics.Matrix{}, err
+		return matrix.Matrix{}, err
 	}
 	if mine, err := os.Stat(filepath.Join(d.Out, "decoded-codes.npy")); err == nil {
 		if theirs, err := os.Stat(d.Codes); err == nil && os.SameFile(mine, theirs) {
-			return metrics.Matrix{}, usagef("--codes %s: it would be replaced; want another --out", d.Codes)
+			return matrix.Matrix{}, usagef("--codes %s: it would be replaced; want another --out", d.Codes)
 		}
 	}
-	return metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, nil
+	return matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, nil
 }

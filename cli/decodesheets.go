@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train"
@@ -94,8 +95,8 @@ func (d *decoding) samples(ctx context.Context) error {
 }
 
 // foreign decodes codes of a file.
-func (d *decoding) foreign(ctx context.Context, m metrics.Matrix) error {
-	projected, err := decode.Of(d.e.Model, metrics.Matrix{}).Settle(m)
+func (d *decoding) foreign(ctx context.Context, m matrix.Matrix) error {
+	projected, err := decode.Of(d.e.Model, matrix.Matrix{}).Settle(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Codes, err)
 	}

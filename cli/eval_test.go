@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 // measured is the output of --json for a metric.
@@ -27,7 +28,7 @@ type measured struct {
 		Values []float64
 	}
 	Grids    []any
-	Interval *metrics.Interval
+	Interval *interval.Interval
 	Options  map[string]any
 	Like     []string
 	Basis    metrics.Basis

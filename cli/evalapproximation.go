@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -31,7 +32,7 @@ func (e *evaluation) writeApproximation(ctx context.Context, write func(name str
 		e.remarks = append(e.remarks, fmt.Sprintf("no approximation.png: %v", err))
 		return nil
 	}
-	for name, m := range map[string]metrics.Matrix{"product-approximation.npy": a.Product, "left-inverse.npy": a.LeftInverse} {
+	for name, m := range map[string]matrix.Matrix{"product-approximation.npy": a.Product, "left-inverse.npy": a.LeftInverse} {
 		if err := write(name, func(w io.Writer) error { return npy.Write(w, []int{m.Rows, m.Cols}, m.Data) }); err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (e *evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 	if len(rows) < n {
 		title += fmt.Sprintf(" (%d of %d rows)", len(rows), n)
 	}
-	of := func(name string, m metrics.Matrix, c int) report.Column {
+	of := func(name string, m matrix.Matrix, c int) report.Column {
 		return column(name, rows, func(i int) float64 { return m.Row(i)[c] })
 	}
 	var list []report.SpaceRow
@@ -77,7 +78,7 @@ func (e *evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 // codeSpaces returns the codes and the product approximation of some factors. It returns all columns of the sub-codes
 // if they have at most three. Otherwise it returns the coordinate along the first principal component of each
 // sub-code, computed from the codes.
-func (e *evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, of func(string, metrics.Matrix, int) report.Column) (codes, product report.Space, err error) {
+func (e *evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, of func(string, matrix.Matrix, int) report.Column) (codes, product report.Space, err error) {
 	codes, product = report.Space{Name: "codes", Like: "z"}, report.Space{Name: "product approximation", Like: "z"}
 	width := 0
 	for _, b := range blocks {
@@ -104,8 +105,8 @@ func (e *evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 }
 
 // along returns the coordinate of points along the first axis.
-func along(m metrics.Matrix, axes *geometry.Components) metrics.Matrix {
-	line := metrics.Matrix{Rows: m.Rows, Cols: 1, Data: make([]float64, m.Rows)}
+func along(m matrix.Matrix, axes *geometry.Components) matrix.Matrix {
+	line := matrix.Matrix{Rows: m.Rows, Cols: 1, Data: make([]float64, m.Rows)}
 	for i := range line.Data {
 		for j, v := range m.Row(i) {
 			line.Data[i] += (v - axes.Mean[j]) * axes.Axes[0][j]

@@ -9,13 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, for
 // h-error alone, it makes one row of zeros.
 func (c *evalCommand) readFiles(e *evaluation) error {
 	if c.Codes == "" {
-		e.in = &metrics.Input{Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
+		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
 		e.in.SetUnknown()
 		return nil
 	}
@@ -41,7 +42,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
 	if c.Pairs != "" && codes.Rows > 0 && codes.Cols > 0 {
 		e.in = in
 		return nil
@@ -222,7 +223,7 @@ func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	if t.WantRows(in.Codes.Rows); t.Cols == 5 || t.Cols == 10 { // four or nine numbers behind an index
 		t.DropCounter()
 	}
-	if err := in.AddRotations(metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
+	if err := in.AddRotations(matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t.Notes, nil

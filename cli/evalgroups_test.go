@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Sample rows have a group element each: levels or angles of a period, or rotations as matrices or quaternions.
@@ -23,8 +24,8 @@ func TestEvalGroups(t *testing.T) {
 			other := rng.New(uint64(n), "pose")
 			q = [4]float64{other.NormFloat64(), other.NormFloat64(), other.NormFloat64(), other.NormFloat64()}
 		}
-		one := &metrics.Input{Codes: metrics.Matrix{Rows: 1}}
-		if err := one.AddRotations(metrics.Matrix{Rows: 1, Cols: 4, Data: q[:]}); err != nil {
+		one := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
+		if err := one.AddRotations(matrix.Matrix{Rows: 1, Cols: 4, Data: q[:]}); err != nil {
 			t.Fatal(err)
 		}
 		g := one.Factors[0].Rotations[0]

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -23,7 +24,7 @@ func (w waiting) Compute(context.Context, *metrics.Input) (metrics.Result, error
 func TestMeasure(t *testing.T) {
 	e := func(w waiting) *evaluation {
 		return &evaluation{chosen: []metrics.Choice{{Name: "waiting", Value: w}}, in: &metrics.Input{
-			Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, Levels: []int{0}, Factors: []factor.Factor{{Name: "x", Size: 1}}}}
+			Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, Levels: []int{0}, Factors: []factor.Factor{{Name: "x", Size: 1}}}}
 	}
 	never := func() { t.Error("a fast metric was called slow") }
 	r, err := e(func() (metrics.Result, error) { return metrics.Result{Value: 3}, nil }).measure(t.Context(), 0, time.Hour, never)

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/train"
@@ -111,7 +112,7 @@ func (c *mimosaCommand) check() error {
 // exploration is the input of MIMOSA with its result.
 type exploration struct {
 	name   string
-	codes  metrics.Matrix
+	codes  matrix.Matrix
 	images []int    // for a run: the image of each code; nil: codes from a file
 	of     int      // number of images of the run's data set
 	paths  []int    // by code: the number of its true path, the dimensions that it has; nil: unknown
@@ -159,7 +160,7 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 	for _, note := range t.Notes {
 		fmt.Fprintln(s.log, note)
 	}
-	x.codes = metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	x.codes = matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
 	if c.Truth != "" {
 		if x.truth, err = hierarchy.Read(c.Truth); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -49,7 +50,7 @@ func newKind(g factor.Grid, d int, code func(levels []int, z []float64)) measure
 // gridInput returns an input with a full grid of factors. Its two components are correct, and follow from the first
 // factor.
 func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metrics.Input {
-	in := &metrics.Input{Factors: g, Codes: metrics.Matrix{Rows: g.Len(), Cols: d, Data: make([]float64, g.Len()*d)},
+	in := &metrics.Input{Factors: g, Codes: matrix.Matrix{Rows: g.Len(), Cols: d, Data: make([]float64, g.Len()*d)},
 		Hierarchy: make(hierarchy.Hierarchy, d), TrueHierarchy: make(hierarchy.Hierarchy, d)}
 	for i, levels := range g.All() {
 		in.Levels = append(in.Levels, levels...)
@@ -80,7 +81,7 @@ func (k measuredKind) variants() map[string]*metrics.Input {
 // recode replaces codes, row by row.
 func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Input {
 	out := copyInput(in)
-	out.Codes = metrics.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
+	out.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
 	if d != in.Codes.Cols {
 		out.Hierarchy = make(hierarchy.Hierarchy, d)
 	}
@@ -93,7 +94,7 @@ func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Inp
 // pickRows returns an input with the given rows of another input.
 func pickRows(in *metrics.Input, rows []int) *metrics.Input {
 	out, k := copyInput(in), len(in.Factors)
-	out.Codes = metrics.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	out.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
 	out.Levels, out.Components, out.Paths = nil, nil, nil
 	for _, i := range rows {
 		out.Codes.Data = append(out.Codes.Data, in.Codes.Row(i)...)

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // groupSample is a random sample of a circle or of the rotations in space. It has perfect codes of the rows, and of
@@ -169,7 +170,7 @@ func drawCodes(s *rand.Rand, noise float64) *codesSample {
 	for range cols * width {
 		c.linear = append(c.linear, s.NormFloat64())
 	}
-	c.in.Codes = Matrix{Rows: n, Cols: cols}
+	c.in.Codes = matrix.Matrix{Rows: n, Cols: cols}
 	for i, row := range rows {
 		object := 0
 		for _, g := range c.groups {
@@ -391,7 +392,7 @@ func TestSumsOfRepresentations(t *testing.T) {
 		poses.Rotations = append(poses.Rotations, rotationOf(s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64()))
 	}
 	ofPoses := func(encode func(g [9]float64) []float64) *Input {
-		in := &Input{Codes: Matrix{Cols: 6}, Factors: []factor.Factor{poses}}
+		in := &Input{Codes: matrix.Matrix{Cols: 6}, Factors: []factor.Factor{poses}}
 		for i, g := range poses.Rotations {
 			in.Levels = append(in.Levels, i)
 			in.Codes.Rows, in.Codes.Data = i+1, append(in.Codes.Data, encode(g)...)
@@ -445,7 +446,7 @@ func dotOf(a, b []float64) (sum float64) {
 // A note says when angles or rotations cover a part of their group.
 func TestCoverNote(t *testing.T) {
 	for degrees, want := range map[float64]bool{30: true, 360: false} {
-		in := &Input{Codes: Matrix{Cols: 2}, Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}}}
+		in := &Input{Codes: matrix.Matrix{Cols: 2}, Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}}}
 		s := rng.New(2, "arc")
 		for i := range 100 {
 			a := degrees / 180 * math.Pi * s.Float64()
@@ -463,7 +464,7 @@ func TestCoverNote(t *testing.T) {
 
 // Rotations about one axis are a circle.
 func TestOneAxis(t *testing.T) {
-	in := &Input{Codes: Matrix{Cols: 3}, Factors: []factor.Factor{{Name: "pose", Kind: factor.Categorical}}}
+	in := &Input{Codes: matrix.Matrix{Cols: 3}, Factors: []factor.Factor{{Name: "pose", Kind: factor.Categorical}}}
 	for i := range 40 {
 		g := turnBy(1, 2, 3, float64(i))
 		in.Factors[0].Rotations, in.Factors[0].Size = append(in.Factors[0].Rotations, g), i+1

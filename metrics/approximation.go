@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Approximation holds the nearest product function of the factors and the nearest left inverse, in mean square (Zhang
@@ -18,14 +19,14 @@ type Approximation struct {
 	// Product is m*, the best product approximation, n x d: the mean of the sub-codes of all rows with the row's level
 	// of the factor (equations 15 and 16). An unknown level gives NaN. Columns that belong to no factor keep their
 	// codes.
-	Product Matrix
+	Product matrix.Matrix
 
 	// LeftInverse is the affine map from codes to factors with the least mean squared error, at the codes, n x k.
-	LeftInverse Matrix
+	LeftInverse matrix.Matrix
 
 	// Values are the factors that LeftInverse approximates, n x k: continuous factors as given, others mapped to [0,
 	// 1]. Unknown values are NaN.
-	Values Matrix
+	Values matrix.Matrix
 }
 
 // Approximate returns the best product approximation of codes and the best affine left inverse. codes gives the
@@ -88,8 +89,8 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 }
 
 // joined copies rows of a width to a matrix.
-func joined(rows [][]float64, width int) Matrix {
-	m := Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
+func joined(rows [][]float64, width int) matrix.Matrix {
+	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
 	for _, row := range rows {
 		m.Data = append(m.Data, row...)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // The distance of the codes from their product approximation is the metric variance, and the distance of the factors
@@ -19,7 +20,7 @@ func TestApproximate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		square := func(x, y Matrix) (sum float64) {
+		square := func(x, y matrix.Matrix) (sum float64) {
 			for i, v := range x.Data {
 				sum += (v - y.Data[i]) * (v - y.Data[i])
 			}

@@ -33,7 +33,7 @@ func ofAngles(m Metric) bool {
 func (in *Input) inArcs() (*Input, []string) {
 	bins, k := in.arcs, len(in.Factors)
 	if bins == 0 {
-		bins = DefaultBins
+		bins = defaultBins
 	}
 	other, notes := in, []string(nil)
 	for j, f := range in.Factors {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
@@ -54,10 +56,10 @@ func (*BetaVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 // Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
 // points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(ctx, in, m)
+	draw, err := newDrawing(in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -75,7 +77,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		scales = make([]float64, d)
 		unit := make([]float64, m.Train)
 		for c := range scales {
-			if scales[c] = unitColumn(Matrix{Rows: m.Train, Cols: d, Data: x}, c, unit); scales[c] == 0 {
+			if scales[c] = (matrix.Matrix{Rows: m.Train, Cols: d, Data: x}).UnitColumn(c, unit); scales[c] == 0 {
 				scales[c] = 1
 			}
 		}
@@ -119,7 +121,7 @@ func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64
 			}
 		}
 		of := 2 * m.Batch // rows of a point
-		err := each(ctx, len(rows)/of, func(i int) error {
+		err := parallel.Each(ctx, len(rows)/of, func(i int) error {
 			point := x[(from+i)*d : (from+i+1)*d]
 			for at := i * of; at < (i+1)*of; at += 2 {
 				addDifference(point, draw.in.Codes.Row(rows[at]), draw.in.Codes.Row(rows[at+1]), m.Batch)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 // Chance is the chance level of a metric: its values with shuffled rows of the codes, which then tell nothing of the
@@ -62,9 +63,6 @@ type cheaper interface {
 	cheaper(by int) Metric // the metric with fewer draws or rounds
 }
 
-// ofAllRows is implemented by metrics that need all rows, such as metrics of grids.
-type ofAllRows interface{ ofAllRows() }
-
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
 // factors, or a note that says why there is no level. in, seed and choices are the arguments of Evaluate. The same seed
 // gives the same levels.
@@ -90,7 +88,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		return err
 	}
 	metric, part, least := c.Value, s.Shuffles, chanceRows
-	if slow, ok := metric.(slowly); ok && slow.slow() {
+	if slow(metric) {
 		part, least = slowPart, slowRows
 	}
 	if m, ok := metric.(cheaper); ok {
@@ -98,7 +96,11 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			part = cheapPart
 		}
 	}
-	_, all := metric.(ofAllRows)
+	all := false // metrics of grids need all rows
+	switch metric.(type) {
+	case *DLSBD, *DLSBDWorkshop, *Manipulated:
+		all = true
+	}
 	values := make([]float64, s.Shuffles)
 	level := &Chance{Shuffles: s.Shuffles}
 	for b := range values {
@@ -126,7 +128,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		}
 		values[b] = of.Value
 	}
-	level.Mean, level.Deviation = meanAndDeviation(values)
+	level.Mean, level.Deviation = interval.MeanAndDeviation(values)
 	level.Differs = differs(c.Value, r.Value, values)
 	r.Chance = level
 	return nil
@@ -139,17 +141,13 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	if m.Better() == LowerIsBetter {
 		sign = -1
 	}
-	mean, deviation := meanAndDeviation(shuffled)
+	mean, deviation := interval.MeanAndDeviation(shuffled)
 	n := float64(len(shuffled))
 	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(chanceLevel)
 	if sign*(value-mean) > t*deviation*math.Sqrt(1+1/n)+1e-9*math.Abs(mean) {
 		return true
 	}
-	b, ok := m.(Bounded)
-	if !ok {
-		return false
-	}
-	least, most := b.Range()
+	least, most := bounds(m)
 	perfect, best := most, slices.Max(shuffled)
 	if sign < 0 {
 		perfect, best = least, slices.Min(shuffled)
@@ -157,30 +155,8 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
 }
 
-// shuffled returns random rows in the given number, with the levels of a random permutation of them.
-func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
-	order := s.Perm(in.Codes.Rows)
-	some := in.part(order[:rows])
-	k := len(some.Factors)
-	order = s.Perm(rows)
-	levels := make([]int, 0, rows*k)
-	for _, i := range order {
-		levels = append(levels, some.Levels[i*k:(i+1)*k]...)
-	}
-	some.Levels = levels
-	for j, values := range some.Exact {
-		some.Exact[j] = chosen(values, order)
-	}
-	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
-	return some
-}
-
 // fewer divides a number of draws or rounds, and leaves at least one.
 func fewer(n, by int) int { return max(n/by, 1) }
-
-func (*DLSBD) ofAllRows()         {}
-func (*DLSBDWorkshop) ofAllRows() {}
-func (*Manipulated) ofAllRows()   {}
 
 func (s TrainTest) cheaper(by int) TrainTest {
 	s.Train, s.Test = fewer(s.Train, by), fewer(s.Test, by)

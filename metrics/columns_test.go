@@ -11,10 +11,11 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func ExampleInput_SetFactors() {
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: 4, Cols: 1, Data: []float64{1, 2, 3, 4}}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 4, Cols: 1, Data: []float64{1, 2, 3, 4}}}
 	err := in.SetFactors([]metrics.Column{
 		{Name: "shape", Values: []float64{7, 3, 3, 7}, Type: metrics.ColumnType{Kind: factor.Categorical}},
 		{Name: "angle", Values: []float64{0, 90, 180, 270.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}},
@@ -45,7 +46,7 @@ func TestParseColumnType(t *testing.T) {
 func TestSetFactors(t *testing.T) {
 	set := func(c metrics.Column, bins int) *metrics.Input {
 		t.Helper()
-		in := &metrics.Input{Codes: metrics.Matrix{Rows: len(c.Values)}}
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: len(c.Values)}}
 		if err := in.SetFactors([]metrics.Column{c}, bins); err != nil {
 			t.Fatal(err)
 		}
@@ -86,12 +87,12 @@ func TestSetFactors(t *testing.T) {
 		"factor a has 2 values; want 1":                 {{Name: "a", Values: []float64{1, 2}}},
 		"factor a: bins":                                {{Name: "a", Values: []float64{1}, Type: metrics.ColumnType{Continuous: true}}},
 	} {
-		in := &metrics.Input{Codes: metrics.Matrix{Rows: 1}}
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
 		if err := in.SetFactors(columns, -1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %s", err, want)
 		}
 	}
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: 3}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}}
 	err := in.SetFactors([]metrics.Column{{Name: "a", Values: []float64{0, 1, 5}, Type: metrics.ColumnType{Kind: factor.Circular}}}, 0)
 	if err == nil || !strings.Contains(err.Error(), "factor a: the circular values 0, 1, 5 are not evenly spaced; want their period") {
 		t.Errorf("a gap in a circle without a period: %v", err)
@@ -103,7 +104,7 @@ func TestSetFactors(t *testing.T) {
 func TestArcs(t *testing.T) {
 	const n = 500
 	s := rng.New(3, "arcs")
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: n, Cols: 2, Data: make([]float64, 2*n)}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 2, Data: make([]float64, 2*n)}}
 	angles := make([]float64, n)
 	for i := range angles {
 		angles[i] = 360 * s.Float64()
@@ -136,8 +137,8 @@ func TestArcs(t *testing.T) {
 
 // Rotations are matrices or quaternions of any length. Equal rotations share a level; the factor gets an unused name.
 func TestAddRotations(t *testing.T) {
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
-	if err := in.AddRotations(metrics.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
+	if err := in.AddRotations(matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {
 		t.Fatal(err)
 	}
 	f := in.Factors[1]
@@ -145,7 +146,7 @@ func TestAddRotations(t *testing.T) {
 	if f.Name != "rotation-2" || fmt.Sprint(in.Levels) != "[0 0 1 1 0 0]" || fmt.Sprint(f.Rotations) != fmt.Sprint(want) {
 		t.Errorf("%+v, levels %v", f, in.Levels)
 	}
-	for text, m := range map[string]metrics.Matrix{
+	for text, m := range map[string]matrix.Matrix{
 		"rotations have shape [3 5]; want [3 3 3]":         {Rows: 3, Cols: 5, Data: make([]float64, 15)},
 		"row 0: the quaternion [0 0 0 0] has no direction": {Rows: 3, Cols: 4, Data: make([]float64, 12)},
 		"row 0: the matrix [0 0 0 0 0 0 0 0 0] is no":      {Rows: 3, Cols: 9, Data: make([]float64, 27)},

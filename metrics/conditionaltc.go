@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
@@ -96,7 +97,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 		var columns []string
 		for c, on := range active[i] {
 			if on {
-				columns = append(columns, columnName(c))
+				columns = append(columns, in.columnName(c))
 			}
 		}
 		name := strings.Join(columns, " ")
@@ -173,8 +174,8 @@ func activeColumns(mask []bool) (list []int) {
 
 // activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
 // Constant columns are 0.
-func activeUnits(codes Matrix, active [][]bool) Matrix {
-	units := Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
+func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
+	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
 	for c := range codes.Cols {
 		var column []float64
 		var rows []int
@@ -187,7 +188,7 @@ func activeUnits(codes Matrix, active [][]bool) Matrix {
 			continue
 		}
 		unit := make([]float64, len(rows))
-		unitColumn(Matrix{Rows: len(rows), Cols: 1, Data: column}, 0, unit)
+		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
 		for at, i := range rows {
 			units.Data[i*codes.Cols+c] = unit[at]
 		}
@@ -196,7 +197,7 @@ func activeUnits(codes Matrix, active [][]bool) Matrix {
 }
 
 // patternTC is the summand of rows with the same active columns.
-func patternTC(units Matrix, rows, columns []int) (float64, error) {
+func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
 	k, n := len(columns), len(rows)
 	x := mat.NewDense(k, n, nil)
 	var sum float64
@@ -207,7 +208,7 @@ func patternTC(units Matrix, rows, columns []int) (float64, error) {
 			column[at] = v
 			sum += v * v / float64(n)
 		}
-		mean := meanOf(column)
+		mean := matrix.Mean(column)
 		for at, v := range column {
 			x.Set(a, at, v-mean)
 		}
@@ -216,10 +217,7 @@ func patternTC(units Matrix, rows, columns []int) (float64, error) {
 	s.SymOuterK(1/float64(n), x)
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
-		return 0, fmt.Errorf("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
+		return 0, errSingular
 	}
 	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
 }
-
-// Resample implements Resampled.
-func (*ConditionalTC) Resample() (Resample, string) { return ResampleRows, "" }

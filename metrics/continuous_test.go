@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func TestBin(t *testing.T) {
@@ -47,7 +48,7 @@ func TestBin(t *testing.T) {
 // continuous is an input with one factor of two bins; its values are the codes.
 func continuous() *Input {
 	values := []float64{0, 0.25, 1, 3, 4}
-	return &Input{Codes: Matrix{5, 1, values}, Levels: []int{0, 0, 0, 1, 1},
+	return &Input{Codes: matrix.Matrix{Rows: 5, Cols: 1, Data: values}, Levels: []int{0, 0, 0, 1, 1},
 		Factors: []factor.Factor{{Name: "x", Size: 2, Kind: factor.Ordinal, Values: []float64{1, 3}}}, Exact: [][]float64{values}}
 }
 

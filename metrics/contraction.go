@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), from the distances d(y, y') of the
@@ -42,7 +43,7 @@ type Contraction struct {
 // allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
 
-// ofNumbers implements distant.
+// ofNumbers returns the metric of factors that are numbers in [0, 1], their values or levels.
 func (c *Contraction) ofNumbers() Metric {
 	numbers := *c
 	numbers.Units, numbers.numbers = UnitsRange, true
@@ -103,19 +104,7 @@ func (c *Contraction) factors(in *Input) ([]int, error) {
 
 // Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
 func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := c.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.wantKnown(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	if err := c.Suits(in); err != nil {
+	if err := ready(ctx, c, in); err != nil {
 		return Result{}, err
 	}
 	if list, _ := c.factors(in); list != nil {
@@ -168,7 +157,7 @@ func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
 	results := make([]float64, (n+kernel.PairLanes-1)/kernel.PairLanes) // by block of lanes
-	err := each(ctx, len(results), func(block int) error {
+	err := parallel.Each(ctx, len(results), func(block int) error {
 		lane := block * kernel.PairLanes
 		a, b := make([]float64, kernel.PairLanes*kernel.PairSources), make([]float64, kernel.PairLanes*kernel.PairSources)
 		var once, twice [kernel.PairLanes]float64

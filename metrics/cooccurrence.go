@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i
@@ -36,8 +37,8 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 // With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
 // any column has C_ij = 0, and a note.
 type CoOccurrence struct {
-	Histogram `yaml:",inline"`
-	TopK      int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
+	mutual.Histogram `yaml:",inline"`
+	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
 // Needs returns KnownLevels.
@@ -54,7 +55,7 @@ func (m *CoOccurrence) Validate() error {
 	if m.TopK < 0 {
 		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
 	}
-	return m.Histogram.validate()
+	return m.Histogram.Check()
 }
 
 // Suits implements Selective.
@@ -67,22 +68,22 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	x, err := newInformation(ctx, in, m.Histogram)
+	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
-	rows := x.mutual
+	rows := x.Mutual
 	selected := Part{Name: "selected"}
 	if m.TopK > 0 {
-		relative, _ := columnShares(rows)
-		columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
+		relative, _ := mutual.Shares(rows)
+		columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 		if tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
 		chosen := make([][]float64, len(columns))
 		for i, c := range columns {
 			chosen[i] = rows[c]
-			selected.Labels, selected.Values = append(selected.Labels, columnName(c)), append(selected.Values, float64(c))
+			selected.Labels, selected.Values = append(selected.Labels, in.columnName(c)), append(selected.Values, float64(c))
 		}
 		rows = chosen
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 are a circle; z1 is noisier,
@@ -15,7 +17,7 @@ import (
 // nothing.
 func population(n int, s *rng.Stream) *Input {
 	sizes := []int{8, 5, 6}
-	in := &Input{Codes: Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
 		{Name: "turn", Kind: factor.Circular, Size: 8}, {Name: "size", Kind: factor.Ordinal, Size: 5}, {Name: "shape", Kind: factor.Ordinal, Size: 6}}}
 	for range n {
 		a, b, c := s.IntN(sizes[0]), s.IntN(sizes[1]), s.IntN(sizes[2])
@@ -65,12 +67,12 @@ func TestIntervalCoverage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := studied(t, name)
-			way, _ := c.Value.(Resampled).Resample()
+			way, _ := WayOf(c.Value)
 			truth := trueValue(t, c, way)
 			var sum study
 			for seed := uint64(1000); seed < 1000+times; seed++ { // other rows than those in the choice of the estimators
 				rows := seed
-				if way == ResampleDraws {
+				if way == interval.Draws {
 					rows = 0
 				}
 				sum.add(truth, intervals(t, rowsFor(name, n, rng.New(rows, "coverage")), seed, Intervals{Percent: 95}, c)[0])
@@ -112,8 +114,8 @@ func rowsFor(metric string, n int, s *rng.Stream) *Input {
 }
 
 // trueValue measures many rows, or the rows of seed 0 many times.
-func trueValue(t testing.TB, c Choice, way Resample) float64 {
-	if way == ResampleDraws {
+func trueValue(t testing.TB, c Choice, way interval.Way) float64 {
+	if way == interval.Draws {
 		in := rowsFor(c.Name, 1000, rng.New(0, "coverage"))
 		return intervals(t, in, 12345, Intervals{Percent: 95, Repeats: 2000}, c)[0].Interval.Estimate
 	}

@@ -4,28 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code
-// column. R is the importance of code column c (row) for factor j (column):
-//
-//	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
-//	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
-//
-// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the disentanglement of R
-// transposed.
-func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
-	weights := make([]float64, len(importance))
-	for c, row := range importance {
-		rows = append(rows, e.Of(row))
-		weights[c] = factor.Sum.Of(row)
-	}
-	return weighted(rows, weights), rows
-}
 
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
 // 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
@@ -48,12 +35,12 @@ func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
 // it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
-	Score     DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
-	TrainTest `yaml:",inline"`
-	Entropy   `yaml:",inline"`
-	Rounds    int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
-	Bins      int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
-	Ties      Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
+	Score          DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	TrainTest      `yaml:",inline"`
+	mutual.Entropy `yaml:",inline"`
+	Rounds         int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
+	Bins           int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
+	Ties           Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
 }
 
 // DCIScore names one of the three scores.
@@ -77,7 +64,7 @@ const (
 
 // NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -90,7 +77,7 @@ func (*DCI) Needs() Needs { return KnownLevels }
 func (*DCI) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
-func (m *DCI) Range() (least, most float64) { return m.Entropy.least(), 1 }
+func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *DCI) Validate() error {
@@ -104,7 +91,7 @@ func (m *DCI) Validate() error {
 	case m.Ties != TiesRandom && m.Ties != TiesFirst:
 		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
 	}
-	if err := m.Entropy.validate(); err != nil {
+	if err := m.Entropy.Check(); err != nil {
 		return err
 	}
 	return m.TrainTest.validate()
@@ -137,7 +124,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
-	in = in.sized(leastTrees, mostTrees)
+	in = in.sized(matrix.Matrix.ForTrees)
 	fitted, err := m.fitAll(ctx, in)
 	if err != nil {
 		return Result{}, err
@@ -209,7 +196,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 	f.basis.fitted(train, test)
 	for j, factor := range in.Factors {
 		levels := levelsOf(in, j, train)
-		if !varies(levels) {
+		if !predict.Vary(levels) {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
 			continue
 		}
@@ -222,8 +209,8 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
 		}
 		f.factors = append(f.factors, j)
-		f.train = append(f.train, accuracy(classifier.Fitted(), levels))
-		f.test = append(f.test, accuracy(predicted, levelsOf(in, j, test)))
+		f.train = append(f.train, predict.Accuracy(classifier.Fitted(), levels))
+		f.test = append(f.test, predict.Accuracy(predicted, levelsOf(in, j, test)))
 		for c, v := range classifier.Importance() {
 			f.importance[c] = append(f.importance[c], v)
 		}
@@ -238,7 +225,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	r := Result{Value: factor.Mean.Of(f.test), Basis: f.basis, Notes: f.notes}
 	var columns, factors []string
 	for c := range f.importance {
-		columns = append(columns, columnName(c))
+		columns = append(columns, in.columnName(c))
 	}
 	for _, j := range f.factors {
 		factors = append(factors, in.Factors[j].Name)
@@ -256,7 +243,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
 	}
 	if len(columns) > 1 {
-		value, parts := libraryEntropy().OfRows(transposed(f.importance))
+		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
 		add("completeness", "per_factor", Completeness, factors, value, parts)
 	}
 	add("informativeness_train", "per_factor_train", "", factors, factor.Mean.Of(f.train), f.train)
@@ -277,16 +264,6 @@ func total(matrix [][]float64) (sum float64) {
 	return sum
 }
 
-func transposed(matrix [][]float64) [][]float64 {
-	t := make([][]float64, len(matrix[0]))
-	for _, row := range matrix {
-		for j, v := range row {
-			t[j] = append(t[j], v)
-		}
-	}
-	return t
-}
-
 // boostedColumns returns the codes of some rows in the layout of boosted trees.
 func boostedColumns(in *Input, rows []int, bins int) (*gbt.Columns, error) {
 	data := make([]float64, 0, len(rows)*in.Codes.Cols)
@@ -305,4 +282,155 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 		levels[at] = in.Levels[i*len(in.Factors)+factor]
 	}
 	return levels
+}
+
+// DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
+// boosted regressors instead of the classifiers of [DCI]. For every factor, mapped to [0, 1], trees fitted by squared
+// error predict it from all code columns. Disentanglement and completeness follow from the importances of the columns
+// as in DCI. Informativeness is the mean over factors of the coefficient of determination
+//
+//	R^2 = 1 - sum_i (y_i - h(z_i))^2 / sum_i (y_i - mean y)^2
+//
+// on the rows that the trees were fitted to, which are all rows. It is 0 for codes that tell nothing; an accuracy would
+// be at guessing level. Levels of a categorical factor count as numbers.
+//
+// Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
+// less in a column.
+type DCIRegression struct {
+	Score  DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness; the others are parts"`
+	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`
+	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
+}
+
+// newDCIRegression returns the metric with the defaults of scikit-learn's regressor.
+func newDCIRegression() *DCIRegression {
+	return &DCIRegression{Score: Disentanglement, Rounds: gbt.Defaults().Rounds, Depth: gbt.Defaults().Depth}
+}
+
+// maxBoostedDepth bounds the depth of trees.
+const maxBoostedDepth = 16
+
+// Needs returns AllLevels.
+func (*DCIRegression) Needs() Needs { return AllLevels }
+
+// Better returns HigherIsBetter.
+func (*DCIRegression) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*DCIRegression) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *DCIRegression) Validate() error {
+	switch {
+	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
+		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
+	case m.Rounds < 1 || m.Rounds > maxBoosted:
+		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
+	case m.Depth < 1 || m.Depth > maxBoostedDepth:
+		return config.Invalid("depth", "%d is out of range; want 1 to %d", m.Depth, maxBoostedDepth)
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (m *DCIRegression) Suits(in *Input) error {
+	switch n := len(varyingFactors(in)); {
+	case len(in.Factors) == 0:
+		return fmt.Errorf("there are no factors; want at least one")
+	case n == 0:
+		return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
+	case m.Score == Disentanglement && n < 2:
+		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
+	case m.Score == Completeness && in.Codes.Cols < 2:
+		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+	}
+	return nil
+}
+
+// varyingFactors lists the factors with more than one level.
+func varyingFactors(in *Input) (list []int) {
+	k := len(in.Factors)
+	for j := range in.Factors {
+		for i := j; i < len(in.Levels); i += k {
+			if in.Levels[i] != in.Levels[j] {
+				list = append(list, j)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
+// per_factor (completeness), per_factor_informativeness, and the grid importance. Factors with one level are left out.
+func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil {
+		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
+	}
+	in = in.sized(matrix.Matrix.ForTrees)
+	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)
+	if err != nil {
+		return Result{}, err
+	}
+	f := &fittedDCI{factors: varyingFactors(in), importance: make([][]float64, in.Codes.Cols)}
+	values, k := in.factorRows(UnitsRange), len(in.Factors)
+	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
+	for _, j := range f.factors {
+		targets := make([]float64, in.Codes.Rows)
+		for i := range targets {
+			targets[i] = values[i*k+j]
+		}
+		r, err := gbt.FitRegressor(ctx, x, targets, options)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[j].Name, err)
+		}
+		f.train = append(f.train, max(0, predict.Determination(targets, r.Fitted(), 1, 0, 1)))
+		for c, v := range r.Importance() {
+			f.importance[c] = append(f.importance[c], v)
+		}
+	}
+	return m.result(in, f), nil
+}
+
+func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
+	r := Result{Value: factor.Mean.Of(f.train), Basis: Basis{Shared: true}}
+	var columns, factors []string
+	for c := range f.importance {
+		columns = append(columns, in.columnName(c))
+	}
+	for _, j := range f.factors {
+		factors = append(factors, in.Factors[j].Name)
+	}
+	if len(f.factors) < len(in.Factors) {
+		r.Notes = append(r.Notes, "factors with one level only are left out")
+	}
+	add := func(score DCIScore, item string, labels []string, value float64, parts []float64) {
+		r.Parts = append(r.Parts, Part{Name: string(score), Values: []float64{value}}, Part{Name: item, Labels: labels, Values: parts})
+		if m.Score == score {
+			r.Value = value
+		}
+	}
+	if len(factors) > 1 {
+		value, parts := mutual.LibraryEntropy().OfRows(f.importance)
+		add(Disentanglement, "per_column", columns, value, parts)
+	}
+	if len(columns) > 1 {
+		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
+		add(Completeness, "per_factor", factors, value, parts)
+	}
+	add(Informativeness, "per_factor_informativeness", factors, factor.Mean.Of(f.train), f.train)
+	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
+	return r
+}
+
+// tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
+func (in *Input) tinyForTrees() string {
+	const least = -20
+	if e := in.Codes.Exponent(); e < least {
+		return fmt.Sprintf("; trees take codes that differ by less than 1e-7 for the same, and the largest is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+	}
+	return ""
 }

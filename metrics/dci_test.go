@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func computeDCI(t testing.TB, m *DCI, in *Input, seed uint64) Result {
@@ -56,7 +57,7 @@ func TestDCIGolden(t *testing.T) {
 				dir = filepath.Join("testdata/library", name)
 			}
 			codes := golden[float64](t, dir, "codes.npy")
-			in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
+			in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
 				Levels: golden[int](t, dir, "factors.npy").Data, Factors: ordinals(golden[int](t, dir, "factor_sizes.npy").Data...)}
 			sums := map[string]float64{}
 			const repeats = 8 // ties are broken at random, in the reference too
@@ -313,7 +314,7 @@ func TestDCIBins(t *testing.T) {
 func mixed() *Input {
 	stream := rng.New(6, "mixed")
 	sizes := []int{3, 6, 40, 32, 32}
-	in := &Input{Factors: ordinals(sizes...), Codes: Matrix{Rows: 15000, Cols: 10, Data: make([]float64, 150000)}}
+	in := &Input{Factors: ordinals(sizes...), Codes: matrix.Matrix{Rows: 15000, Cols: 10, Data: make([]float64, 150000)}}
 	weights := make([][][3]float64, len(sizes)) // by factor and column
 	for j := range weights {
 		weights[j] = make([][3]float64, in.Codes.Cols)

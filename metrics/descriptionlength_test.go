@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -13,7 +14,7 @@ import (
 // do factors.
 func TestDescriptionLength(t *testing.T) {
 	h := hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, make(hierarchy.Hierarchy, 8))}
-	in := &Input{Codes: Matrix{Rows: 16, Cols: 10}, Hierarchy: h, Levels: make([]int, 16), Factors: ordinals(1)}
+	in := &Input{Codes: matrix.Matrix{Rows: 16, Cols: 10}, Hierarchy: h, Levels: make([]int, 16), Factors: ordinals(1)}
 	for i := range 16 {
 		row := make([]float64, 10)
 		row[0] = 1 // the option; the other columns are values

@@ -9,36 +9,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 )
-
-// turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3).
-// Each of n whitened points p_i is turned back by w times the angle theta_i of its level; the value is the mean squared
-// distance of the points from their mean,
-//
-//	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
-//
-// where angle returns sine and cosine of w theta_i. D_k is the least over w. Two passes make it exact near 0.
-// [rotationScatter] is the same for rotations in space.
-func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
-	n := float64(len(points))
-	var mx, my, sum float64
-	for i, p := range points {
-		sin, cos := angle(i)
-		x, y := turnBack(p, sin, cos)
-		mx, my = mx+x/n, my+y/n
-	}
-	for i, p := range points {
-		sin, cos := angle(i)
-		x, y := turnBack(p, sin, cos)
-		sum += (x-mx)*(x-mx) + (y-my)*(y-my)
-	}
-	return sum / n
-}
-
-// turnBack is R^T p for the rotation R of a plane by an angle with the given sine and cosine.
-func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
-	return cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]
-}
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for any number K of circular
 // factors (subgroups SO(2)) and factors of rotations in space (SO(3)). The rows may be any sample, in any order; their
@@ -151,11 +123,28 @@ func (m *DLSBD) Suits(in *Input) error {
 	if _, err := m.Codes.Blocks("codes", in.Factors, in.Codes.Cols); err != nil {
 		return err
 	}
-	if _, err := arrange(in, true); err == nil {
+	if !slices.ContainsFunc(in.Factors, factor.Factor.Turns) {
+		return MissingCircular
+	}
+	if _, err := lsbd.NewGrid(in.elements(), true); err == nil {
 		return nil
 	}
-	_, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
+	_, err := m.sample(in)
 	return err
+}
+
+// elements returns the levels of an input as group elements.
+func (in *Input) elements() lsbd.Elements {
+	return lsbd.Elements{Factors: in.Factors, Levels: in.Levels}
+}
+
+// sample returns the rows as a sample, also if they are a grid.
+func (m *DLSBD) sample(in *Input) (*lsbd.Sample, error) {
+	return lsbd.NewSample(in.elements(), m.settings())
+}
+
+func (m *DLSBD) settings() lsbd.Settings {
+	return lsbd.Settings{Omega: m.Omega, Shared: m.SharedOmega, Together: m.Objects == ObjectsTogether}
 }
 
 // Compute returns D_LSBD with the parts per_subgroup and omega. omega is |w|, the mean over objects, or 1 for
@@ -165,117 +154,80 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d, err := m.design(ctx, in)
+	d, err := lsbd.New(in.elements(), m.settings())
 	if err != nil {
 		return Result{}, err
 	}
-	chosen := make([]*subgroup, len(d.factors))
-	r, err := d.turning.collect(d.factors, d.names, func(k int) (*measured, error) {
+	chosen := make([]*subgroup, len(d.Factors))
+	r, err := collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) {
 		var err error
-		chosen[k], err = m.choose(in, d, k)
+		chosen[k], err = m.choose(ctx, in, d, k)
 		if err != nil {
 			return nil, err
 		}
-		return chosen[k].measured, nil
+		return chosen[k].Measured, nil
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	r.Notes = append(r.Notes, d.notes...)
-	if s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega); err == nil {
+	r.Notes = append(r.Notes, d.Notes...)
+	sample, sampleErr := m.sample(in)
+	if sampleErr == nil {
 		for k, c := range chosen {
-			if note := s.sumNote(in.Codes.Columns(c.columns), k, c.values); note != "" {
+			if note := sample.SumNote(in.Codes.Columns(c.columns), k, c.Values); note != "" {
 				r.Notes = append(r.Notes, note)
 			}
 		}
 	}
-	r.Basis = turningBasis(d.objects, m.Omega)
+	r.Basis = turningBasis(d.Objects, m.Omega)
 	if n := in.Codes.Rows - r.Basis.Rows; n > 0 {
 		r.Basis.Excluded = []Exclusion{{Rows: n, Why: whyObject}}
 	}
-	if m.Bootstrap > 0 {
-		part, err := m.interval(ctx, in, chosen)
-		if err != nil {
-			return Result{}, err
-		}
-		r.Parts = append(r.Parts, part)
+	if m.Bootstrap == 0 {
+		return r, nil
 	}
-	return r, nil
-}
-
-// design is the grid or sample of an input, ready to measure.
-type design struct {
-	turning
-	factors []factor.Factor // that turn
-	names   []string        // of objects
-	measure func(codes Matrix, k int) (*measured, error)
-	objects []int // rows of each object
-	notes   []string
-}
-
-func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
-	d := &design{turning: turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}}
-	t, err := arrange(in, true)
-	if err == nil && t.uniform() && (m.Objects != ObjectsTogether || t.objects == 1) {
-		d.factors, d.names = t.circles, t.objectNames
-		d.objects = slices.Repeat([]int{t.cells}, t.objects)
-		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(ctx, codes, t, k) }
-		return d, nil
+	if sampleErr != nil {
+		return Result{}, fmt.Errorf("bootstrap: %w", sampleErr)
 	}
-	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range s.moving {
-		d.factors = append(d.factors, in.Factors[j])
-	}
-	d.names = s.names
-	for _, rows := range s.objects {
-		d.objects = append(d.objects, len(rows))
-	}
-	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(ctx, codes, s, k) }
-	d.notes = append(d.notes, s.notes()...)
-	return d, nil
+	part, err := m.interval(ctx, in, sample, chosen)
+	r.Parts = append(r.Parts, part)
+	return r, err
 }
 
 // subgroup holds the measurement of one factor in some columns.
 type subgroup struct {
-	*measured
+	*lsbd.Measured
 	columns []int // nil: all
 }
 
 // choose measures a subgroup in the columns of the settings, or in the best space of the codes.
-func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
-	columns := m.Codes[d.factors[k].Name]
-	s, err := d.measure(in.Codes.Columns(columns), k)
+func (m *DLSBD) choose(ctx context.Context, in *Input, d *lsbd.Design, k int) (*subgroup, error) {
+	columns := m.Codes[d.Factors[k].Name]
+	s, err := d.Measure(ctx, in.Codes.Columns(columns), k)
 	if err != nil {
 		return nil, err
 	}
-	if columns != nil || len(in.Spaces) < 2 || m.Spaces == SpacesNever || s.near == 0 && m.Spaces != SpacesAlways {
+	if columns != nil || len(in.Spaces) < 2 || m.Spaces == SpacesNever || s.Near == 0 && m.Spaces != SpacesAlways {
 		return &subgroup{s, columns}, nil
 	}
 	best := &subgroup{}
 	for _, space := range in.Spaces {
-		s, err := d.measure(in.Codes.Columns(space), k)
+		s, err := d.Measure(ctx, in.Codes.Columns(space), k)
 		if err != nil {
 			return nil, err
 		}
-		if best.measured == nil || factor.Mean.Of(s.values) < factor.Mean.Of(best.values)-1e-12 {
+		if best.Measured == nil || factor.Mean.Of(s.Values) < factor.Mean.Of(best.Values)-1e-12 {
 			best = &subgroup{s, space}
 		}
 	}
-	best.remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.factors[k].Name, best.columns)
+	best.Remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.Factors[k].Name, best.columns)
 	return best, nil
 }
 
 // interval returns the 95 % percentile interval of the value.
-func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Part, error) {
+func (m *DLSBD) interval(ctx context.Context, in *Input, s *lsbd.Sample, chosen []*subgroup) (part Part, err error) {
 	if in.Stream == nil {
 		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
-	}
-	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
-	if err != nil {
-		return Part{}, fmt.Errorf("bootstrap: %w", err)
 	}
 	values := make([]float64, m.Bootstrap)
 	weights := make([]float64, in.Codes.Rows)
@@ -285,7 +237,7 @@ func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Pa
 		}
 		each := make([]float64, len(chosen))
 		for k, c := range chosen {
-			if each[k], err = s.weighted(ctx, in.Codes.Columns(c.columns), k, c.turns, weights); err != nil {
+			if each[k], err = s.Weighted(ctx, in.Codes.Columns(c.columns), k, c.Turns, weights); err != nil {
 				return Part{}, fmt.Errorf("bootstrap: %w", err)
 			}
 		}
@@ -294,4 +246,116 @@ func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Pa
 	slices.Sort(values)
 	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }
 	return Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{at(0.025), at(0.975)}}, nil
+}
+
+// turningBasis returns the basis of objects, given their numbers of rows. Fewer rows than 2 omega + 1 fit some number
+// of turns by chance.
+func turningBasis(objects []int, omega int) (b Basis) {
+	b.count(objects)
+	for _, n := range objects {
+		b.Rows += n
+	}
+	if least := 2*omega + 1; b.Smallest < least {
+		b.want(least, "rows of each object")
+	}
+	return b
+}
+
+// collect measures the subgroups of all factors and joins them to a result.
+func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Measured, error)) (Result, error) {
+	subgroups := Part{Name: "per_subgroup"}
+	turns := Part{Name: "omega"}
+	objects := Part{Name: "per_object", Labels: d.Names, Values: make([]float64, len(d.Names))}
+	var notes []string
+	for k, f := range d.Factors {
+		s, err := subgroup(k)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		subgroups.Labels = append(subgroups.Labels, f.Name)
+		subgroups.Values = append(subgroups.Values, factor.Mean.Of(s.Values))
+		turns.Values = append(turns.Values, factor.Mean.Of(s.Turns))
+		for o, v := range s.Values {
+			if objects.Values[o] += v; a == factor.Mean && k == len(d.Factors)-1 {
+				objects.Values[o] /= float64(len(d.Factors))
+			}
+		}
+		notes = append(notes, s.Notes(f.Name)...)
+	}
+	turns.Labels = subgroups.Labels
+	r := Result{Value: a.Of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
+	if len(d.Names) > 1 {
+		r.Parts = append(r.Parts, objects)
+	}
+	return r, nil
+}
+
+// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12). Code columns are divided by
+// their standard deviation before the principal components are taken. The components are scaled by 1/sqrt(2) alone, and
+// subgroups are summed. The subtracted mean is over the subgroup's levels, as in the paper's text, not over the other
+// subgroups' levels, as in its equation 6.
+//
+// Without Whiten this is equation 8 to the letter, and contradicts the rest of the paper. It is not invariant under
+// linear maps, and columns that carry a factor add up, which can lift one subgroup above 1. Whiten divides the
+// components by their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear
+// maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
+// the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
+type DLSBDWorkshop struct {
+	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: sum as in the paper, or mean"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects instead of the best one for each"`
+	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, as equation 18 and the invariance of section 5 require; false: equation 8 literally"`
+}
+
+// Needs returns AllLevels.
+func (*DLSBDWorkshop) Needs() Needs { return AllLevels }
+
+// Better returns LowerIsBetter.
+func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*DLSBDWorkshop) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Validate checks the settings.
+func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
+
+// Suits implements Selective.
+func (m *DLSBDWorkshop) Suits(in *Input) error {
+	_, err := m.design(in)
+	return err
+}
+
+func (m *DLSBDWorkshop) design(in *Input) (*lsbd.Design, error) {
+	if !slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Kind == factor.Circular }) {
+		return nil, MissingCircular
+	}
+	s := lsbd.Settings{Form: lsbd.Standardised, Omega: m.Omega, Shared: m.SharedOmega}
+	if m.Whiten {
+		s.Form = lsbd.StandardisedWhitened
+	}
+	return lsbd.New(in.elements(), s)
+}
+
+// Compute returns the same parts as DLSBD.
+func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	d, err := m.design(in)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) { return d.Measure(ctx, in.Codes, k) })
+	r.Basis = turningBasis(d.Objects, m.Omega)
+	return r, err
+}
+
+func validTurns(omega int, a factor.Aggregate) error {
+	switch {
+	case omega < 1 || omega > 1000:
+		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
+	case a != factor.Mean && a != factor.Sum:
+		return config.Invalid("aggregate", "%v; want mean or sum", a)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // grid makes the levels of a full grid of circular factors.
@@ -107,7 +108,7 @@ func TestLinearInvariance(t *testing.T) {
 				}
 			}
 			mapped := *in
-			mapped.Codes = Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, len(in.Codes.Data))}
+			mapped.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, len(in.Codes.Data))}
 			for i := range in.Codes.Rows {
 				for c := range d {
 					v := 3.0
@@ -123,7 +124,7 @@ func TestLinearInvariance(t *testing.T) {
 			}
 			// with noise, the principal plane itself depends on the map; rotations keep it
 			rotated := *in
-			rotated.Codes = Matrix{Rows: in.Codes.Rows, Cols: d, Data: slices.Clone(in.Codes.Data)}
+			rotated.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: slices.Clone(in.Codes.Data)}
 			for i := range in.Codes.Rows {
 				row := rotated.Codes.Row(i)
 				sin, cos := math.Sincos(float64(trial))
@@ -186,7 +187,7 @@ func objects(n, views int, encode func(object int, angle float64) []float64) *In
 	for o := range n {
 		for v := range views {
 			z := encode(o, in.Factors[1].Angle(v))
-			in.Codes = Matrix{Rows: in.Codes.Rows + 1, Cols: len(z), Data: append(in.Codes.Data, z...)}
+			in.Codes = matrix.Matrix{Rows: in.Codes.Rows + 1, Cols: len(z), Data: append(in.Codes.Data, z...)}
 			in.Levels = append(in.Levels, o, v)
 		}
 	}
@@ -236,11 +237,11 @@ func TestErrors(t *testing.T) {
 		{"Inf", func(in *Input) { in.Codes.Data[0] = math.Inf(-1) }, "codes: row 0, column 0 is -Inf"},
 		{"repeated", func(in *Input) { copy(in.Levels[2*5:], in.Levels[:2]) }, "codes 0 and 5 both have a 0, b 0"},
 		{"missing last", func(in *Input) {
-			in.Codes = Matrix{Rows: 11, Cols: 4, Data: in.Codes.Data[:44]}
+			in.Codes = matrix.Matrix{Rows: 11, Cols: 4, Data: in.Codes.Data[:44]}
 			in.Levels = in.Levels[:22]
 		}, "there is no code for a 2, b 3"},
 		{"missing middle", func(in *Input) {
-			in.Codes = Matrix{Rows: 11, Cols: 4, Data: append(slices.Clone(in.Codes.Data[:20]), in.Codes.Data[24:]...)}
+			in.Codes = matrix.Matrix{Rows: 11, Cols: 4, Data: append(slices.Clone(in.Codes.Data[:20]), in.Codes.Data[24:]...)}
 			in.Levels = append(slices.Clone(in.Levels[:10]), in.Levels[12:]...)
 		}, "there is no code for a 1, b 1"},
 		{"level out of range", func(in *Input) { in.Levels[3] = 4 }, `row 1 has level 4 of factor "b"; want 0 to 3`},
@@ -250,7 +251,7 @@ func TestErrors(t *testing.T) {
 		}, "there is no circular factor"},
 		{"levels", func(in *Input) { in.Levels = in.Levels[1:] }, "there are 23 factor levels; want 24"},
 		{"codes", func(in *Input) { in.Codes.Data = in.Codes.Data[1:] }, "codes hold 47 numbers; want 12 x 4"},
-		{"empty", func(in *Input) { in.Codes = Matrix{} }, "codes are 0 x 0"},
+		{"empty", func(in *Input) { in.Codes = matrix.Matrix{} }, "codes are 0 x 0"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -304,7 +305,7 @@ func ExampleDLSBD() {
 		{Name: "row", Size: 8, Kind: factor.Circular},
 		{Name: "column", Size: 8, Kind: factor.Circular},
 	}
-	in := &Input{Codes: Matrix{Rows: grid.Len(), Cols: 5}, Factors: grid}
+	in := &Input{Codes: matrix.Matrix{Rows: grid.Len(), Cols: 5}, Factors: grid}
 	at := make([]int, 2)
 	for i := range grid.Len() {
 		grid.At(i, at)
@@ -320,7 +321,7 @@ func ExampleDLSBD() {
 // Codes on an ellipse turn once with the angle: the linear map does not matter.
 func ExampleEvaluate() {
 	circle := factor.Factor{Name: "angle", Size: 6, Kind: factor.Circular}
-	in := &Input{Codes: Matrix{Rows: circle.Size, Cols: 2}, Factors: []factor.Factor{circle}}
+	in := &Input{Codes: matrix.Matrix{Rows: circle.Size, Cols: 2}, Factors: []factor.Factor{circle}}
 	for level := range circle.Size {
 		sin, cos := math.Sincos(circle.Angle(level))
 		in.Codes.Data = append(in.Codes.Data, 3*cos, sin)

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // rotationsInput is the golden input of a case: every rotation of a group with every level of a circle.
@@ -26,7 +27,7 @@ func rotationsInput(t *testing.T, name, group string) *Input {
 		pose.Rotations = append(pose.Rotations, [9]float64(g.Data[9*l:]))
 	}
 	levels := len(codes.Data) / n / d
-	in := &Input{Codes: Matrix{Rows: n * levels, Cols: d, Data: codes.Data},
+	in := &Input{Codes: matrix.Matrix{Rows: n * levels, Cols: d, Data: codes.Data},
 		Factors: []factor.Factor{pose, {Name: "hue", Size: levels, Kind: factor.Circular}}}
 	for i := range in.Codes.Rows {
 		in.Levels = append(in.Levels, i/levels, i%levels)
@@ -175,7 +176,7 @@ func TestAngles(t *testing.T) {
 		a, b := i%100, s.IntN(6)
 		in.Levels = append(in.Levels, a, b)
 		z := perfect([]float64{2 * in.Factors[0].Angle(a), in.Factors[1].Angle(b)})
-		in.Codes = Matrix{Rows: i + 1, Cols: 4, Data: append(in.Codes.Data, 3*z[0], z[1]+z[0], z[2]-z[1], z[3])}
+		in.Codes = matrix.Matrix{Rows: i + 1, Cols: 4, Data: append(in.Codes.Data, 3*z[0], z[1]+z[0], z[2]-z[1], z[3])}
 	}
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-18)
@@ -263,7 +264,7 @@ func TestArbitraryPlanes(t *testing.T) {
 		g := in.Factors[0].Rotations[in.Levels[2*i]]
 		double = append(double, g[0], g[3], g[6], g[1], g[4], g[7])
 	}
-	in.Codes = Matrix{Rows: in.Codes.Rows, Cols: 6, Data: double}
+	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 6, Data: double}
 	r := compute(t, dlsbd(), in)
 	if !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "arbitrary") }) {
 		t.Errorf("notes %v; want a warning", r.Notes)

@@ -7,32 +7,10 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// accuracy is the fraction of n predictions that are right:
-//
-//	1/n sum_i [predicted_i = levels_i]
-func accuracy(predicted, levels []int) float64 {
-	right := 0
-	for i, l := range levels {
-		if predicted[i] == l {
-			right++
-		}
-	}
-	return float64(right) / float64(len(levels))
-}
-
-// meanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K
-// factors; it also returns the accuracy of every factor:
-//
-//	1/K sum_j accuracy_j
-func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
-	for j, p := range predicted {
-		perFactor = append(perFactor, accuracy(p, levels[j]))
-	}
-	return factor.Mean.Of(perFactor), perFactor
-}
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
 // et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to that number of train
@@ -130,6 +108,25 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
+// fit fits a classifier of each factor.
+func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]predict.Classifier, error) {
+	switch m.Predictor {
+	case Boosted:
+		return predict.FitBoosted(ctx, x, labels, d)
+	case LogisticCV:
+		weights, err := predict.CrossValidate(ctx, x, labels, d)
+		if err != nil {
+			return nil, err
+		}
+		return predict.FitLogistic(ctx, x, labels, d, weights)
+	}
+	weights := make([]float64, len(labels))
+	for j := range weights {
+		weights[j] = m.C
+	}
+	return predict.FitLogistic(ctx, x, labels, d, weights)
+}
+
 // split returns the split into train and test rows for one size.
 func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
@@ -185,7 +182,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		if m.TopK > 0 && m.Choose != ChooseAll {
-			if top, err = m.choose(ctx, in.rows(train)); err != nil {
+			if top, err = m.choose(ctx, in.part(train)); err != nil {
 				return Result{}, err
 			}
 			for _, note := range top.notes {
@@ -197,8 +194,8 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		onTrain, _ := meanAccuracy(fit.predicted, fit.levels)
-		onTest, perFactor := meanAccuracy(check.predicted, check.levels)
+		onTrain, _ := predict.MeanAccuracy(fit.predicted, fit.levels)
+		onTest, perFactor := predict.MeanAccuracy(check.predicted, check.levels)
 		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, perFactor)
 		tested.Values, trained.Values = append(tested.Values, onTest), append(trained.Values, onTrain)
 	}
@@ -207,7 +204,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, top.part())
+		r.Parts = append(r.Parts, top.part(in))
 	}
 	r.Grids = []Grid{g}
 	return r, nil
@@ -221,12 +218,12 @@ type selection struct {
 
 // choose returns the TopK best columns of every factor.
 func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
-	x, err := newInformation(ctx, in, libraryHistogram())
+	x, err := in.information(ctx, mutual.Library())
 	if err != nil {
 		return selection{}, err
 	}
-	relative, _ := columnShares(x.mutual)
-	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
+	relative, _ := mutual.Shares(x.Mutual)
+	columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 	switch {
 	case len(columns) == 0:
 		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}, nil
@@ -237,10 +234,10 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 }
 
 // part returns the numbers of the selected columns.
-func (s selection) part() Part {
+func (s selection) part(in *Input) Part {
 	p := Part{Name: "selected"}
 	for _, c := range s.columns {
-		p.Labels, p.Values = append(p.Labels, columnName(c)), append(p.Values, float64(c))
+		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
 	}
 	return p
 }
@@ -263,22 +260,22 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 
 // predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
 // the train and of the test rows.
-func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check predictions, err error) {
+func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
-	x, y := rowsOf(codes, train), rowsOf(codes, test)
+	x, y := codes.Take(train), codes.Take(test)
 	if m.Predictor == Logistic {
-		x, y = standardised(codes, train, test)
+		x, y = predict.Standardise(codes, train, test)
 	}
 	models, err := m.fit(ctx, x, fit.levels, codes.Cols)
 	if err != nil {
 		return fit, check, err
 	}
-	for _, predict := range models {
-		fitted, err := predict(ctx, x)
+	for _, model := range models {
+		fitted, err := model(ctx, x)
 		if err != nil {
 			return fit, check, err
 		}
-		predicted, err := predict(ctx, y)
+		predicted, err := model(ctx, y)
 		if err != nil {
 			return fit, check, err
 		}
@@ -289,15 +286,6 @@ func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train
 
 // predictions holds predicted and true levels, by factor and row.
 type predictions struct{ predicted, levels [][]int }
-
-// rowsOf copies rows of codes.
-func rowsOf(codes Matrix, rows []int) []float64 {
-	data := make([]float64, 0, len(rows)*codes.Cols)
-	for _, i := range rows {
-		data = append(data, codes.Row(i)...)
-	}
-	return data
-}
 
 // listInts joins numbers with commas.
 func listInts(numbers []int) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func downstream(p Predictor, sizes ...int) *Downstream {
@@ -140,7 +141,7 @@ func TestDownstreamTop(t *testing.T) {
 // Columns are chosen without the test rows, on which here the other column follows the factor.
 func TestDownstreamChoose(t *testing.T) {
 	const rows, trained = 200, 60
-	in := &Input{Factors: ordinals(2, 2), Codes: Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
+	in := &Input{Factors: ordinals(2, 2), Codes: matrix.Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
 	for i := range rows {
 		level, column := i%2, 0
 		if i >= trained {
@@ -167,14 +168,6 @@ func TestDownstreamChoose(t *testing.T) {
 	r := compute(t, m, in)
 	if got := r.Part("selected"); !slices.Equal(got, []float64{1}) {
 		t.Errorf("20 rows: columns %v, want 1", got)
-	}
-}
-
-func TestFoldBounds(t *testing.T) {
-	for n, want := range map[int][]int{2: {0, 1, 2}, 5: {0, 1, 2, 3, 4, 5}, 12: {0, 3, 6, 8, 10, 12}, 20: {0, 4, 8, 12, 16, 20}} {
-		if got := FoldBounds(n); !slices.Equal(got, want) {
-			t.Errorf("%d rows: %v", n, got)
-		}
 	}
 }
 

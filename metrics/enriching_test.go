@@ -11,6 +11,8 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
@@ -29,7 +31,7 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+		in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 		if name == "random" {
 			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
 		}
@@ -103,7 +105,7 @@ func TestEnrichingGolden(t *testing.T) {
 				check(key+"_raw", r.Value)
 			}
 			check("mig", compute(t, mig(), in).Value)
-			check("mig_codewise", compute(t, &MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapFactors}, in).Value)
+			check("mig_codewise", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}, in).Value)
 			if checked != len(want) {
 				t.Errorf("%d of %d golden values are checked", checked, len(want))
 			}
@@ -134,7 +136,7 @@ func TestEnrichingSubsets(t *testing.T) {
 
 // subset returns an input restricted to some rows.
 func subset(in *Input, rows []int) *Input {
-	part := &Input{Codes: Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
+	part := &Input{Codes: matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
 		Hierarchy: in.Hierarchy, TrueHierarchy: in.TrueHierarchy}
 	k := len(in.Factors)
 	for _, i := range rows {
@@ -155,7 +157,7 @@ func ExampleSubCodeDeviation() {
 		fmt.Println(err)
 		return
 	}
-	in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+	in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 	metric := NewSubCodeDeviation(factor.MPD)
 	r, _ := metric.Compute(ctx, in)
 	fmt.Printf("in order: %.4f, score %.2f\n", r.Value, r.Part("score")[0])

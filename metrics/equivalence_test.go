@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // answersOf returns the answers about some rows: each row is compared with the previous row of its level, the first
@@ -72,7 +73,7 @@ func TestPairsGolden(t *testing.T) {
 
 // TestClassesAreNotLevels checks that metrics which need levels refuse classes, and that no others do.
 func TestClassesAreNotLevels(t *testing.T) {
-	in := &Input{Codes: Matrix{Rows: 6, Cols: 2, Data: []float64{0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 1, 2}}}
+	in := &Input{Codes: matrix.Matrix{Rows: 6, Cols: 2, Data: []float64{0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 1, 2}}}
 	a := &similarity.Answers{Rows: 6, Factors: []string{"empty"}}
 	for i, same := range []bool{true, false, true, true} {
 		a.Add(i, i+1, "x", same)

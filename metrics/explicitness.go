@@ -3,56 +3,12 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
-
-// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2). From the scores s of rows
-// with the label (+) and without it (-) it takes the probability
-//
-//	P(s+ > s-) + P(s+ = s-)/2
-//
-// over pairs of such rows. It is NaN without rows of both kinds. Scores are 0 or more.
-func rocArea(scores []float64, labels []int, label int) float64 {
-	own := make([]float64, 0, len(scores)/8)
-	for i, s := range scores {
-		if labels[i] == label {
-			own = append(own, s)
-		}
-	}
-	m := len(own)
-	others := len(scores) - m
-	if m == 0 || others == 0 {
-		return math.NaN()
-	}
-	slices.Sort(own)
-	place := newPlaces(own)
-	var below, equal int // pairs with s+ < s-, and with s+ = s-
-	for i, s := range scores {
-		if labels[i] != label {
-			b, e := place.of(s)
-			below += b
-			equal += e
-		}
-	}
-	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
-}
-
-// explicitness is the score of one factor: the mean of its levels' areas other than NaN. It also returns the number of
-// these levels.
-func explicitness(areas []float64) (mean float64, levels int) {
-	for _, a := range areas {
-		if !math.IsNaN(a) {
-			mean += a
-			levels++
-		}
-	}
-	return mean / float64(max(levels, 1)), levels
-}
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0
 // to 1. It is the mean over factors and their levels of the area under the ROC curve on the test rows. The score of a
@@ -108,7 +64,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	var r Result
 	r.Basis.fitted(train, test)
-	x, y := standardised(in.Codes, train, test)
+	x, y := predict.Standardise(in.Codes, train, test)
 	inputs, err := linear.NewInputs(x, in.Codes.Cols)
 	if err != nil {
 		return Result{}, err
@@ -116,7 +72,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	fit, check := labelsOf(in, train), labelsOf(in, test)
 	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
 	for j, f := range in.Factors {
-		if !varies(fit[j]) {
+		if !predict.Vary(fit[j]) {
 			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
 			continue
 		}
@@ -127,7 +83,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 		if !model.Converged {
 			r.Notes = append(r.Notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
 		}
-		area, levels, err := rocAreas(ctx, model, y, check[j])
+		area, levels, err := predict.ROCAreas(ctx, model, y, check[j])
 		if err != nil {
 			return Result{}, err
 		}
@@ -139,7 +95,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%d of %d levels of %s are not in the test rows", len(model.Classes)-levels, len(model.Classes), f.Name))
 		}
 		tested.Labels, tested.Values = append(tested.Labels, f.Name), append(tested.Values, area)
-		if area, _, err = rocAreas(ctx, model, x, fit[j]); err != nil {
+		if area, _, err = predict.ROCAreas(ctx, model, x, fit[j]); err != nil {
 			return Result{}, err
 		}
 		trained.Values = append(trained.Values, area)
@@ -150,27 +106,4 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	trained.Labels = tested.Labels
 	r.Value, r.Parts = factor.Mean.Of(tested.Values), []Part{tested, trained}
 	return r, nil
-}
-
-// standardised returns the codes of the train and of the test rows, standardised by mean and standard deviation of
-// every column over the train rows.
-func standardised(codes Matrix, train, test []int) (x, y []float64) {
-	d := codes.Cols
-	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
-	unit := make([]float64, len(train))
-	for c := range d {
-		column := columnOf(codes, c, train)
-		scale := unitColumn(Matrix{Rows: len(train), Cols: 1, Data: column}, 0, unit)
-		for at, v := range unit {
-			x[at*d+c] = v
-		}
-		if scale == 0 {
-			continue
-		}
-		mean := meanOf(column)
-		for at, i := range test {
-			y[at*d+c] = codes.Data[i*d+c]/scale - mean/scale
-		}
-	}
-	return x, y
 }

@@ -2,45 +2,24 @@ package metrics
 
 import (
 	"context"
-	"github.com/unravel-ml/unravel/datasets/factor"
-)
 
-// AssignColumns exports assign.
-var AssignColumns = assign
+	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
 
 // Concentrations is disentanglement and, of the transposed matrix, completeness.
 var (
-	Concentrations = libraryEntropy().OfRows
-	Transposed     = transposed
+	Concentrations = mutual.LibraryEntropy().OfRows
+	Transposed     = mutual.Transposed
 )
 
-// Predict returns the score of trees that predict one column from another on some rows.
-func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
-	x, err := newPredictor(0, from)
-	if err != nil {
-		return 0, err
-	}
-	y, err := newPredictor(0, to)
-	if err != nil {
-		return 0, err
-	}
-	count := 0
-	for _, in := range rows {
-		if in {
-			count++
-		}
-	}
-	return predict(context.Background(), x, y, rows, count, order)
-}
+// WayOf exports the way to measure a metric again.
+var WayOf = wayOf
 
 // SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows
-
-// ROCArea exports the area under the ROC curve of a label.
-var ROCArea = rocArea
-
-// FoldBounds exports the folds of cross-validation.
-var FoldBounds = foldBounds
 
 // CrossValidate returns the C that cross-validation chooses from the first rows.
 func CrossValidate(in *Input, rows int) ([]float64, error) {
@@ -48,44 +27,40 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crossValidate(context.Background(), rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
+	return predict.CrossValidate(context.Background(), in.Codes.Take(train), labelsOf(in, train), in.Codes.Cols)
 }
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.
 func OfSample(m *DLSBD, in *Input) (Result, error) {
-	s, err := newSampling(in, m.Objects == ObjectsTogether, m.Omega)
+	s, err := m.sample(in)
 	if err != nil {
 		return Result{}, err
 	}
-	t := turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}
-	var factors []factor.Factor
-	for _, j := range s.moving {
-		factors = append(factors, in.Factors[j])
-	}
-	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, k) })
+	d := s.Design()
+	return collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) { return d.Measure(context.Background(), in.Codes, k) })
 }
 
 // OfRotationMoments is D_k of the first factor of a grid, with the moments of the grid's rotations.
 func OfRotationMoments(in *Input) float64 {
-	t, err := arrange(in, true)
+	t, err := lsbd.NewGrid(in.elements(), true)
 	if err != nil {
 		panic(err)
 	}
-	s, err := turning{10, factor.Mean, false, whitenedPlane, true}.subgroup(context.Background(), in.Codes, t, 0)
+	s, err := t.Design(lsbd.Settings{Omega: 10}).Measure(context.Background(), in.Codes, 0)
 	if err != nil {
 		panic(err)
 	}
-	return s.values[0]
+	return s.Values[0]
 }
 
 // Rows exports the choice of train and test rows.
 var Rows = Apart.rows
 
 // Neighbours returns the places and scores of the nearest train rows of each test row.
-func Neighbours(m *KNN, codes Matrix, train, test []int) (rows []int, scores []float64, err error) {
-	n, err := m.neighbours(context.Background(), codes, train, test)
+func Neighbours(m *KNN, codes matrix.Matrix, train, test []int) (rows []int, scores []float64, err error) {
+	n, err := predict.Nearest(context.Background(), codes, train, test, m.K, m.Distance == Cosine)
 	if err != nil {
 		return nil, nil, err
 	}
-	return n.rows, n.scores, nil
+	return n.Rows, n.Scores, nil
 }

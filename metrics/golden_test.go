@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 type expectation struct {
@@ -79,7 +80,7 @@ func goldenInput(t *testing.T, dir string) *Input {
 	t.Helper()
 	codes := golden[float64](t, dir, "codes.npy")
 	levels := golden[int](t, dir, "factors.npy")
-	in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data}
+	in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data}
 	for i, n := range golden[int](t, dir, "grid_shape.npy").Data {
 		in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("factor", i), Size: n, Kind: factor.Circular})
 	}
@@ -105,6 +106,6 @@ func shuffleRows(in *Input) {
 		data = append(data, in.Codes.Row(i)...)
 		levels = append(levels, in.Levels[i*k:(i+1)*k]...)
 	}
-	in.Codes = Matrix{Rows: len(order), Cols: d, Data: data}
+	in.Codes = matrix.Matrix{Rows: len(order), Cols: d, Data: data}
 	in.Levels = levels
 }

@@ -3,69 +3,17 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // inactive is the largest absolute value of a dimension that counts as inactive, as in the
 // code of Ross and Doshi-Velez 2021.
 const inactive = 1e-10
-
-// validHierarchical checks the hierarchies, components and paths of an input.
-func (in *Input) validHierarchical() error {
-	for _, h := range []struct {
-		whose string
-		hierarchy.Hierarchy
-	}{{"the codes", in.Hierarchy}, {"the factors", in.TrueHierarchy}} {
-		if err := h.Hierarchy.Validate(); err != nil {
-			return fmt.Errorf("hierarchy of %s: %w", h.whose, err)
-		}
-	}
-	if in.Explored != nil {
-		if err := validFound(in.Explored.Components, in.Explored.Paths, len(in.Explored.Components)); err != nil {
-			return fmt.Errorf("explored images: %w", err)
-		}
-	}
-	return validFound(in.Components, in.Paths, in.Codes.Rows)
-}
-
-// validFound checks components and paths, one for each row; either may be nil.
-func validFound(components, paths []int, rows int) error {
-	for _, ids := range []struct {
-		name  string
-		of    []int
-		least int
-		want  string
-	}{{"component", components, -1, "0 or more, or -1 (discarded)"}, {"path", paths, 0, "0 or more"}} {
-		if ids.of != nil && len(ids.of) != rows {
-			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.of), rows)
-		}
-		for i, id := range ids.of {
-			if id < ids.least {
-				return fmt.Errorf("%ss: row %d has %d; want %s", ids.name, i, id, ids.want)
-			}
-		}
-	}
-	return nil
-}
-
-// Missing is the error of a metric for an unset field of [Input] that it needs.
-type Missing string
-
-// The fields of [Input] that can be missing.
-const (
-	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
-	MissingTrueHierarchy Missing = "the true hierarchy is not known"
-	MissingComponents    Missing = "the components of the codes are not known"
-	MissingCircular      Missing = "there is no circular factor; want at least one"
-	MissingFactors       Missing = "no factor of several levels is known of the images"
-
-	// MissingLevels is the error of metrics that need levels, not only which rows agree.
-	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
-)
-
-func (m Missing) Error() string { return string(m) }
 
 // fits checks that a hierarchy is known and has one dimension for each of cols columns.
 func fits(h hierarchy.Hierarchy, whose string, cols int) error {
@@ -93,24 +41,6 @@ func (in *Input) optionsFit() error {
 		}
 	}
 	return nil
-}
-
-// FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An
-// unknown level gives NaN.
-func (in *Input) FactorValues(factor int) []float64 {
-	if in.Exact != nil && in.Exact[factor] != nil {
-		return in.Exact[factor]
-	}
-	f, k := in.Factors[factor], len(in.Factors)
-	values := make([]float64, in.Codes.Rows)
-	for i := range values {
-		if l := in.Levels[i*k+factor]; l >= 0 {
-			values[i] = f.Value(l)
-		} else {
-			values[i] = math.NaN()
-		}
-	}
-	return values
 }
 
 // paths numbers the paths of the images through the true hierarchy, from 0. Without Paths, images with equal values of
@@ -212,3 +142,223 @@ func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	return Result{Value: float64(hierarchy.Distance(in.Hierarchy, in.TrueHierarchy))}, nil
 }
+
+// purityOf is the fraction of the rows in components that have the majority path of their component (Ross and
+// Doshi-Velez 2021, section 6.2):
+//
+//	1 - (rows with another path) / (rows in components)
+func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
+
+// coverageOf is the fraction of all rows that a component keeps (Ross and Doshi-Velez 2021, section 6.2):
+//
+//	kept / all
+func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
+
+// Purity is the agreement of the components that MIMOSA finds in the codes with the images' paths through the true
+// hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
+//
+//	1 - (rows without the majority path of their component)/(rows in components)
+type Purity struct{}
+
+// Coverage is the fraction of rows that MIMOSA keeps in a component rather than discards (Ross and Doshi-Velez 2021,
+// section 6.2), 0 to 1.
+type Coverage struct{}
+
+// maxComponentGrid is the largest number of components and of paths with a grid.
+const maxComponentGrid = 256
+
+// Needs returns AllLevels.
+func (*Purity) Needs() Needs { return AllLevels }
+
+// Better returns HigherIsBetter.
+func (*Purity) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*Purity) Range() (least, most float64) { return 0, 1 }
+
+// Needs returns NoLevels.
+func (*Coverage) Needs() Needs { return NoLevels }
+
+// Better returns HigherIsBetter.
+func (*Coverage) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*Coverage) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings: there are none.
+func (*Purity) Validate() error { return nil }
+
+// Validate checks the settings: there are none.
+func (*Coverage) Validate() error { return nil }
+
+// Suits implements Selective.
+func (*Purity) Suits(in *Input) error {
+	switch {
+	case in.Explored != nil && in.Explored.Paths != nil:
+		return nil
+	case in.Explored != nil:
+		return fmt.Errorf("which dimensions the %d explored images truly have is not known", len(in.Explored.Components))
+	case in.Components == nil:
+		return MissingComponents
+	case in.Paths == nil:
+		_, err := in.categoricalFactors()
+		return err
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (*Coverage) Suits(in *Input) error {
+	if in.Components == nil && in.Explored == nil {
+		return MissingComponents
+	}
+	return nil
+}
+
+// found returns the components and the true paths of the explored images, or of the rows.
+func (in *Input) found() (components, paths []int, count int, err error) {
+	if in.Explored != nil {
+		paths, count = renumber(in.Explored.Paths)
+		return in.Explored.Components, paths, count, nil
+	}
+	paths, count, err = in.paths()
+	return in.Components, paths, count, err
+}
+
+// Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. It is an
+// error if all rows are discarded.
+func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	components, paths, count, err := in.found()
+	if err != nil {
+		return Result{}, err
+	}
+	members := map[int]map[int]int{} // rows by component and path
+	for i, label := range components {
+		if label < 0 {
+			continue
+		}
+		if members[label] == nil {
+			members[label] = map[int]int{}
+		}
+		members[label][paths[i]]++
+	}
+	if len(members) == 0 {
+		return Result{}, fmt.Errorf("all %d rows are discarded; want one in a component", len(components))
+	}
+	return purityResult(members, count), nil
+}
+
+func purityResult(members map[int]map[int]int, paths int) Result {
+	labels := slices.Sorted(maps.Keys(members))
+	purity, size := Part{Name: "per_component"}, Part{Name: "size"}
+	right, all := 0, 0
+	for _, label := range labels {
+		most, rows := 0, 0
+		for _, n := range members[label] {
+			most, rows = max(most, n), rows+n
+		}
+		purity.Labels = append(purity.Labels, fmt.Sprint("component", label))
+		purity.Values = append(purity.Values, float64(most)/float64(rows))
+		size.Values = append(size.Values, float64(rows))
+		right, all = right+most, all+rows
+	}
+	size.Labels = purity.Labels
+	r := Result{Value: purityOf(right, all), Parts: []Part{purity, size}}
+	if len(labels) <= maxComponentGrid && paths <= maxComponentGrid {
+		g := Grid{Name: "rows", Rows: purity.Labels}
+		for p := range paths {
+			g.Columns = append(g.Columns, fmt.Sprint("path", p))
+		}
+		for _, label := range labels {
+			row := make([]float64, paths)
+			for p, n := range members[label] {
+				row[p] = float64(n)
+			}
+			g.Values = append(g.Values, row)
+		}
+		r.Grids = []Grid{g}
+	}
+	return r
+}
+
+// Compute returns the parts kept and discarded, in rows.
+func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	components, kept := in.Components, 0
+	if in.Explored != nil {
+		components = in.Explored.Components
+	}
+	for _, label := range components {
+		if label >= 0 {
+			kept++
+		}
+	}
+	n := len(components)
+	return Result{Value: coverageOf(kept, n), Parts: []Part{
+		{Name: "kept", Values: []float64{float64(kept)}}, {Name: "discarded", Values: []float64{float64(n - kept)}},
+	}}, nil
+}
+
+// DescriptionLength is the mean length, in bits, of the description of a code by the hierarchy of the codes (Ross and
+// Doshi-Velez 2021, section 8.1), 0 or more. Each categorical dimension on the code's path costs log2 K for its choice
+// among K options; each active continuous dimension costs Bits. Of two models that reconstruct images equally well, the
+// model with fewer active dimensions describes its codes in fewer bits. It uses no factors, and no values of continuous
+// columns.
+//
+// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
+type DescriptionLength struct {
+	Bits float64 `yaml:"bits" doc:"bits of a number"`
+}
+
+// The longest number.
+const maxNumberBits = 1024
+
+// Needs returns NoLevels.
+func (*DescriptionLength) Needs() Needs { return NoLevels }
+
+// Better returns LowerIsBetter.
+func (*DescriptionLength) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*DescriptionLength) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Validate checks the settings.
+func (m *DescriptionLength) Validate() error {
+	if !(m.Bits > 0 && m.Bits <= maxNumberBits) {
+		return config.Invalid("bits", "%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (*DescriptionLength) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
+
+// Compute returns four parts. options and values are the bits of a code that each takes. flat is the bits of a code as
+// a flat vector as long as the longest code. tree is the bits of the hierarchy, once; the value excludes them.
+func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if err := in.optionsFit(); err != nil {
+		return Result{}, err
+	}
+	d := in.Hierarchy.Describe(in.Codes.Rows, in.Codes.Cols, m.Bits, func(code int, choice []int) bool {
+		for c := range choice {
+			choice[c] = int(in.Codes.Row(code)[c]) - 1
+		}
+		return true
+	})
+	n := float64(d.Codes)
+	return Result{Value: d.PerCode(), Parts: []Part{
+		{Name: "options", Values: []float64{d.Options / n}}, {Name: "values", Values: []float64{d.Values / n}},
+		{Name: "flat", Values: []float64{d.FlatPerCode()}}, {Name: "tree", Values: []float64{d.Tree}},
+	}}, nil
+}
+
+// newDescriptionLength returns the metric with the numbers of the paper.
+func newDescriptionLength() *DescriptionLength { return &DescriptionLength{Bits: hierarchy.FloatBits} }

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -26,7 +27,7 @@ func (v hierarchicalValue) numbers() []float64 { return expectation{Value: v.Val
 func exactInput(t testing.TB, codes, factors *npy.Array[float64]) *Input {
 	t.Helper()
 	n, k := factors.Shape[0], factors.Shape[1]
-	in := &Input{Codes: Matrix{Rows: n, Cols: codes.Shape[1], Data: codes.Data}, Levels: make([]int, n*k), Stream: rng.New(1, "exact")}
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: codes.Shape[1], Data: codes.Data}, Levels: make([]int, n*k), Stream: rng.New(1, "exact")}
 	for j := range k {
 		values := make([]float64, n)
 		for i := range values {
@@ -77,7 +78,7 @@ func TestPurityGolden(t *testing.T) {
 	readJSON(t, filepath.Join(dir, "expected.json"), &want)
 	paths, labels := golden[int](t, dir, "factors.npy"), golden[int](t, dir, "component_label.npy")
 	n := len(labels.Data)
-	in := &Input{Codes: Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: paths.Data, Factors: ordinals(4), Components: labels.Data}
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: paths.Data, Factors: ordinals(4), Components: labels.Data}
 	purity := compute(t, named("purity"), in)
 	near(t, "purity", purity.Value, want["purity"].numbers()[0], want["purity"].Tolerance)
 	near(t, "coverage", compute(t, named("coverage"), in).Value, want["coverage"].numbers()[0], want["coverage"].Tolerance)

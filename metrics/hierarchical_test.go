@@ -6,13 +6,14 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // labelled is an input of rows with two categorical factors.
 func labelled(components []int, levels ...int) *Input {
 	n := len(components)
-	return &Input{Codes: Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: levels, Factors: ordinals(3, 3), Components: components}
+	return &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: levels, Factors: ordinals(3, 3), Components: components}
 }
 
 func TestPurity(t *testing.T) {
@@ -113,7 +114,7 @@ func TestHierarchicalMistakes(t *testing.T) {
 
 func TestHError(t *testing.T) {
 	in := labelled(nil)
-	in.Codes, in.Levels = Matrix{Rows: 1, Cols: 1, Data: []float64{0}}, []int{0, 0}
+	in.Codes, in.Levels = matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}, []int{0, 0}
 	in.Hierarchy = hierarchy.Hierarchy{c, options(none, hierarchy.Hierarchy{c})}
 	in.TrueHierarchy = hierarchy.Hierarchy{options(hierarchy.Hierarchy{c, c}, hierarchy.Hierarchy{c})}
 	near(t, "merged up", value(t, "h-error", in), 0, 0)

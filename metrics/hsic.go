@@ -8,6 +8,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
@@ -130,7 +132,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Basis.Rows = m.Samples
 	}
 	if m.Bandwidth == 0 {
-		in = in.sized(leastSquared, mostSquared)
+		in = in.sized(matrix.Matrix.ForSquares)
 	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
@@ -174,7 +176,7 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
 	sides := make([]*similarities, len(blocks))
 	for i, b := range blocks {
-		name := columnName(b.Columns[0])
+		name := in.columnName(b.Columns[0])
 		if !m.alone(in) {
 			name = in.Factors[b.Factor].Name
 		}
@@ -227,7 +229,7 @@ type similarities struct {
 }
 
 // ofCodes returns the kernel of some columns.
-func (m *HSIC) ofCodes(codes Matrix, columns []int) *similarities {
+func (m *HSIC) ofCodes(codes matrix.Matrix, columns []int) *similarities {
 	some := codes.Columns(columns)
 	k := &similarities{points: some.Data, width: some.Cols, s: m.Bandwidth}
 	if k.s == 0 {
@@ -307,7 +309,7 @@ func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, 
 		sums[i] = make([]float64, n)
 	}
 	products := make([][]float64, n) // by row: of pairs of sides
-	err := each(ctx, n, func(row int) error {
+	err := parallel.Each(ctx, n, func(row int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -349,9 +351,4 @@ func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, 
 		}
 	}
 	return values, nil
-}
-
-// Resample implements Resampled.
-func (*HSIC) Resample() (Resample, string) {
-	return ResampleNone, "it is about 1/n of independent codes, and the median distance is of the rows that are measured"
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // kernelRows returns random codes of two sub-codes of two columns, the second partly a function of the first, of three
 // kinds of factors.
 func kernelRows(n int) *Input {
 	s := rng.New(11, "kernels")
-	in := &Input{Codes: Matrix{Rows: n, Cols: 6}, Factors: []factor.Factor{
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 6}, Factors: []factor.Factor{
 		{Name: "a", Size: 4, Kind: factor.Ordinal}, {Name: "b", Size: 6, Kind: factor.Circular}, {Name: "c", Size: 3, Kind: factor.Categorical}}}
 	for range n {
 		a, b, c := s.IntN(4), s.IntN(6), s.IntN(3)
@@ -118,7 +119,7 @@ func TestConditionalTC(t *testing.T) {
 	in.Codes = in.Codes.Columns([]int{0, 1, 2})
 	some := &ConditionalTC{Active: []ActiveCodes{{Columns: []int{0, 1}, Factor: "c", Levels: []int{0}}}}
 	r := compute(t, some, in)
-	part := &Input{Codes: Matrix{Cols: 2}, Factors: in.Factors}
+	part := &Input{Codes: matrix.Matrix{Cols: 2}, Factors: in.Factors}
 	var third, thirdThere []float64
 	for i := range in.Codes.Rows {
 		row := in.Codes.Row(i)

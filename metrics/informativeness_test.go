@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -140,7 +141,7 @@ func TestContractionPairs(t *testing.T) {
 
 // The ball around the errors has a centre other than 0.
 func TestMaxErrorCentre(t *testing.T) {
-	in := &Input{Codes: Matrix{Rows: 4, Cols: 1, Data: make([]float64, 4)}, Levels: []int{0, 0, 0, 2}, Factors: ordinals(3)}
+	in := &Input{Codes: matrix.Matrix{Rows: 4, Cols: 1, Data: make([]float64, 4)}, Levels: []int{0, 0, 0, 2}, Factors: ordinals(3)}
 	r := compute(t, &MaxError{Fit: FitLeastSquares, Samples: 4}, in)
 	near(t, "me", r.Value, 0.5, 1e-12)
 	near(t, "of the factor", r.Part("per_factor")[0], 0.5, 1e-12)

@@ -15,6 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // intervals evaluates metrics and adds intervals.
@@ -66,7 +68,7 @@ func TestIntervalWithoutCountingBias(t *testing.T) {
 // repeatedRows repeats the rows of an input and changes the codes of every row.
 func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	some := *in
-	some.Codes = Matrix{Rows: times * in.Codes.Rows, Cols: in.Codes.Cols}
+	some.Codes = matrix.Matrix{Rows: times * in.Codes.Rows, Cols: in.Codes.Cols}
 	some.Levels = nil
 	for range times {
 		some.Codes.Data, some.Levels = append(some.Codes.Data, in.Codes.Data...), append(some.Levels, in.Levels...)
@@ -109,10 +111,10 @@ func TestIntervalRepeats(t *testing.T) {
 	if !reflect.DeepEqual(list[1].Interval, alone.Interval) || calls != 10 {
 		t.Errorf("sap has %+v, alone %+v after %d calls", list[1].Interval, alone.Interval, calls)
 	}
-	if i := list[0].Interval; i.Way != ResampleRows || i.Repeats != 10 || i.Percent != 90 || !(i.Low < i.Estimate && i.Estimate < i.High) || !(i.Error > 0) {
+	if i := list[0].Interval; i.Way != interval.Rows || i.Repeats != 10 || i.Percent != 90 || !(i.Low < i.Estimate && i.Estimate < i.High) || !(i.Error > 0) {
 		t.Errorf("mse has %+v", i)
 	}
-	if i := list[1].Interval; i.Way != ResampleDraws {
+	if i := list[1].Interval; i.Way != interval.Draws {
 		t.Errorf("sap has %+v", i)
 	}
 	if list[2].Interval != nil || !strings.Contains(strings.Join(list[2].Notes, ""), "no interval: it is an extreme") {
@@ -211,7 +213,7 @@ func (own) Compute(context.Context, *Input) (Result, error) {
 // When the context ends, the interval of the repeats that are done stays.
 func TestIntervalStopped(t *testing.T) {
 	in := population(300, rng.New(5, "rows"))
-	for name, way := range map[string]Resample{"mse": ResampleRows, "sap": ResampleDraws} {
+	for name, way := range map[string]interval.Way{"mse": interval.Rows, "sap": interval.Draws} {
 		c := []Choice{choice(name)}
 		results, err := Evaluate(ctx, in, 1, c)
 		if err != nil {
@@ -239,15 +241,10 @@ func TestIntervalStopped(t *testing.T) {
 // Every metric that comes with Unravel says how its interval is found, or why it has none.
 func TestMetricsResample(t *testing.T) {
 	for _, entry := range Registry.Entries {
-		m, ok := entry.New().(Resampled)
-		if !ok {
-			t.Errorf("%s does not say how to measure it again", entry.Name)
-			continue
-		}
-		switch way, why := m.Resample(); way {
-		case ResampleRows, ResampleDraws:
-		case ResampleNone:
-			if why == "" {
+		switch way, why := WayOf(entry.New()); way {
+		case interval.Rows, interval.Draws:
+		case interval.None:
+			if why == "" || strings.Contains(why, "does not say") {
 				t.Errorf("%s does not say why it has no interval", entry.Name)
 			}
 		default:

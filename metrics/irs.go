@@ -9,6 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
@@ -18,7 +21,7 @@ import (
 //
 // The score of the column for the factor is 1 minus the mean over levels.
 func deviationAt(z []float64, q, largest float64) float64 {
-	mean := meanOf(z)
+	mean := matrix.Mean(z)
 	for i, v := range z {
 		z[i] = math.Abs(v-mean) / largest
 	}
@@ -60,8 +63,8 @@ func (m *IRS) Validate() error {
 	if !(m.Quantile >= 0 && m.Quantile <= 1) {
 		return config.Invalid("quantile", "%v is out of range; want 0 to 1", m.Quantile)
 	}
-	if m.Bins < 0 || m.Bins > maxBins {
-		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, maxBins)
+	if m.Bins < 0 || m.Bins > mutual.MaxBins {
+		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins)
 	}
 	return nil
 }
@@ -69,13 +72,7 @@ func (m *IRS) Validate() error {
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
 // columns, in units of the codes). The grid irs has columns and factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
@@ -84,7 +81,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		levels[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
-	err := each(ctx, d, func(c int) (err error) {
+	err := parallel.Each(ctx, d, func(c int) (err error) {
 		rows[c], largest[c], err = m.column(ctx, in.Codes, c, levels)
 		return err
 	})
@@ -101,7 +98,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		if largest[c] == 0 {
 			continue
 		}
-		g.Rows, g.Values = append(g.Rows, columnName(c)), append(g.Values, row)
+		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, row)
 		columns.Values = append(columns.Values, slices.Max(row))
 		deviations.Values = append(deviations.Values, largest[c])
 		for j, v := range row {
@@ -121,7 +118,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	for i, v := range deviations.Values {
 		weights[i] = v / most
 	}
-	r.Value = weighted(columns.Values, weights)
+	r.Value = mutual.WeightedMean(columns.Values, weights)
 	r.Parts, r.Grids = []Part{columns, factors, deviations}, []Grid{g}
 	return r, nil
 }
@@ -138,10 +135,9 @@ func (m *IRS) groups(in *Input, j int) *groups {
 			values, rows = append(values, float64(l)), append(rows, i)
 		}
 	}
-	ids := make([]int32, len(values))
-	size := assignBins(values, edges(values, m.Bins, EqualWidth), ids)
+	ids := mutual.Bin(values, m.Bins)
 	binned := &Input{Codes: in.Codes, Levels: slices.Repeat([]int{factor.Unknown}, n), Factors: slices.Clone(in.Factors[j : j+1])}
-	binned.Factors[0].Size = size
+	binned.Factors[0].Size = m.Bins
 	for at, b := range ids {
 		binned.Levels[rows[at]] = int(b)
 	}
@@ -149,7 +145,7 @@ func (m *IRS) groups(in *Input, j int) *groups {
 }
 
 // column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
-func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
+func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
 	for i := range z {
@@ -159,7 +155,7 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 	if low == high {
 		return nil, 0, nil
 	}
-	centre := meanOf(z)
+	centre := matrix.Mean(z)
 	largest = max(high-centre, centre-low)
 	row = make([]float64, len(factors))
 	group := make([]float64, 0, len(z))
@@ -183,15 +179,6 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 		row[j] = 1 - sum/count
 	}
 	return row, largest, nil
-}
-
-// meanOf returns the mean, by differences from the first number, which avoids overflow and cancellation.
-func meanOf(x []float64) float64 {
-	first, mean := x[0], 0.0
-	for _, v := range x {
-		mean += (v - first) / float64(len(x))
-	}
-	return first + mean
 }
 
 // quantile returns the q-quantile of x, interpolated linearly; it sorts x.

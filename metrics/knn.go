@@ -4,28 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
-
-// vote returns the level with the most votes (Wu et al. 2018, section 3.4):
-//
-//	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
-//
-// over the nearest train rows i with similarities s_i, nearest first. Among levels with equal votes the smallest wins.
-// T = 0 counts each row once. sums has room for all levels.
-func vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
-	clear(sums)
-	for i, l := range levels {
-		w := 1.0
-		if temperature > 0 {
-			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1: only ratios matter
-		}
-		sums[l] += w
-	}
-	return slices.Index(sums, slices.Max(sums))
-}
 
 // KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al.
 // 2018, section 3.4), 0 to 1, the mean over factors. Nearest are, by cosine similarity s, the rows of L2-normalised
@@ -55,9 +37,9 @@ const (
 	Euclidean Distance = "euclidean"
 )
 
-// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
+// newKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
 // count, and a quarter of them tests.
-func NewKNN() *KNN {
+func newKNN() *KNN {
 	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: Cosine, Apart: quarterApart()}
 }
 
@@ -117,7 +99,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		in = in.rows(rows)
+		in = in.part(rows)
 		scores.basis.Rows = len(rows)
 	}
 	train, test, err := m.Apart.rows(in)
@@ -125,7 +107,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores.basis.fitted(train, test)
-	near, err := m.neighbours(ctx, in.Codes, train, test)
+	near, err := predict.Nearest(ctx, in.Codes, train, test, m.K, m.Distance == Cosine)
 	if err != nil {
 		return Result{}, err
 	}
@@ -142,10 +124,10 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		sums := make([]float64, f.Size)
 		right := 0
 		for i := range test {
-			for a, row := range near.rows[i*m.K : (i+1)*m.K] {
+			for a, row := range near.Rows[i*m.K : (i+1)*m.K] {
 				levels[a] = fit[j][row]
 			}
-			if vote(levels, near.scores[i*m.K:(i+1)*m.K], temperature, sums) == check[j][i] {
+			if predict.Vote(levels, near.Scores[i*m.K:(i+1)*m.K], temperature, sums) == check[j][i] {
 				right++
 			}
 		}

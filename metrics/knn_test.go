@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Golden values of the text of Wu et al. 2018 in double precision; see testdata/README.md.
@@ -35,7 +36,7 @@ func TestKNNGolden(t *testing.T) {
 		}
 		checked++
 		for _, s := range w.Settings {
-			m := NewKNN()
+			m := named("knn").(*KNN)
 			m.K, m.Temperature, m.Distance, m.TrainRows = s.K, s.Temperature, s.Metric, w.TrainRows
 			r := compute(t, m, in)
 			for j, v := range s.PerFactor {
@@ -62,7 +63,7 @@ func TestProbeGolden(t *testing.T) {
 			return
 		}
 		checked++
-		m := NewProbe()
+		m := named("probe").(*Probe)
 		m.TrainRows = w.TrainRows
 		r := compute(t, m, in)
 		for j, v := range w.Logistic {
@@ -76,10 +77,10 @@ func TestProbeGolden(t *testing.T) {
 
 // neighbourCases are codes with neighbours that single precision does not tell apart, with copies, or without a
 // direction.
-func neighbourCases() map[string]Matrix {
+func neighbourCases() map[string]matrix.Matrix {
 	r := rng.New(7, "neighbours")
-	codes := func(rows, columns int, f func(i, c int) float64) Matrix {
-		m := Matrix{Rows: rows, Cols: columns}
+	codes := func(rows, columns int, f func(i, c int) float64) matrix.Matrix {
+		m := matrix.Matrix{Rows: rows, Cols: columns}
 		for i := range rows {
 			for c := range columns {
 				m.Data = append(m.Data, f(i, c))
@@ -91,7 +92,7 @@ func neighbourCases() map[string]Matrix {
 	for i := range some {
 		some[i] = r.NormFloat64()
 	}
-	return map[string]Matrix{
+	return map[string]matrix.Matrix{
 		"random":      codes(1400, 17, func(int, int) float64 { return r.NormFloat64() }),
 		"wide":        codes(300, 200, func(int, int) float64 { return r.NormFloat64() }),
 		"one column":  codes(200, 1, func(int, int) float64 { return r.NormFloat64() }),
@@ -123,7 +124,7 @@ func TestNeighbours(t *testing.T) {
 		for _, distance := range []Distance{Cosine, Euclidean} {
 			all := bruteForce(codes, distance, train, test)
 			for _, k := range []int{1, 20} {
-				m := NewKNN()
+				m := named("knn").(*KNN)
 				m.K, m.Distance = k, distance
 				rows, scores, err := Neighbours(m, codes, train, test)
 				if err != nil {
@@ -152,7 +153,7 @@ type ranked struct {
 }
 
 // bruteForce ranks all train rows for each test row by a separate formula.
-func bruteForce(codes Matrix, d Distance, train, test []int) [][]ranked {
+func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 	size := 0.0
 	for _, v := range codes.Data {
 		size = max(size, math.Abs(v))
@@ -213,13 +214,13 @@ func TestKNNOracles(t *testing.T) {
 		in.Stream = rng.New(1, "knn")
 		return compute(t, m, in)
 	}
-	one := NewKNN()
+	one := named("knn").(*KNN)
 	one.K = 1
-	perfect := value(NewKNN(), in)
+	perfect := value(named("knn").(*KNN), in)
 	if perfect.Value < 0.99 {
 		t.Errorf("codes with a direction for each level have %v", perfect.Value)
 	}
-	few := NewKNN()
+	few := named("knn").(*KNN)
 	few.Samples = n / 2
 	if r := value(few, in); r.Value < 0.95 || r.Basis.Rows != n/2 {
 		t.Errorf("half of the rows have %v, %v", r.Value, r.Basis)
@@ -234,7 +235,7 @@ func TestKNNOracles(t *testing.T) {
 	}
 	scaled, permuted, doubled := *in, *in, *in
 	scaled.Codes.Data, permuted.Codes.Data = slices.Clone(in.Codes.Data), slices.Clone(in.Codes.Data)
-	doubled.Codes = Matrix{Rows: n, Cols: 2 * in.Codes.Cols}
+	doubled.Codes = matrix.Matrix{Rows: n, Cols: 2 * in.Codes.Cols}
 	for i := range n {
 		for c, v := range in.Codes.Row(i) {
 			scaled.Codes.Data[i*in.Codes.Cols+c] = v * float64(1+i%7)
@@ -243,12 +244,12 @@ func TestKNNOracles(t *testing.T) {
 		doubled.Codes.Data = append(append(doubled.Codes.Data, in.Codes.Row(i)...), in.Codes.Row(i)...)
 	}
 	for name, other := range map[string]*Input{"lengths": &scaled, "an order of columns": &permuted, "columns twice": &doubled} {
-		if v := value(NewKNN(), other).Value; math.Abs(v-perfect.Value) > 0.02 {
+		if v := value(named("knn").(*KNN), other).Value; math.Abs(v-perfect.Value) > 0.02 {
 			t.Errorf("with %s the value is %v, not %v", name, v, perfect.Value)
 		}
 	}
 	copies := *in // every code twice: the copy, mostly among the train rows, says the levels
-	copies.Codes = Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
+	copies.Codes = matrix.Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
 	copies.Levels = append(slices.Clone(in.Levels), in.Levels...)
 	copies.Codes.Data = slices.Clone(copies.Codes.Data)
 	r := rng.New(2, "noise")
@@ -261,12 +262,12 @@ func TestKNNOracles(t *testing.T) {
 	}
 	constant := *in
 	constant.Codes.Data = make([]float64, len(in.Codes.Data))
-	for _, m := range []Metric{NewKNN(), NewProbe()} {
+	for _, m := range []Metric{named("knn").(*KNN), named("probe").(*Probe)} {
 		if r := value(m, &constant); r.Value > 0.36 || r.Part("majority") == nil {
 			t.Errorf("constant codes have %v", r.Value)
 		}
 	}
-	if r := value(NewProbe(), &constant); !slices.Equal(r.Part("per_factor"), r.Part("majority")) {
+	if r := value(named("probe").(*Probe), &constant); !slices.Equal(r.Part("per_factor"), r.Part("majority")) {
 		t.Errorf("probes of constant codes have %v, the most frequent levels %v", r.Part("per_factor"), r.Part("majority"))
 	}
 }
@@ -285,7 +286,7 @@ func TestProbeRegression(t *testing.T) {
 		in.Exact[2] = append(in.Exact[2], math.Pow(float64(in.Levels[i*4+2]), 2)+1)
 	}
 	in.Stream = rng.New(1, "probe")
-	r := compute(t, NewProbe(), in)
+	r := compute(t, named("probe").(*Probe), in)
 	for j, v := range r.Part("r2") {
 		near(t, "R^2 of "+factors[j].Name, v, 1, 1e-4)
 	}
@@ -316,7 +317,7 @@ func TestApart(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, m := range []Metric{NewKNN(), NewProbe()} {
+	for _, m := range []Metric{named("knn").(*KNN), named("probe").(*Probe)} {
 		if _, err := m.Compute(ended, in); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
@@ -335,7 +336,7 @@ func TestApart(t *testing.T) {
 		{func(k *KNN, p *Probe) { k.K, p.C = 1, 0 }, "c: 0 is not a positive number"},
 		{func(k *KNN, p *Probe) { k.K, p.Iterations = 1, 0 }, "iterations: 0 is too few"},
 	} {
-		k, p := NewKNN(), NewProbe()
+		k, p := named("knn").(*KNN), named("probe").(*Probe)
 		c.change(k, p)
 		small.Stream = rng.New(1, "small")
 		_, err := k.Compute(context.Background(), small)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // libraryValue is a golden value of disentanglement_lib.
@@ -44,7 +45,7 @@ func eachLibraryCase(t *testing.T, key string, cases int, test func(t *testing.T
 				at = filepath.Join("testdata/mig", filepath.Base(dir))
 			}
 			codes := golden[float64](t, at, "codes.npy")
-			test(t, &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
+			test(t, &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
 				Levels: golden[int](t, at, "factors.npy").Data, Factors: ordinals(golden[int](t, at, "factor_sizes.npy").Data...),
 				Stream: rng.New(1, "library")}, want)
 		})
@@ -160,7 +161,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 
 // wide returns a table of n random rows with d columns and the factors of dSprites.
 func wide(n, d int) *Input {
-	in := &Input{Factors: ordinals(3, 6, 40, 32, 32), Codes: Matrix{Rows: n, Cols: d, Data: make([]float64, n*d)}}
+	in := &Input{Factors: ordinals(3, 6, 40, 32, 32), Codes: matrix.Matrix{Rows: n, Cols: d, Data: make([]float64, n*d)}}
 	stream := rng.New(2, "wide")
 	for i := range n {
 		for j, f := range in.Factors {

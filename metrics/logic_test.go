@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses/logic"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // sentence is the metric of a sentence with its defaults.
@@ -180,7 +181,7 @@ func TestLogicMoves(t *testing.T) {
 	own := sentence(t, fmt.Sprintf("forall[mean] i, j, g(i, j): z[0:2](j) =[squared] act(g.%s, z[0:2](i))", names[0]))
 	near(t, "columns that the sentence names", compute(t, own, in).Value, 0, 1e-12)
 	even := *in
-	even.Codes = Matrix{Rows: in.Codes.Rows, Cols: 6}
+	even.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 6}
 	for i := range in.Codes.Rows {
 		even.Codes.Data = append(append(even.Codes.Data, in.Codes.Row(i)...), 1)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // TestDLSBDIsASentence checks that D_k of whitened codes, in known columns, is half the least quantity over omega of
@@ -23,7 +24,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 		codes[2*i], codes[2*i+1] = cos+0.4*r.NormFloat64(), sin+0.4*r.NormFloat64()
 	}
 	whiten(codes)
-	in := &Input{Codes: Matrix{Data: codes, Rows: n, Cols: 2}, Levels: levels, Factors: factors}
+	in := &Input{Codes: matrix.Matrix{Data: codes, Rows: n, Cols: 2}, Levels: levels, Factors: factors}
 	want, err := (&DLSBD{Omega: 4, Codes: factor.SubCodes{"x": {0, 1}}}).Compute(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func manipulation(t *testing.T, in *Input, stream string) Grid {
@@ -50,13 +51,13 @@ func TestManipulation(t *testing.T) {
 	}
 
 	// Groups of different sizes: 0 and 2 at b = 0, and 0, 3 and 6 at b = 1. The order of the rows does not matter.
-	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2}, Codes: Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
+	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2}, Codes: matrix.Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
 	g = manipulation(t, in, "manipulation")
 	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
 	// Rows with equal levels only have no variance to measure.
-	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
+	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
 	if g = manipulation(t, in, "manipulation"); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {
 		t.Errorf("%v, want NaN", g.Values)
 	}

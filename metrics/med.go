@@ -1,43 +1,13 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// columnShares returns R (Cao et al. 2022, section 3.2) of the mutual information m of code columns i with factors j:
-//
-//	R_ij = m_ij / sum over i of m_ij
-//
-// Factors without information in any column have R_ij = 0 and are listed as silent.
-func columnShares(m [][]float64) (shares [][]float64, silent []int) {
-	sums := make([]float64, len(m[0]))
-	for _, row := range m {
-		for j, v := range row {
-			sums[j] += v
-		}
-	}
-	for j, s := range sums {
-		if s == 0 {
-			silent = append(silent, j)
-			sums[j] = 1
-		}
-	}
-	shares = make([][]float64, len(m))
-	for i, row := range m {
-		shares[i] = make([]float64, len(row))
-		for j, v := range row {
-			shares[i][j] = v / sums[j]
-		}
-	}
-	return shares, silent
-}
 
 // MED is the mutual-information-based entropy disentanglement of Cao et al. 2022, section 3.2, at most 1. With the
 // mutual information of binned code column i and factor j,
@@ -60,12 +30,12 @@ func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 //
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
-	Histogram   `yaml:",inline"`
-	Entropy     `yaml:",inline"`
-	TopK        int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
-	Whole       bool `yaml:"whole,omitempty" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
-	Samples     int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
-	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
+	mutual.Histogram `yaml:",inline"`
+	mutual.Entropy   `yaml:",inline"`
+	TopK             int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
+	Whole            bool `yaml:"whole,omitempty" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
+	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
 // Needs returns KnownLevels.
@@ -75,7 +45,7 @@ func (*MED) Needs() Needs { return KnownLevels }
 func (*MED) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
-func (m *MED) Range() (least, most float64) { return m.Entropy.least(), 1 }
+func (m *MED) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *MED) Validate() error {
@@ -87,13 +57,13 @@ func (m *MED) Validate() error {
 	case m.Renormalise && m.TopK == 0:
 		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
 	}
-	if err := m.Entropy.validate(); err != nil {
+	if err := m.Entropy.Check(); err != nil {
 		return err
 	}
 	if err := validSamples(m.Samples); err != nil {
 		return err
 	}
-	return m.Histogram.validate()
+	return m.Histogram.Check()
 }
 
 // Suits implements Selective.
@@ -117,14 +87,14 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		in = in.rows(rows)
+		in = in.part(rows)
 		r.Basis.Rows = m.Samples
 	}
-	x, err := newInformation(ctx, in, m.Histogram)
+	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
-	relative, silent := columnShares(x.mutual)
+	relative, silent := mutual.Shares(x.Mutual)
 	if len(silent) > 0 {
 		var names []string
 		for _, j := range silent {
@@ -138,7 +108,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	if m.TopK > 0 {
 		var tied bool
-		columns, tied = m.best(relative)
+		columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole)
 		if tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
@@ -147,14 +117,14 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 		rows := relative
 		if m.Renormalise {
-			rows = x.mutual
+			rows = x.Mutual
 		}
 		chosen := make([][]float64, len(columns))
 		for i, c := range columns {
 			chosen[i] = rows[c]
 		}
 		if relative = chosen; m.Renormalise {
-			relative, _ = columnShares(chosen)
+			relative, _ = mutual.Shares(chosen)
 		}
 	}
 	m.parts(&r, in, relative, columns)
@@ -167,23 +137,23 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err
 	}
-	best := *m
-	if best.TopK == 0 {
-		best.TopK = 2
+	k := m.TopK
+	if k == 0 {
+		k = 2
 	}
-	x, err := newInformation(ctx, in, m.Histogram)
+	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Grid{}, nil, err
 	}
-	relative, _ := columnShares(x.mutual)
+	relative, _ := mutual.Shares(x.Mutual)
 	g := Grid{Name: "R", Values: relative}
 	for c := range relative {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 	}
-	columns, _ := best.best(relative)
+	columns, _ := mutual.Best(relative, m.Entropy, k, m.Whole)
 	return g, columns, nil
 }
 
@@ -192,7 +162,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
 	g := Grid{Name: "R", Values: relative}
 	for i, row := range relative {
-		g.Rows = append(g.Rows, columnName(columns[i]))
+		g.Rows = append(g.Rows, in.columnName(columns[i]))
 		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, factor.Sum.Of(row))
 	}
@@ -200,7 +170,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		g.Columns = append(g.Columns, f.Name)
 	}
 	scores.Labels, weights.Labels = g.Rows, g.Rows
-	r.Value = weighted(scores.Values, weights.Values)
+	r.Value = mutual.WeightedMean(scores.Values, weights.Values)
 	if total := factor.Sum.Of(weights.Values); total > 0 {
 		for i := range weights.Values {
 			weights.Values[i] /= total
@@ -214,7 +184,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 			for i, row := range relative {
 				column[i] = row[j]
 			}
-			complete.Values = append(complete.Values, libraryEntropy().Of(column))
+			complete.Values = append(complete.Values, mutual.LibraryEntropy().Of(column))
 		}
 		r.Parts = append(r.Parts, complete)
 	}
@@ -226,7 +196,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		r.Parts = append(r.Parts, selected)
 	}
 	per := Part{Name: "per_factor", Labels: g.Columns}
-	for _, shares := range transposed(relative) {
+	for _, shares := range mutual.Transposed(relative) {
 		sum := 0.0
 		for i, v := range shares {
 			sum += v * scores.Values[i]
@@ -241,43 +211,3 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 
 // tiedNote is the note of a selection of columns that ties decided.
 const tiedNote = "columns are tied; the first of them are chosen"
-
-// best selects up to TopK columns for every factor, ascending, and reports whether ties decided. Columns without
-// information are never selected.
-func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
-	const rounding = 1e-12
-	scores := make([]float64, len(relative))
-	owned := make([][]int, len(relative[0])) // by factor
-	for c, row := range relative {
-		scores[c] = m.Of(row)
-		largest := slices.Max(row)
-		if largest == 0 {
-			continue
-		}
-		factor := slices.Index(row, largest)
-		owned[factor] = append(owned[factor], c)
-		for j := factor + 1; j < len(row); j++ {
-			if row[j] > largest-rounding {
-				if tied = true; m.Whole {
-					owned[j] = append(owned[j], c)
-				}
-			}
-		}
-	}
-	for _, own := range owned {
-		slices.SortStableFunc(own, func(a, b int) int {
-			return cmp.Compare(math.Round(scores[b]/rounding), math.Round(scores[a]/rounding))
-		})
-		count := min(m.TopK, len(own))
-		for count < len(own) && scores[own[count-1]]-scores[own[count]] <= rounding {
-			tied = true
-			if !m.Whole {
-				break
-			}
-			count++
-		}
-		columns = append(columns, own[:count]...)
-	}
-	slices.Sort(columns)
-	return slices.Compact(columns), tied && !m.Whole
-}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 func med() *MED { return named("med").(*MED) }
@@ -26,7 +27,7 @@ func TestMEDGolden(t *testing.T) {
 			near(t, "completeness", average(r.Part("completeness")), e.number(), e.Tolerance)
 		}
 		natural := med()
-		natural.Log = LogNatural
+		natural.Log = mutual.LogNatural
 		check("med_natural_log", natural)
 		for k := 1; k <= 3; k++ {
 			m := med()
@@ -74,7 +75,7 @@ func TestMEDOracles(t *testing.T) {
 		near(t, test.name+", a row", compute(t, m, subset(in, []int{5})).Value, 0, 0)
 	}
 	m := med()
-	m.Log = LogNatural
+	m.Log = mutual.LogNatural
 	both := gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(4*l[0] + l[1]) })
 	near(t, "natural", compute(t, m, both).Value, 1-math.Ln2, 1e-12)
 }

@@ -10,101 +10,8 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
-
-	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/models/hierarchy"
 )
-
-// Input holds the codes that a metric measures, and the knowledge about their images.
-type Input struct {
-	Codes   Matrix          // n x d: the representation of n images
-	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
-	Factors []factor.Factor // k
-
-	// Classes says that Levels number equivalence classes: rows of a class agree in the factor, and rows of different
-	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
-	Classes bool
-
-	// Differ holds, by factor, the pairs of rows that an answer calls different, if Levels number classes. nil: no such
-	// pairs are known.
-	Differ [][][2]int
-
-	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
-	// Metrics of values use Exact, metrics of levels the bins. If Exact or a factor's entry is nil, the factor has
-	// levels only. Where a level is unknown, so is the value: NaN.
-	Exact [][]float64
-
-	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With a
-	// hierarchy, columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option
-	// chosen, then continuous dimensions. Inactive dimensions are 0.
-	Hierarchy, TrueHierarchy hierarchy.Hierarchy
-
-	// Components holds, by image, the component of its code, or -1 if the code was discarded. Paths holds the image's
-	// path through the true hierarchy. nil: not known; the categorical factors then determine paths.
-	Components, Paths []int
-
-	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
-	Spaces [][]int
-
-	// Explored holds the images that the components were learned on. nil: the images of the codes.
-	Explored *Explored
-
-	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
-
-	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
-
-	counting *counting // shared by the halves of an [Interval]; nil: not a half
-	spans    []span    // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
-}
-
-// Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
-type Explored struct {
-	Components []int // as in an Input
-	Paths      []int // as in an Input; nil: not known
-}
-
-// Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
-// calls it; a Metric may rely on it.
-func (in *Input) Validate() error {
-	if in == nil {
-		return fmt.Errorf("there is no input; want one of NewInput")
-	}
-	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
-	switch {
-	case n < 1 || d < 1:
-		return fmt.Errorf("codes are %d x %d; want at least one row and one column", n, d)
-	case len(in.Codes.Data) != n*d:
-		return fmt.Errorf("codes hold %d numbers; want %d x %d", len(in.Codes.Data), n, d)
-	case k < 1:
-		return fmt.Errorf("there are no factors; want at least one")
-	case len(in.Levels) != n*k:
-		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
-	}
-	if err := in.Codes.finite("codes: row %d, column %d is %v"); err != nil {
-		return err
-	}
-	for j, f := range in.Factors {
-		if f.Size < 1 {
-			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
-		}
-		if err := validGroup(f); err != nil {
-			return err
-		}
-		for i := range n {
-			if level := in.Levels[i*k+j]; level < factor.Unknown || level >= f.Size {
-				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
-			}
-		}
-	}
-	if err := in.validExact(); err != nil {
-		return err
-	}
-	return in.validHierarchical()
-}
 
 // Direction says whether a metric improves upwards or downwards.
 type Direction uint8
@@ -179,13 +86,20 @@ type Varied interface {
 	Variants() []Metric // settings for tests
 }
 
+// bounds returns the bounds of a metric's values; infinite if it states none.
+func bounds(m Metric) (least, most float64) {
+	if b, ok := m.(Bounded); ok {
+		return b.Range()
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
 // ready checks the settings of a metric, its input, that the input suits it, and the context.
-func ready(ctx context.Context, m interface {
-	Selective
-	Validate() error
-}, in *Input) error {
-	if err := m.Validate(); err != nil {
-		return err
+func ready(ctx context.Context, m Metric, in *Input) error {
+	if v, ok := m.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return err
+		}
 	}
 	if err := in.Validate(); err != nil {
 		return err
@@ -195,81 +109,10 @@ func ready(ctx context.Context, m interface {
 			return err
 		}
 	}
-	if err := m.Suits(in); err != nil {
+	if err := suits(m, in); err != nil {
 		return err
 	}
 	return ctx.Err()
-}
-
-// Result is the outcome of a metric.
-type Result struct {
-	Name   string    `json:"name"` // set by Evaluate
-	Value  float64   `json:"value"`
-	Better Direction `json:"better"` // set by Evaluate
-	Basis  Basis     `json:"basis"`  // the rows behind the value
-
-	// Scale is the root of the mean variance of the code columns, if the value depends on it: values of codes with
-	// different scales are not comparable. 0: the value does not depend on it, or the codes are constant.
-	Scale float64 `json:"scale,omitempty"`
-
-	Parts []Part   `json:"parts,omitempty"`
-	Grids []Grid   `json:"grids,omitempty"`
-	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
-
-	Chance   *Chance   `json:"chance,omitempty"`   // set by [Chances.Add]
-	Interval *Interval `json:"interval,omitempty"` // set by [Intervals.Add]
-
-	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
-	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
-
-	// Sentence is the sentence of a [Logic]. Truth is equivalent (a Value of 0 is equivalent to the sentence being
-	// true), implied (at 0 the sentence is true) or undecided.
-	Sentence string `json:"sentence,omitempty"`
-	Truth    string `json:"truth,omitempty"`
-}
-
-// finite returns an error for the first number of a result that is NaN or infinite.
-func (r *Result) finite() error {
-	lists := map[string][]float64{"value": {r.Value}}
-	for _, p := range r.Parts {
-		lists["part "+p.Name] = p.Values
-	}
-	for _, g := range r.Grids {
-		lists["grid "+g.Name] = slices.Concat(g.Values...)
-	}
-	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		for i, v := range lists[name] {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("the %s, number %d, is %v: the codes or the factors are too large or too small", name, i, v)
-			}
-		}
-	}
-	return nil
-}
-
-// Part is a list of numbers behind a result, such as one per factor or code column.
-type Part struct {
-	Name   string    `json:"name"`             // "per_subgroup"
-	Labels []string  `json:"labels,omitempty"` // names of the values; empty for a single value
-	Values []float64 `json:"values"`
-}
-
-// Grid is a matrix behind a result, such as the mutual information of code columns with factors.
-type Grid struct {
-	Name    string      `json:"name"`
-	Rows    []string    `json:"rows"`
-	Columns []string    `json:"columns"`
-	Values  [][]float64 `json:"values"` // by row
-}
-
-// Part returns the values of a part by name, or nil.
-func (r *Result) Part(name string) []float64 {
-	for _, p := range r.Parts {
-		if p.Name == name {
-			return p.Values
-		}
-	}
-	return nil
 }
 
 // Suits returns the error of the first metric that cannot measure an input, as far as this is known before there are
@@ -337,10 +180,43 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
 		if ofScale(c.Value) {
-			r.Scale = in.Codes.scale()
+			r.Scale = in.Codes.Scale()
 		}
 		r.define(c)
 		results[i] = r
 	}
 	return results, nil
+}
+
+// stops returns ctx.Err() if i is a multiple of every, otherwise nil.
+func stops(ctx context.Context, i, every int) error {
+	if i%every != 0 {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// ofScale reports whether the value of a metric changes with the scale of the codes.
+func ofScale(m Metric) bool {
+	switch m := m.(type) {
+	case *Contraction, *Separation, *Logic, *WassersteinCorrelation:
+		return true
+	case *SubCodeDeviation:
+		return !m.Standardise && m.Project != ProjectLinear
+	case *FactorVAE:
+		return m.Prune > 0
+	case *SAP:
+		return m.Score != ScoreCorrelation
+	case *BetaVAE:
+		return !m.Standardise
+	case *Downstream:
+		return m.Predictor == LogisticCV
+	case *Sampled:
+		return ofScale(m.Of.Value)
+	case *BestColumns:
+		return ofScale(m.Of.Value)
+	case *Projected:
+		return m.Project != ProjectLinear && ofScale(m.Of.Value)
+	}
+	return false
 }

@@ -6,32 +6,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// informationGap is the MIG of one factor y (Chen et al. 2018, section 4.1), from its entropy H(y) and its mutual
-// information I with every code column. I is largest for column a and second largest for b:
-//
-//	(I(z_a; y) - I(z_b; y)) / H(y)
-func informationGap(information []float64, entropy float64) float64 {
-	_, gap := topGap(information)
-	return gap / entropy
-}
-
-// topGap returns the index of the largest value, and its difference from the second largest.
-func topGap(values []float64) (best int, gap float64) {
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
-	}
-	second := 0.0
-	for i, v := range values {
-		if i != best {
-			second = max(second, v)
-		}
-	}
-	return best, values[best] - second
-}
 
 // MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over
 // factors of
@@ -45,9 +21,9 @@ func topGap(values []float64) (best int, gap float64) {
 // Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
 // largest mutual information with a factor) / entropy of the factor with the largest.
 type MIG struct {
-	Histogram `yaml:",inline"`
-	Gap       Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
-	Reduction `yaml:",inline"`
+	mutual.Histogram `yaml:",inline"`
+	Gap              Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
+	Reduction        `yaml:",inline"`
 }
 
 // Gap names the sides of a mutual information gap.
@@ -76,7 +52,7 @@ func (m *MIG) Validate() error {
 	if err := m.Reduction.validate(); err != nil {
 		return err
 	}
-	return m.Histogram.validate()
+	return m.Histogram.Check()
 }
 
 // Suits implements Selective.
@@ -99,57 +75,76 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	return m.reduced(in, func(in *Input) (Result, error) {
-		x, err := newInformation(ctx, in, m.Histogram)
-		if err != nil {
-			return Result{}, err
-		}
-		part, notes := x.columnGaps(), []string(nil)
-		if m.Gap == GapColumns {
-			part, notes = x.factorGaps(in)
-		}
-		if len(part.Values) == 0 {
-			return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
-		}
-		return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{x.grid(in)}, Notes: notes}, nil
-	})
-}
-
-// factorGaps returns the gap between code columns of every factor that varies, and notes of the others.
-func (x *information) factorGaps(in *Input) (part Part, notes []string) {
-	part.Name = "per_factor"
-	columns := transposed(x.mutual)
-	for j, f := range in.Factors {
-		if x.entropy[j] == 0 {
-			notes = append(notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
-			continue
-		}
-		part.Labels = append(part.Labels, f.Name)
-		part.Values = append(part.Values, informationGap(columns[j], x.entropy[j]))
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
 	}
-	return part, notes
-}
-
-// columnGaps returns the gap between factors of every code column; 0 if no factor varies.
-func (x *information) columnGaps() Part {
-	part := Part{Name: "per_column"}
-	for c, row := range x.mutual {
-		best, gap := topGap(row)
-		if x.entropy[best] > 0 {
-			gap = informationGap(row, x.entropy[best])
-		}
-		part.Labels = append(part.Labels, columnName(c))
-		part.Values = append(part.Values, gap)
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
 	}
-	return part
+	r := Result{Grids: []Grid{in.informationGrid(x)}}
+	part := Part{Name: "per_factor"}
+	if m.Gap == GapFactors {
+		part.Name = "per_column"
+		for c, information := range x.Mutual {
+			best, gap := topGap(information)
+			if x.Entropy[best] > 0 {
+				gap /= x.Entropy[best]
+			}
+			part.Labels, part.Values = append(part.Labels, in.columnName(c)), append(part.Values, gap)
+		}
+	} else {
+		for j, information := range mutual.Transposed(x.Mutual) {
+			if x.Entropy[j] == 0 {
+				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
+				continue
+			}
+			_, gap := topGap(information)
+			part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
+		}
+	}
+	if len(part.Values) == 0 {
+		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+	}
+	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
+	return r, nil
 }
 
-func columnName(c int) string { return fmt.Sprint("z", c) }
+// topGap returns the index of the largest value, and its difference from the second largest.
+func topGap(values []float64) (best int, gap float64) {
+	for i, v := range values {
+		if v > values[best] {
+			best = i
+		}
+	}
+	second := 0.0
+	for i, v := range values {
+		if i != best {
+			second = max(second, v)
+		}
+	}
+	return best, values[best] - second
+}
 
-func (x *information) grid(in *Input) Grid {
-	g := Grid{Name: "mutual_information", Values: x.mutual}
-	for c := range x.mutual {
-		g.Rows = append(g.Rows, columnName(c))
+// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.
+func (in *Input) columnName(c int) string {
+	if in.principal {
+		return fmt.Sprint("pc", c)
+	}
+	return fmt.Sprint("z", c)
+}
+
+// information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
+// the same pairs as independent.
+func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.Information, error) {
+	return mutual.New(ctx, in.Codes, in.Factors, in.Levels, h, in.shared)
+}
+
+func (in *Input) informationGrid(x *mutual.Information) Grid {
+	g := Grid{Name: "mutual_information", Values: x.Mutual}
+	for c := range x.Mutual {
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // modularity is the score of one code column (Ridgeway and Mozer 2018, section 2). It takes the column's mutual
@@ -35,7 +36,7 @@ func modularity(row []float64) (best int, value float64) {
 // where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
 // It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
 type Modularity struct {
-	Histogram `yaml:",inline"`
+	mutual.Histogram `yaml:",inline"`
 }
 
 // Needs returns KnownLevels.
@@ -48,7 +49,7 @@ func (*Modularity) Better() Direction { return HigherIsBetter }
 func (*Modularity) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
-func (m *Modularity) Validate() error { return m.Histogram.validate() }
+func (m *Modularity) Validate() error { return m.Histogram.Check() }
 
 // Suits implements Selective.
 func (*Modularity) Suits(in *Input) error { return wantFactors(in, 2) }
@@ -67,16 +68,16 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	x, err := newInformation(ctx, in, m.Histogram)
+	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
 	columns, factors := Part{Name: "per_column"}, Part{Name: "per_factor", Values: make([]float64, len(in.Factors))}
 	counts := make([]float64, len(in.Factors))
 	dead := 0
-	for c, row := range x.mutual {
+	for c, row := range x.Mutual {
 		best, value := modularity(row)
-		columns.Labels = append(columns.Labels, columnName(c))
+		columns.Labels = append(columns.Labels, in.columnName(c))
 		columns.Values = append(columns.Values, value)
 		if row[best] == 0 {
 			dead++
@@ -89,7 +90,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 		factors.Labels = append(factors.Labels, f.Name)
 		factors.Values[j] /= max(counts[j], 1)
 	}
-	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{x.grid(in)}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{in.informationGrid(x)}}
 	if dead > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
 	}

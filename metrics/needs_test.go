@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // gappy returns codes of 400 rows with three factors. It also returns them with unknown levels: a third of each of the
@@ -19,7 +20,7 @@ import (
 func gappy() (whole, some *Input) {
 	s := rng.New(5, "gappy")
 	factors := append(ordinals(4, 5, 3), factor.Factor{Name: "lost", Size: 2, Kind: factor.Categorical})
-	whole = &Input{Codes: Matrix{Rows: 400, Cols: 4}, Factors: factors}
+	whole = &Input{Codes: matrix.Matrix{Rows: 400, Cols: 4}, Factors: factors}
 	for range whole.Codes.Rows {
 		row := []int{s.IntN(4), s.IntN(5), s.IntN(3), s.IntN(2)}
 		whole.Levels = append(whole.Levels, row...)
@@ -41,7 +42,7 @@ func gappy() (whole, some *Input) {
 
 // kept returns some factors of an input, and the rows where all of them are known, by other means than the package.
 func kept(in *Input, factors ...int) *Input {
-	some := &Input{Codes: Matrix{Cols: in.Codes.Cols}}
+	some := &Input{Codes: matrix.Matrix{Cols: in.Codes.Cols}}
 	for _, j := range factors {
 		some.Factors = append(some.Factors, in.Factors[j])
 	}
@@ -175,7 +176,7 @@ func TestUnknownRows(t *testing.T) {
 // TestAssignedColumn checks that a factor gets the column that suits it best where it is known.
 func TestAssignedColumn(t *testing.T) {
 	s := rng.New(3, "assigned")
-	in := &Input{Codes: Matrix{Rows: 200, Cols: 3}, Factors: ordinals(4, 3)}
+	in := &Input{Codes: matrix.Matrix{Rows: 200, Cols: 3}, Factors: ordinals(4, 3)}
 	for i := range in.Codes.Rows {
 		levels := []int{s.IntN(4), s.IntN(3)}
 		noise := 0.5
@@ -245,8 +246,8 @@ func pairsOf(levels []int) (rows [][]int) {
 	return rows
 }
 
-func sameRange(a, b Matrix, c int) bool {
-	limits := func(m Matrix) (low, high float64) {
+func sameRange(a, b matrix.Matrix, c int) bool {
+	limits := func(m matrix.Matrix) (low, high float64) {
 		low, high = m.Data[c], m.Data[c]
 		for i := range m.Rows {
 			low, high = min(low, m.Row(i)[c]), max(high, m.Row(i)[c])

@@ -10,33 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
-
-// determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
-//
-//	1 - sum (y - predicted)^2 / sum (y - mean)^2
-//
-// If y is constant it is 1 for perfect predictions, otherwise 0.
-func determination(y, predicted []float64, columns, first, last int) float64 {
-	var rest, all float64
-	for c := first; c < last; c++ {
-		var mean float64
-		for i := c; i < len(y); i += columns {
-			mean += y[i] / float64(len(y)/columns)
-		}
-		for i := c; i < len(y); i += columns {
-			rest += (y[i] - predicted[i]) * (y[i] - predicted[i])
-			all += (y[i] - mean) * (y[i] - mean)
-		}
-	}
-	if all == 0 {
-		if rest == 0 {
-			return 1
-		}
-		return 0
-	}
-	return 1 - rest/all
-}
 
 // Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean
 // over factors. Codes are standardised by the train rows. A factor with levels has the accuracy, on the test rows, of
@@ -51,8 +26,8 @@ type Probe struct {
 	Apart      `yaml:",inline"`
 }
 
-// NewProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
-func NewProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
+// newProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
+func newProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
 
 // Needs returns EachLevel.
 func (*Probe) Needs() Needs { return EachLevel }
@@ -88,7 +63,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	x, y := standardised(in.Codes, train, test)
+	x, y := predict.Standardise(in.Codes, train, test)
 	fits, err := m.regressions(ctx, in, x, y, train, test)
 	if err != nil {
 		return Result{}, err
@@ -118,7 +93,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 		if !converged {
 			scores.notes = append(scores.notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
 		}
-		scores.add(f, accuracy(predicted, check[j]), fit[j], check[j])
+		scores.add(f, predict.Accuracy(predicted, check[j]), fit[j], check[j])
 	}
 	r := scores.result()
 	if len(r2.Values) > 0 {
@@ -129,14 +104,14 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 
 // classify predicts the levels of rows y by logistic regression of the levels of train rows.
 func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int) (predicted []int, converged bool, err error) {
-	if !varies(levels) {
+	if !predict.Vary(levels) {
 		return slices.Repeat(levels[:1], len(y)/columns), true, nil
 	}
 	model, err := inputs.Fit(ctx, levels, m.C, m.Iterations)
 	if err != nil {
 		return nil, false, err
 	}
-	predicted, err = predictAll(ctx, model, y, columns)
+	predicted, err = predict.Labels(ctx, model, y, columns)
 	return predicted, model.Converged, err
 }
 
@@ -166,7 +141,7 @@ func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, trai
 	}
 	for j := range fits {
 		if first[j] < first[j+1] {
-			fits[j] = determination(truth, predicted, columns, first[j], first[j+1])
+			fits[j] = predict.Determination(truth, predicted, columns, first[j], first[j+1])
 		}
 	}
 	return fits, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // chosen reads a metric as a config has it.
@@ -65,7 +66,7 @@ func TestProjectedUndoesRotation(t *testing.T) {
 func TestProjectedBest(t *testing.T) {
 	in, _ := encoded(t, "nonlinear")
 	wide := *in
-	wide.Codes = Matrix{Rows: in.Codes.Rows, Cols: 5}
+	wide.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 5}
 	for i := range in.Codes.Rows {
 		row := in.Codes.Row(i)
 		wide.Codes.Data = append(wide.Codes.Data, 0, row[2], row[0], 1, row[1])
@@ -113,7 +114,7 @@ func TestProjectedContractionOfKinds(t *testing.T) {
 		for i := range exact {
 			exact[i] = 10 * float64(i%4)
 		}
-		in := &Input{Codes: Matrix{Rows: 12, Cols: 2, Data: codes}, Levels: levels, Factors: factors, Exact: [][]float64{nil, exact}}
+		in := &Input{Codes: matrix.Matrix{Rows: 12, Cols: 2, Data: codes}, Levels: levels, Factors: factors, Exact: [][]float64{nil, exact}}
 		for _, text := range []string{"contraction-max", "contraction-mean", "{contraction-mean: {units: range}}", "{contraction-mean: {pairs: 2}}"} {
 			r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})
 			near(t, fmt.Sprint(text, " ", kind), r.Value, 0, 1e-9)

@@ -7,6 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Projection is the rule that finds each factor's sub-code if no columns are assigned to factors (Zhang and Sugiyama
@@ -50,7 +52,7 @@ func (p Projection) suits(d, k int) error {
 }
 
 // project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
-func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Block, []Part, error) {
+func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
 	if p == ProjectLinear {
 		return linearCodes(ctx, in)
 	}
@@ -69,9 +71,9 @@ func (p Projection) project(ctx context.Context, in *Input) (Matrix, []factor.Bl
 //
 // with values y mapped to [0, 1]. The part explained is the fraction of each factor's variance that h_j explains, 0 of
 // a factor without variance.
-func linearCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, parts []Part, err error) {
+func linearCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, parts []Part, err error) {
 	k := len(in.Factors)
-	codes = Matrix{Rows: in.Codes.Rows, Cols: k, Data: make([]float64, in.Codes.Rows*k)}
+	codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: make([]float64, in.Codes.Rows*k)}
 	explained := Part{Name: "explained"}
 	fit := geometry.Regression{Interrupt: ctx.Err}
 	for _, together := range in.knownTogether() {
@@ -122,7 +124,7 @@ func (in *Input) knownTogether() (groups [][]int) {
 // factors of the factor's mutual information with the columns of its block, in nats, with the bins of [MIG]. Its part
 // lists the first column of every block.
 func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Part, error) {
-	known, err := newInformation(ctx, in, libraryHistogram())
+	known, err := in.information(ctx, mutual.Library())
 	if err != nil {
 		return nil, Part{}, err
 	}
@@ -130,12 +132,12 @@ func informative(ctx context.Context, in *Input, width int) ([]factor.Block, Par
 	for j := range cost {
 		cost[j] = make([]float64, in.Codes.Cols/width)
 		for c := range in.Codes.Cols {
-			cost[j][c/width] -= known.mutual[c][j]
+			cost[j][c/width] -= known.Mutual[c][j]
 		}
 	}
 	var blocks []factor.Block
 	columns := Part{Name: "columns"}
-	for j, b := range assign(cost) {
+	for j, b := range geometry.Assign(cost) {
 		block := factor.Block{Factor: j}
 		for c := range width {
 			block.Columns = append(block.Columns, b*width+c)

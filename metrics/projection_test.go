@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // projected returns the input of testdata/projection. Eight columns mix an ordinal, a circular, a categorical and an
@@ -19,7 +20,7 @@ func projected(t *testing.T) *Input {
 	t.Helper()
 	dir := "testdata/projection"
 	codes, levels := golden[float64](t, dir, "codes.npy"), golden[int](t, dir, "factors.npy")
-	in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Factors: ordinals(5, 6, 3, 4)}
+	in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Factors: ordinals(5, 6, 3, 4)}
 	in.Factors[1].Kind, in.Factors[2].Kind = factor.Circular, factor.Categorical
 	return in
 }
@@ -120,7 +121,7 @@ func TestProjectionMistakes(t *testing.T) {
 			t.Errorf("%+v: %v; want %s", test.s, err, test.want)
 		}
 	}
-	in.Codes = Matrix{Rows: in.Codes.Rows, Cols: 1, Data: in.Codes.Data[:in.Codes.Rows]}
+	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 1, Data: in.Codes.Data[:in.Codes.Rows]}
 	s := SubCodeDeviation{Project: ProjectBest}
 	if err := s.Suits(in); err == nil || !strings.Contains(err.Error(), "at least one for each of the 2 factors") {
 		t.Errorf("one column: %v", err)

@@ -7,6 +7,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -120,7 +123,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	var names []string
 	flat := make(hierarchy.Hierarchy, in.Codes.Cols)
 	for c := range flat {
-		names = append(names, columnName(c))
+		names = append(names, in.columnName(c))
 	}
 	return m.compute(ctx, in, flat, names, nil)
 }
@@ -143,7 +146,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
-	in = in.sized(leastTrees, mostTrees)
+	in = in.sized(matrix.Matrix.ForTrees)
 	rows := p.sample(in)
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
@@ -154,7 +157,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	groups, of := make([][]*comparison, len(factors)), make([]int, len(factors))
 	for j, v := range factors {
 		active := make([]bool, len(rows))
-		for i, value := range v.values {
+		for i, value := range v.Values {
 			if active[i] = !conditional || math.Abs(value) > inactive; active[i] && conditional && c.Weights == WeightsPrinted {
 				of[j]++
 			}
@@ -199,7 +202,8 @@ func (p *Predictions) permutations(in *Input, n int) [][]int {
 
 // comparison is a factor and a code column on the rows where both are active.
 type comparison struct {
-	factor, code *predictor
+	factor, code *predict.Column
+	column       int // of the codes
 	rows         []bool
 	count        int // of rows
 
@@ -234,9 +238,9 @@ func best(group []*comparison, of int) (score float64) {
 
 // comparisons lists all comparisons, which lets them run concurrently.
 type comparisons struct {
-	codes                                        []*predictor
+	codes                                        []*predict.Column
 	categorical, nextCategorical, nextContinuous int // columns
-	factor                                       *predictor
+	factor                                       *predict.Column
 	list                                         []*comparison // by factor, and within it in pre-order
 }
 
@@ -252,17 +256,17 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 		c := &comparison{factor: b.factor, rows: rows, count: count}
 		b.list, group = append(b.list, c), append(group, c)
 		if !n.Categorical() {
-			c.code = b.codes[b.nextContinuous]
+			c.column, c.code = b.nextContinuous, b.codes[b.nextContinuous]
 			b.nextContinuous++
 			continue
 		}
-		c.code = b.codes[b.nextCategorical]
+		c.column, c.code = b.nextCategorical, b.codes[b.nextCategorical]
 		b.nextCategorical++
 		for o, option := range n.Options {
 			chose := make([]bool, len(rows))
 			chosen := 0
 			for i, in := range rows {
-				if chose[i] = in && c.code.values[i] == float64(o+1); chose[i] {
+				if chose[i] = in && c.code.Values[i] == float64(o+1); chose[i] {
 					chosen++
 				}
 			}
@@ -277,13 +281,13 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
 	scores := make([]float64, 2*splits*len(b.list))
-	err := each(ctx, len(scores), func(at int) (err error) {
+	err := parallel.Each(ctx, len(scores), func(at int) (err error) {
 		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
 		from, to := c.factor, c.code
 		if way == 1 {
 			from, to = to, from
 		}
-		scores[at], err = predict(ctx, from, to, c.rows, c.count, orders[s])
+		scores[at], err = predict.Score(ctx, from, to, c.rows, c.count, orders[s])
 		return err
 	})
 	if err != nil {
@@ -318,9 +322,36 @@ func (b *comparisons) result(in *Input, names []string, conditional bool) Result
 			g.Values = append(g.Values, make([]float64, len(in.Factors)))
 		}
 		for at, c := range b.list {
-			g.Values[c.code.column][at/len(names)] = values[name](c)
+			g.Values[c.column][at/len(names)] = values[name](c)
 		}
 		r.Grids = append(r.Grids, g)
 	}
 	return r
+}
+
+// predictors returns the factors and the code columns, restricted to some rows.
+func (in *Input) predictors(rows []int) (factors, codes []*predict.Column, err error) {
+	for j, f := range in.Factors {
+		all, values := in.FactorValues(j), make([]float64, len(rows))
+		for at, i := range rows {
+			values[at] = all[i]
+		}
+		p, err := predict.NewColumn(values)
+		if err != nil {
+			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		factors = append(factors, p)
+	}
+	for c := range in.Codes.Cols {
+		values := make([]float64, len(rows))
+		for at, i := range rows {
+			values[at] = in.Codes.Row(i)[c]
+		}
+		p, err := predict.NewColumn(values)
+		if err != nil {
+			return nil, nil, fmt.Errorf("codes: column %d: %w", c, err)
+		}
+		codes = append(codes, p)
+	}
+	return factors, codes, nil
 }

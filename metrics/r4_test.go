@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -289,7 +290,7 @@ func BenchmarkR4(b *testing.B) {
 func ExampleR4C() {
 	in := &Input{
 		Factors: []factor.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},
-		Codes:   Matrix{Rows: 400, Cols: 2},
+		Codes:   matrix.Matrix{Rows: 400, Cols: 2},
 		// one categorical dimension; its second option has a continuous dimension
 		Hierarchy: hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}},
 		Stream:    rng.New(0, "example"),

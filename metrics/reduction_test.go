@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Rotated codes with one factor that varies more than the other: components are the factors.
@@ -42,7 +43,7 @@ func TestReduction(t *testing.T) {
 		t.Errorf("no fewer components than columns: %+v, want %+v", got, want)
 	}
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
-		for _, metric := range []Metric{&MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapColumns, Reduction: Reduction{Components: components}},
+		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapColumns, Reduction: Reduction{Components: components}},
 			&SAP{Score: ScoreCorrelation, Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
 			if _, err := metric.Compute(ctx, rotated); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)

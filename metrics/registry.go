@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // Registry lists the metrics that a config can name.
@@ -23,7 +24,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "mig", Doc: "mutual information gap: mutual information of a factor with the best code column minus that with the second best, over the factor's entropy",
 		Units:  "none: a fraction of the entropy of the factor; mutual_information in nats",
-		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: libraryHistogram(), Gap: GapColumns} },
+		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: mutual.Library(), Gap: GapColumns} },
 	},
 	{
 		Name: "dci", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted classifiers of the factors",
@@ -78,7 +79,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "separation", Doc: "informativeness from pairs that differ: how much closer than a margin the sub-codes of rows that differ in a factor are, summed over factors",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return NewSeparation() },
+		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return newSeparation() },
 	},
 	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
@@ -113,12 +114,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "modularity", Doc: "whether every code column has mutual information with one factor only",
 		Units:  "none: 0 to 1; mutual_information in nats",
-		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: libraryHistogram()} },
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: mutual.Library()} },
 	},
 	{
 		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
 		Units:  "nats",
-		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Histogram: libraryHistogram()} },
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Histogram: mutual.Library()} },
 	},
 	{
 		Name: "total-correlation", Doc: "the total correlation of a normal distribution with the codes' covariance",
@@ -148,24 +149,24 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "med", Doc: "whether every code column has mutual information with one factor only, weighted by that information; of all columns or the best k of every factor",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
-		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Histogram: libraryHistogram(), Entropy: libraryEntropy()} },
+		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy()} },
 	},
 	{
 		Name: "co-occurrence", Doc: "cosine, between factors, of their mutual information with the code columns: 0 if no column is shared",
 		Units:  "none: a cosine, 0 to 1",
-		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: libraryHistogram()} },
+		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: mutual.Library()} },
 	},
 	{
 		Name: "principal-med", Doc: "med of the first principal components of the codes in place of their columns",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
 		Source: "Cao et al. 2022, appendix B.4", New: func() Metric {
-			return &PrincipalMED{MED: MED{Histogram: libraryHistogram(), Entropy: libraryEntropy()}, Reduction: Reduction{Components: 10}}
+			return &PrincipalMED{MED: MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy()}, Reduction: Reduction{Components: 10}}
 		},
 	},
 	{
 		Name: "responses", Doc: "the fraction of the code columns that respond to a factor that respond to one only; their numbers as a part",
 		Units:  "none: a fraction of columns",
-		Source: "Cao et al. 2022, section 5.4 and figure 5", New: func() Metric { return &Responses{Histogram: libraryHistogram(), Threshold: 0.1} },
+		Source: "Cao et al. 2022, section 5.4 and figure 5", New: func() Metric { return &Responses{Histogram: mutual.Library(), Threshold: 0.1} },
 	},
 	{
 		Name: "manipulation", Doc: "whether one code column alone moves while one factor varies and the others are fixed: its share of the variance",
@@ -201,12 +202,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "probe", Doc: "linear probes of the codes: the accuracy of logistic regression of every factor on test rows, for continuous factors the R^2 of ridge regression",
 		Units:  "none: accuracy or R^2, 0 to 1",
-		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return NewProbe() },
+		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return newProbe() },
 	},
 	{
 		Name: "knn", Doc: "the accuracy of predicting every factor by a weighted vote of the nearest train rows, by cosine similarity of the codes",
 		Units:  "none: accuracy, 0 to 1",
-		Source: "Wu et al. 2018, section 3.4", New: func() Metric { return NewKNN() },
+		Source: "Wu et al. 2018, section 3.4", New: func() Metric { return newKNN() },
 	},
 	{
 		Name: "beta-vae", Doc: "accuracy of a linear classifier that predicts, from differences of codes, which factor two images share",

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // responds reports whether a code column responds to a factor: their mutual information is at least a threshold t of
@@ -19,8 +20,8 @@ func responds(information, entropy, t float64) bool { return entropy > 0 && info
 //
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
-	Histogram `yaml:",inline"`
-	Threshold float64 `yaml:"threshold" doc:"least mutual information of a column and a factor it responds to, as a fraction of the factor's entropy, above 0 and at most 1"`
+	mutual.Histogram `yaml:",inline"`
+	Threshold        float64 `yaml:"threshold" doc:"least mutual information of a column and a factor it responds to, as a fraction of the factor's entropy, above 0 and at most 1"`
 }
 
 // Needs returns KnownLevels.
@@ -37,7 +38,7 @@ func (m *Responses) Validate() error {
 	if !(m.Threshold > 0 && m.Threshold <= 1) {
 		return config.Invalid("threshold", "%v is out of range; want more than 0 and at most 1", m.Threshold)
 	}
-	return m.Histogram.validate()
+	return m.Histogram.Check()
 }
 
 // Suits implements Selective.
@@ -50,7 +51,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	x, err := newInformation(ctx, in, m.Histogram)
+	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
@@ -60,17 +61,17 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	each := Part{Name: "per_column"}
 	count := map[int]float64{} // by number of factors, 2 for several
-	for c, row := range x.mutual {
+	for c, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {
-			if x.entropy[j] > 0 {
-				share[j] = v / x.entropy[j]
+			if x.Entropy[j] > 0 {
+				share[j] = v / x.Entropy[j]
 			}
-			if responds(v, x.entropy[j], m.Threshold) {
+			if responds(v, x.Entropy[j], m.Threshold) {
 				factors++
 			}
 		}
-		g.Rows, g.Values = append(g.Rows, columnName(c)), append(g.Values, share)
+		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, share)
 		each.Values = append(each.Values, float64(factors))
 		count[min(factors, 2)]++
 	}
@@ -81,9 +82,4 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r.Parts = []Part{{Name: "columns", Labels: []string{"one", "several", "none"}, Values: []float64{count[1], count[2], count[0]}}, each}
 	return r, nil
-}
-
-// Resample returns ResampleNone.
-func (*Responses) Resample() (Resample, string) {
-	return ResampleNone, "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Few rows give mutual information of chance: the gap of codes that are perfect circles grows, as their columns'
 // histograms differ.
 func TestSampledCircles(t *testing.T) {
 	const side = 64
-	in := &Input{Codes: Matrix{Rows: side * side, Cols: 4}}
+	in := &Input{Codes: matrix.Matrix{Rows: side * side, Cols: 4}}
 	in.Factors, in.Levels = grid(side, side)
 	for i := range side {
 		for j := range side {

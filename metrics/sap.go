@@ -8,37 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as its
-// predictor. S is largest for column a and second largest for b:
-//
-//	S_a - S_b
-func attributeGap(scores []float64) float64 {
-	_, gap := topGap(scores)
-	return gap
-}
-
-// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
-// (n-1 degrees of freedom) is at most 1e-12.
-func squaredCorrelation(x, y []float64) float64 {
-	column := make([]float64, len(x))
-	n := float64(len(x))
-	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
-	if scale*scale*n/(n-1) <= 1e-12 {
-		return 0
-	}
-	var mean, square, product float64
-	for _, v := range y {
-		mean += v / n
-	}
-	for i, v := range y {
-		v -= mean
-		square += v * v
-		product += v * column[i]
-	}
-	return product / square * product / n
-}
 
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3, 0 to 1, as disentanglement_lib
 // computes it: the mean over factors of the largest minus the second largest score of a code column. With Score svm,
@@ -111,7 +84,11 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Score == ScoreLinear {
 		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
 	}
-	return m.reduced(in, func(in *Input) (Result, error) { return all.compute(ctx, in) })
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	return all.compute(ctx, in)
 }
 
 // compute measures codes after reduction.
@@ -126,7 +103,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
 	var factors []int
 	for j, f := range in.Factors {
-		if varies(fit[j]) {
+		if predict.Vary(fit[j]) {
 			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
 		} else {
 			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
@@ -136,10 +113,10 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
 	}
 	for c := range g.Values {
-		g.Rows = append(g.Rows, columnName(c))
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	values := m.values(in, fit)
-	err = each(ctx, in.Codes.Cols, func(c int) (err error) {
+	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
 		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, values, factors)
 		return err
 	})
@@ -147,8 +124,9 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
-	for _, scores := range transposed(g.Values) {
-		part.Values = append(part.Values, attributeGap(scores))
+	for _, scores := range mutual.Transposed(g.Values) {
+		_, gap := topGap(scores)
+		part.Values = append(part.Values, gap)
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	return r, nil
@@ -157,21 +135,25 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 // column returns the scores of column c for some factors. It takes the labels fit of the train rows and check of the
 // test rows, or values for the factors that have them.
 func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
-	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
+	x, row := in.Codes.Column(c, train), make([]float64, len(factors))
 	var y []float64
 	var column *linear.Column
 	for i, j := range factors {
 		if values[j] != nil {
-			row[i] = squaredCorrelation(x, values[j])
+			row[i] = predict.SquaredCorrelation(x, values[j])
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if column == nil {
-			y, column = columnOf(in.Codes, c, test), linear.NewColumn(x)
+			y, column = in.Codes.Column(c, test), linear.NewColumn(x)
 		}
-		row[i] = accuracyOf(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
+		classify, predicted := column.Classify(fit[j], in.Factors[j].Size, m.Cost), make([]int, len(y))
+		for at, v := range y {
+			predicted[at] = classify(v)
+		}
+		row[i] = predict.Accuracy(predicted, check[j])
 	}
 	return row, nil
 }
@@ -208,31 +190,4 @@ func labelsOf(in *Input, rows []int) [][]int {
 		}
 	}
 	return labels
-}
-
-func varies(labels []int) bool {
-	for _, l := range labels {
-		if l != labels[0] {
-			return true
-		}
-	}
-	return false
-}
-
-// columnOf copies some rows of a code column.
-func columnOf(codes Matrix, c int, rows []int) []float64 {
-	x := make([]float64, len(rows))
-	for at, i := range rows {
-		x[at] = codes.Data[i*codes.Cols+c]
-	}
-	return x
-}
-
-// accuracyOf returns the accuracy of predict on numbers x.
-func accuracyOf(predict func(x float64) int, x []float64, labels []int) float64 {
-	predicted := make([]int, len(x))
-	for i, v := range x {
-		predicted[i] = predict(v)
-	}
-	return accuracy(predicted, labels)
 }

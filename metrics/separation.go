@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
@@ -32,8 +33,8 @@ type Separation struct {
 	Pairs     int              `yaml:"pairs" doc:"of factors with levels: number of random pairs of rows to measure, if there are more"`
 }
 
-// NewSeparation returns the metric with the defaults of the loss.
-func NewSeparation() *Separation {
+// newSeparation returns the metric with the defaults of the loss.
+func newSeparation() *Separation {
 	return &Separation{Margin: 1, Aggregate: factor.Mean, Pairs: 1 << 20}
 }
 
@@ -53,11 +54,6 @@ func (*Separation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*Separation) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Resample returns ResampleNone.
-func (*Separation) Resample() (Resample, string) {
-	return ResampleNone, "other rows have other pairs that are known to differ"
-}
 
 // Validate checks the settings.
 func (m *Separation) Validate() error {
@@ -127,7 +123,7 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // distance returns the Euclidean distance of two rows in some columns.
-func distance(codes Matrix, columns []int, pair [2]int) (d float64) {
+func distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
 	a, b := codes.Row(pair[0]), codes.Row(pair[1])
 	for _, c := range columns {
 		d = math.Hypot(d, a[c]-b[c])

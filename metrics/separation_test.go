@@ -10,12 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // answered returns an input of rows with two columns, and of answers about factors x and y. Row 5 is in no class.
 func answered(t *testing.T, codes []float64) *Input {
 	t.Helper()
-	in := &Input{Codes: Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
+	in := &Input{Codes: matrix.Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
 	a := &similarity.Answers{Rows: in.Codes.Rows}
 	for _, x := range []struct {
 		row, other int
@@ -53,7 +54,7 @@ func TestSeparationOfAnswers(t *testing.T) {
 		}, (4-math.Hypot(0.25, 3)+4)/2 + 0},
 		{"constant codes", func(m *Separation, in *Input) { clear(in.Codes.Data) }, 2},
 	} {
-		in, m := answered(t, slices.Clone(codes)), NewSeparation()
+		in, m := answered(t, slices.Clone(codes)), named("separation").(*Separation)
 		m.Codes = columns
 		test.change(m, in)
 		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "separation", Value: m}})
@@ -78,7 +79,7 @@ func TestSeparationOfLevels(t *testing.T) {
 	in := gridInput(ordinals(3, 2, 200), 3, func(l []int, z []float64) {
 		z[0], z[1], z[2] = 0.25*float64(l[0]), 0.5*float64(l[1]), 2*float64(l[2])
 	})
-	m := NewSeparation()
+	m := named("separation").(*Separation)
 	m.Pairs = 1 << 21
 	r := compute(t, m, in)
 	near(t, "all pairs", r.Value, (2*0.75+0.5)/3+0.5, 1e-9) // levels of the first factor are 1, 1 and 2 apart, equally often
@@ -89,7 +90,7 @@ func TestSeparationOfLevels(t *testing.T) {
 		t.Errorf("an unknown level: %+v", p)
 	}
 	one := gridInput(ordinals(4, 1), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	if r := compute(t, NewSeparation(), one); r.Value != 0 || len(r.Notes) != 1 {
+	if r := compute(t, named("separation").(*Separation), one); r.Value != 0 || len(r.Notes) != 1 {
 		t.Errorf("a constant factor: %+v", r)
 	}
 }
@@ -111,11 +112,11 @@ func TestSeparationChance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &Input{Codes: Matrix{Rows: 100, Cols: 2, Data: codes}}
+	in := &Input{Codes: matrix.Matrix{Rows: 100, Cols: 2, Data: codes}}
 	if err := in.SetClasses(classes); err != nil {
 		t.Fatal(err)
 	}
-	m := NewSeparation()
+	m := named("separation").(*Separation)
 	m.Assign = AssignBest
 	choices := []Choice{{Name: "separation", Value: m}}
 	results, err := Evaluate(ctx, in, 1, choices)

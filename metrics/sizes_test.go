@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // sizedCodes returns codes of three factors, times a number.
@@ -96,7 +97,7 @@ func TestSizesOfCodes(t *testing.T) {
 func TestEntropyIsNotNegative(t *testing.T) {
 	for n := 2; n < 40; n++ {
 		for _, v := range []float64{1. / 3, .1, 1e-5, 7} {
-			if got := (Entropy{Log: LogFactors}).Of(slices.Repeat([]float64{v}, n)); got < 0 || got > 1e-14 {
+			if got := (mutual.Entropy{Log: mutual.LogFactors}).Of(slices.Repeat([]float64{v}, n)); got < 0 || got > 1e-14 {
 				t.Errorf("%d times %v: %v", n, v, got)
 			}
 		}

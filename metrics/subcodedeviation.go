@@ -8,6 +8,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // subCodeDeviation is the summand of one factor in [SubCodeDeviation]. S(v) are the sub-codes, of columns numbers each,
@@ -135,16 +138,7 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 // sub-code's variance. Assign best, and Project best and blocks, add columns (the first column of each factor). Project
 // linear adds explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := s.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	if err := s.Suits(in); err != nil {
+	if err := ready(ctx, s, in); err != nil {
 		return Result{}, err
 	}
 	codes, blocks, r, err := s.subCodes(ctx, in)
@@ -152,7 +146,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		return Result{}, err
 	}
 	if s.Deviation == factor.Variance && !s.Standardise {
-		if err := codes.wantSquares(); err != nil {
+		if err := codes.WantSquares(); err != nil {
 			return Result{}, err
 		}
 	}
@@ -165,7 +159,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
-	err = each(ctx, len(blocks), func(i int) (err error) {
+	err = parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		if values[i], err = s.factor(ctx, in, codes, blocks[i], rows); err != nil {
 			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
@@ -199,7 +193,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 		return nil, err
 	}
 	parts := make([]Part, len(blocks))
-	return parts, each(ctx, len(blocks), func(i int) (err error) {
+	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		b, k := blocks[i], len(blocks[i].Columns)
 		parts[i].Name = in.Factors[b.Factor].Name
 		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, nil), newDeviation(ctx, s.Deviation, k))
@@ -209,7 +203,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
 // No scale of the codes changes it; constant sub-codes have 0.
-func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matrix, blocks []factor.Block, left []float64) (Part, error) {
+func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64) (Part, error) {
 	part := Part{Name: "fraction"}
 	for i, b := range blocks {
 		known := Input{Codes: codes, Factors: []factor.Factor{{Name: "any", Size: 1}}, Levels: make([]int, codes.Rows)}
@@ -233,7 +227,7 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes Matri
 }
 
 // subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
-func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, r Result, err error) {
+func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
 	if s.Project == ProjectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
@@ -260,7 +254,7 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matri
 
 // factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
 // rows.
-func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
@@ -269,12 +263,12 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, 
 }
 
 // subCode copies columns of codes, and standardises them if the settings say so.
-func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
+func (s *SubCodeDeviation) subCode(codes matrix.Matrix, columns []int) []float64 {
 	points := make([]float64, codes.Rows*len(columns))
 	column := make([]float64, codes.Rows)
 	for at, c := range columns {
 		if s.Standardise {
-			unitColumn(codes, c, column)
+			codes.UnitColumn(c, column)
 		} else {
 			for i := range column {
 				column[i] = codes.Data[i*codes.Cols+c]
@@ -334,21 +328,120 @@ func groupRows(in *Input, factor int, rows []int) *groups {
 	return g
 }
 
-// sample draws n rows without replacement, and returns them ascending.
-func (in *Input) sample(n int) ([]int, error) {
-	if in.Stream == nil {
-		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+// The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): the variance of points of any width,
+// and the others of numbers x_i. They may reorder their argument. [newDeviation] adds the others for points.
+
+// variance is the sum over columns of the variance (example 4):
+//
+//	1/n sum_i |p_i - mean|^2
+func variance(points []float64, columns int) (sum float64) {
+	n := float64(len(points) / columns)
+	for c := range columns {
+		var mean, square, rest float64
+		for i := c; i < len(points); i += columns {
+			mean += (points[i] - points[c]) / n // from the first point: less rounding
+		}
+		for i := c; i < len(points); i += columns {
+			d := points[i] - points[c] - mean
+			square += d * d
+			rest += d
+		}
+		sum += (square - rest*rest/n) / n
 	}
-	rows := in.Stream.Perm(in.Codes.Rows)[:n]
-	slices.Sort(rows)
-	return rows, nil
+	return sum
 }
 
-// scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
-func (r Result) scored() (Result, error) {
-	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
+// madOfLine is the mean absolute deviation from the median (example 3):
+//
+//	min_c 1/n sum_i |x_i - c|
+func madOfLine(x []float64) float64 {
+	slices.Sort(x)
+	median, n := x[len(x)/2], float64(len(x))
+	var sum float64
+	for _, v := range x {
+		sum += math.Abs(v-median) / n
 	}
-	r.Parts = append(r.Parts, Part{Name: "score", Values: []float64{math.Exp(-r.Value)}})
-	return r, nil
+	return sum
+}
+
+// radiusOfLine is half the range (example 2):
+//
+//	min_c max_i |x_i - c| = (max x - min x)/2
+func radiusOfLine(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
+
+// diameterOfLine is the range (example 7):
+//
+//	max_ij |x_i - x_j| = max x - min x
+func diameterOfLine(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
+
+// mpdOfLine is half the mean pairwise distance (section 3.2), in time n log n:
+//
+//	1/(2 n^2) sum_ij |x_i - x_j| = 1/n^2 sum_i (2i - n + 1) x_i,  x sorted, i from 0
+func mpdOfLine(x []float64) float64 {
+	slices.Sort(x)
+	n := float64(len(x))
+	var sum float64
+	for i, v := range x {
+		sum += (float64(2*i+1) - n) / n * (v - x[0]) / n
+	}
+	return sum
+}
+
+// deviation measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
+type deviation func(points []float64, count int) (float64, error)
+
+// newDeviation returns the measure d of points with columns numbers each.
+func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviation {
+	if columns == 1 {
+		switch d {
+		case factor.MAD:
+			return ofLine(madOfLine)
+		case factor.Radius:
+			return ofLine(radiusOfLine)
+		case factor.Diameter:
+			return ofLine(diameterOfLine)
+		case factor.MPD:
+			return ofLine(mpdOfLine)
+		}
+	}
+	switch d {
+	case factor.MAD:
+		median := &geometry.Median{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := median.Fit(points, columns)
+			return median.MeanDistance, err
+		}
+	case factor.Radius:
+		ball := &geometry.Ball{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := ball.Enclose(points, columns)
+			return ball.Radius, err
+		}
+	case factor.Diameter:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			distance, _, _, err := pairs.Diameter()
+			return distance, err
+		}
+	case factor.MPD:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, count int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			// pairs of a point with itself, at distance 0, are 1/count of all pairs of the group, and a larger part of
+			// a sample's pairs
+			mean, err := pairs.Mean()
+			return mean / 2 * float64(count-1) / float64(count), err
+		}
+	}
+	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }
+}
+
+// ofLine makes a deviation of a measure of numbers.
+func ofLine(measure func(x []float64) float64) deviation {
+	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius, factor.Diameter, factor.MPD}
@@ -18,7 +20,7 @@ var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius,
 // The first factor has levels 0 and 1 with the points 0, 0, 3, 3 and 10 of one
 // column; every measure by hand.
 func TestSpreadByHand(t *testing.T) {
-	in := &Input{Codes: Matrix{Rows: 5, Cols: 1, Data: []float64{0, 0, 3, 3, 10}}, Levels: []int{0, 0, 0, 0, 2},
+	in := &Input{Codes: matrix.Matrix{Rows: 5, Cols: 1, Data: []float64{0, 0, 3, 3, 10}}, Levels: []int{0, 0, 0, 0, 2},
 		Factors: ordinals(4)}
 	want := map[factor.Deviation]float64{factor.Variance: 2.25 / 2, factor.MAD: 1.5 / 2, factor.Radius: 1.5, factor.Diameter: 3, factor.MPD: 0.75 / 2} // mean over the two levels that occur, or maximum
 	for m, w := range want {
@@ -97,7 +99,7 @@ func TestSpreadOracles(t *testing.T) {
 // The remaining variance is a mean over rows, not levels: column 0 varies within the level with two thirds of the rows,
 // column 1 within the rare ones.
 func TestAssignUneven(t *testing.T) {
-	in := &Input{Factors: ordinals(3, 2), Codes: Matrix{Cols: 3}}
+	in := &Input{Factors: ordinals(3, 2), Codes: matrix.Matrix{Cols: 3}}
 	for i := range 24 {
 		level := max(0, i-15) / 4 // 16 rows, then 4 and 4
 		level = []int{0, 1, 2}[min(level, 2)]
@@ -308,7 +310,7 @@ func FuzzAssign(f *testing.F) {
 			}
 		}
 		sum, taken := 0.0, map[int]bool{}
-		for i, j := range AssignColumns(cost) {
+		for i, j := range geometry.Assign(cost) {
 			sum += cost[i][j]
 			if taken[j] {
 				t.Fatalf("column %d is assigned twice", j)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
 // Assign is the rule that assigns code columns to factors if a config does not name them.
@@ -71,7 +71,7 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		scale := unitColumn(in.Codes, c, column)
+		scale := in.Codes.UnitColumn(c, column)
 		for i, f := range in.Factors {
 			if cost[i][c] = 1; scale > 0 {
 				cost[i][c] = fractionLeft(column, in.Levels[i:], len(in.Factors), f.Size)
@@ -79,37 +79,10 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 		}
 	}
 	blocks := make([]factor.Block, len(cost))
-	for i, c := range assign(cost) {
+	for i, c := range geometry.Assign(cost) {
 		blocks[i] = factor.Block{Factor: i, Columns: []int{c}}
 	}
 	return blocks, nil
-}
-
-// unitColumn sets dst to code column c minus its mean, divided by its standard deviation, and returns the deviation. A
-// constant column gives zeros and 0.
-func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
-	first, largest := codes.Data[c], 0.0
-	for i := range dst {
-		dst[i] = codes.Data[i*codes.Cols+c] - first
-		largest = max(largest, math.Abs(dst[i]))
-	}
-	if largest == 0 {
-		return 0
-	}
-	var mean, square float64
-	for i, v := range dst {
-		dst[i] = v / largest // squares neither overflow nor vanish
-		mean += dst[i] / float64(len(dst))
-	}
-	for i := range dst {
-		dst[i] -= mean
-		square += dst[i] * dst[i]
-	}
-	deviation := math.Sqrt(square / float64(len(dst)))
-	for i := range dst {
-		dst[i] /= deviation
-	}
-	return deviation * largest
 }
 
 // fractionLeft takes the rows with known level. It returns the sum of squared distances from the mean of the level,

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -37,7 +38,7 @@ func suitInputs() map[string]*Input {
 
 func suitInput(n, d, k, levels int, kind factor.Kind, constant bool) *Input {
 	s := rng.New(1, "suits")
-	in := &Input{Codes: Matrix{Rows: n, Cols: d}, Hierarchy: make(hierarchy.Hierarchy, d)}
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: d}, Hierarchy: make(hierarchy.Hierarchy, d)}
 	for range n * d {
 		in.Codes.Data = append(in.Codes.Data, math.Round(1e4*s.NormFloat64())/1e4)
 	}
@@ -102,7 +103,7 @@ func TestSuitsIsEnough(t *testing.T) {
 
 // An input without factors is an error of every metric with factors, before there are codes and with them.
 func TestNoFactors(t *testing.T) {
-	in := &Input{Codes: Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}}, Stream: rng.New(1, "none")}
+	in := &Input{Codes: matrix.Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}}, Stream: rng.New(1, "none")}
 	for _, e := range entries() {
 		m := e.New()
 		if _, err := m.Compute(ctx, in); err == nil || err.Error() != "there are no factors; want at least one" {

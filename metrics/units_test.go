@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // unitCases returns codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
@@ -23,7 +24,7 @@ func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
 	dir := filepath.Join("testdata/units", name)
 	codes, y := golden[float64](t, dir, "codes.npy"), golden[float64](t, dir, "factors.npy")
 	levels, k := golden[int](t, dir, "factor_index.npy"), y.Shape[1]
-	in = &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Exact: make([][]float64, k)}
+	in = &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Exact: make([][]float64, k)}
 	for j := range k {
 		f := factor.Factor{Name: fmt.Sprint("y", j), Kind: factor.Ordinal}
 		for i := range in.Codes.Rows {
@@ -118,7 +119,7 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 // A rotation of factors with unequal ranges keeps their distances; codes 0.01 y of y in 0..100 lose 99.
 func TestUnitsOfDistances(t *testing.T) {
 	in, factors := unitsInput(t, "identity")
-	in.Codes = Matrix{Rows: in.Codes.Rows, Cols: 3, Data: make([]float64, len(factors))}
+	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 3, Data: make([]float64, len(factors))}
 	sin, cos := math.Sincos(0.7)
 	for i := range in.Codes.Rows {
 		y, z := factors[3*i:3*i+3], in.Codes.Row(i)

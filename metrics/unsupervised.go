@@ -7,10 +7,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
+
+var errSingular = errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite" +
+	"; want columns of which none follows from the others")
 
 // totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
 // lambda of R (Watanabe 1960), in nats:
@@ -39,7 +45,7 @@ func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
 // the mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors.
 // Time grows with the square of the number of columns.
 type MutualInformation struct {
-	Histogram `yaml:",inline"`
+	mutual.Histogram `yaml:",inline"`
 }
 
 // TotalCorrelation is the total correlation of a normal distribution with the
@@ -87,7 +93,7 @@ func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
 func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
-func (m *MutualInformation) Validate() error { return m.Histogram.validate() }
+func (m *MutualInformation) Validate() error { return m.Histogram.Check() }
 
 // Suits implements Selective.
 func (*MutualInformation) Suits(in *Input) error {
@@ -125,33 +131,16 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d := in.Codes.Cols
-	ids, used := make([][]int32, d), make([]int, d)
-	err := binColumns(ctx, in.Codes, m.Histogram, in.counting.of(m.Histogram), func(s *binned, c, bins int) {
-		ids[c], used[c] = append([]int32(nil), s.ids...), bins
-	})
+	information, err := mutual.Between(ctx, in.Codes, m.Histogram, in.shared)
 	if err != nil {
 		return Result{}, err
 	}
-	g := Grid{Name: "mutual_information", Values: make([][]float64, d)}
+	d := in.Codes.Cols
+	g := Grid{Name: "mutual_information", Values: information}
 	for c := range d {
-		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
+		g.Rows = append(g.Rows, in.columnName(c))
 	}
 	g.Columns = g.Rows
-	err = each(ctx, d, func(a int) error {
-		s := &binned{ids: ids[a]}
-		for b := a; b < d; b++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			v := s.mutual(used[a], ids[b], used[b], len(ids[b]))
-			g.Values[a][b], g.Values[b][a] = v, v // no two calls write one place
-		}
-		return nil
-	})
-	if err != nil {
-		return Result{}, err
-	}
 	part := Part{Name: "per_column", Labels: g.Rows}
 	for c, row := range g.Values {
 		var sum float64
@@ -175,9 +164,9 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	var unit []float64 // column by column
 	column := make([]float64, n)
 	for c := range d {
-		if unitColumn(in.Codes, c, column) > 0 {
+		if in.Codes.UnitColumn(c, column) > 0 {
 			unit = append(unit, column...)
-			g.Rows = append(g.Rows, columnName(c))
+			g.Rows = append(g.Rows, in.columnName(c))
 		}
 	}
 	var r Result
@@ -196,7 +185,7 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	values := eigen.Values(nil)
 	if slices.Min(values) < 1e-13*float64(len(g.Rows)) {
-		return Result{}, errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
+		return Result{}, errSingular
 	}
 	r.Value = totalCorrelation(values)
 	g.Columns, g.Values = g.Rows, symmetricRows(&s)
@@ -209,10 +198,10 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if err := ready(ctx, w, in); err != nil {
 		return Result{}, err
 	}
-	if err := in.Codes.wantSquares(); err != nil {
+	if err := in.Codes.WantSquares(); err != nil {
 		return Result{}, err
 	}
-	codes, exponent := in.Codes.sized(leastSquared, mostSquared) // D S has fourth powers of them
+	codes, exponent := in.Codes.ForSquares() // D S has fourth powers of them
 	d := codes.Cols
 	var s mat.SymDense
 	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
@@ -221,7 +210,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	g := Grid{Name: "covariance", Values: symmetricRows(&s)}
 	var trace float64
 	for a := range d {
-		g.Rows = append(g.Rows, columnName(a))
+		g.Rows = append(g.Rows, in.columnName(a))
 		trace += s.At(a, a)
 		for b := a; b < d; b++ {
 			similar.SetSym(a, b, math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)))
@@ -261,4 +250,65 @@ func symmetricRows(s *mat.SymDense) [][]float64 {
 		}
 	}
 	return rows
+}
+
+// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised codes of d
+// columns. The value is sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all
+// codes have one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views
+// log the same number of their batches as spread.
+type CodeSpread struct{}
+
+// Needs returns NoLevels.
+func (*CodeSpread) Needs() Needs { return NoLevels }
+
+// Better returns HigherIsBetter.
+func (*CodeSpread) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Compute returns the value alone, without parts.
+func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	n, d := in.Codes.Rows, in.Codes.Cols
+	mean, square := make([]float64, d), make([]float64, d)
+	for i := range n { // Welford: equal rows have a deviation of 0
+		if err := stops(ctx, i, 1<<14); err != nil {
+			return Result{}, err
+		}
+		one, _ := matrix.Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.ForSquares()
+		row, scale, part := one.Data, 0.0, 1/float64(i+1)
+		if norm := norm2(row); norm > 0 {
+			scale = 1 / norm
+		}
+		for c, v := range row {
+			unit := v * scale
+			change := unit - mean[c]
+			mean[c] += change * part
+			square[c] += change * (unit - mean[c])
+		}
+	}
+	sum := 0.0
+	for _, s := range square {
+		sum += math.Sqrt(math.Max(s, 0) / float64(n))
+	}
+	return Result{Value: sum / math.Sqrt(float64(d))}, nil
+}
+
+// norm2 returns the Euclidean norm of finite numbers, without overflow.
+func norm2(x []float64) float64 {
+	largest := 0.0
+	for _, v := range x {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	if largest == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += v / largest * (v / largest)
+	}
+	return largest * math.Sqrt(sum)
 }

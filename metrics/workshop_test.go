@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // mapped returns an input with the given number of columns; its codes are random affine images of another input's
@@ -17,7 +18,7 @@ func mapped(in *Input, columns int, s *rng.Stream) *Input {
 	for i := range a {
 		a[i] = s.NormFloat64()
 	}
-	out.Codes = Matrix{Rows: in.Codes.Rows, Cols: columns, Data: make([]float64, in.Codes.Rows*columns)}
+	out.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: columns, Data: make([]float64, in.Codes.Rows*columns)}
 	for i := range in.Codes.Rows {
 		to := out.Codes.Row(i)
 		copy(to, a[d*columns:])

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -140,7 +141,7 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 
 // encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
 // these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
-func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
+func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.encoded()
 	if e == nil {
 		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
@@ -173,7 +174,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, 
 }
 
 // writeCodes stores codes and the factors of their images.
-func (s *session) writeCodes(codes metrics.Matrix) error {
+func (s *session) writeCodes(codes matrix.Matrix) error {
 	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (s *session) forget(files ...string) error {
 }
 
 // codesOf returns the codes of the data set, with its factors, as plain rows.
-func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
+func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
 		levels := make([]int, len(list.Factors))
@@ -206,7 +207,7 @@ func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
 }
 
 // Codes encodes the whole data set: the model's representation, row by row.
-func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
+func (e *Experiment) Codes(ctx context.Context) (matrix.Matrix, error) {
 	codes, err := e.Encode(ctx, all(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -287,7 +287,7 @@ func checkExplored(t *testing.T, e *Experiment) {
 	}
 	part := *e
 	part.Config.Metrics.Sample = 50
-	if in := part.Sample().Input(metrics.Matrix{Rows: 50, Cols: codes.Cols}); len(in.Explored.Components) != 630 || len(in.Explored.Paths) != 630 {
+	if in := part.Sample().Input(matrix.Matrix{Rows: 50, Cols: codes.Cols}); len(in.Explored.Components) != 630 || len(in.Explored.Paths) != 630 {
 		t.Errorf("a sample of the images knows the components of %d of those explored", len(in.Explored.Components))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -156,7 +157,7 @@ func TestValidateParts(t *testing.T) {
 		"train.batch: 0 is out of range; want 1 or more":   func(c *Config) { c.Train.Batch = 0 },
 		"train.stop.patience: neither reach nor patience":  func(c *Config) { c.Train.Stop = &EarlyStop{Metric: "dlsbd"} },
 		"metrics.final.0.med.k: ": func(c *Config) {
-			c.Metrics.Final[0].Name, c.Metrics.Final[0].Value = "med", &metrics.MED{Histogram: metrics.Histogram{Bins: 20}, TopK: -1}
+			c.Metrics.Final[0].Name, c.Metrics.Final[0].Value = "med", &metrics.MED{Histogram: mutual.Histogram{Bins: 20}, TopK: -1}
 		},
 		"name: \"a/b\" is not a folder's name; want letters, digi": func(c *Config) { c.Name = "a/b" },
 	} {

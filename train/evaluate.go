@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -19,7 +20,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	if e.Learned == nil {
 		return list
 	}
-	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
+	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for _, name := range []string{"purity", "coverage", "h-error"} {
 		e, _ := metrics.Registry.Lookup(name)
 		c := metrics.Choice{Name: name, Value: e.New()}
@@ -33,7 +34,7 @@ func (e *Experiment) Final() []metrics.Choice {
 // suits returns an error before training for metrics that do not suit the data set. The data set may be a sample with
 // a number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
-	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
+	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for i, choice := range choices {
 		if err := metrics.Suits(in, choices[i:i+1]); err != nil {
 			if n := e.Data.Len(); n < of {
@@ -55,7 +56,7 @@ func withoutFactors(err error) error {
 }
 
 // Evaluate measures codes of the whole data set. If the context ends, it returns ErrStopped.
-func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
+func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
 	in := e.Input(codes)
@@ -84,11 +85,11 @@ func stopped(ctx context.Context, err error) error {
 }
 
 // Input returns the input of final metrics for codes of the whole data set: all rows, or the held-out rows.
-func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
+func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	if e.HeldOut == nil {
 		return e.InputOf(codes, all(e.Data))
 	}
-	some := metrics.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
+	some := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
 	if codes.Data != nil {
 		for _, i := range e.HeldOut {
 			some.Data = append(some.Data, codes.Row(i)...)
@@ -98,7 +99,7 @@ func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
 }
 
 // InputOf returns the input of metrics for codes of some images.
-func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input {
+func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
 	k := len(e.Data.Factors())
 	in := &metrics.Input{Codes: codes, Factors: e.Data.Factors(), Levels: make([]int, len(images)*k)}
 	for row, i := range images {

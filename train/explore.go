@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/report/web"
@@ -21,7 +22,7 @@ const (
 
 // Explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
 // nil images mean all, in order. It returns nil for a model without a decoder.
-func (e *Experiment) Explore(images []int, codes metrics.Matrix) (*web.Explore, error) {
+func (e *Experiment) Explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
 	if !e.Coder.Decodes() || codes.Rows == 0 {
 		return nil, nil
 	}
@@ -80,8 +81,8 @@ func apart(n, count int) []int {
 }
 
 // selected returns some rows of a matrix.
-func selected(m metrics.Matrix, rows []int) metrics.Matrix {
-	some := metrics.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
+func selected(m matrix.Matrix, rows []int) matrix.Matrix {
+	some := matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
 	for _, i := range rows {
 		some.Data = append(some.Data, m.Row(i)...)
 	}

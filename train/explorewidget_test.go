@@ -14,7 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/report/web"
@@ -47,7 +47,7 @@ func TestExploreOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
-	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: metrics.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
+	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
 	p := opened(t, openBrowser(t), e)
 	tried := 0
 	for range 4 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -30,8 +31,8 @@ type figure struct {
 // drawing draws the codes of an experiment's images.
 type drawing struct {
 	*Experiment
-	codes   metrics.Matrix // a row for each image
-	images  []int          // the rows' images; nil: all, in order
+	codes   matrix.Matrix // a row for each image
+	images  []int         // the rows' images; nil: all, in order
 	results []metrics.Result
 }
 
@@ -82,7 +83,7 @@ func FigureCaptions() []Caption {
 func (d *drawing) title(what string) string { return what + " of " + d.Config.Name }
 
 // draw draws a run's pictures into its folder and returns them for the report.
-func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
+func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.Figure, error) {
 	e := s.experiment
 	log, err := s.lines()
 	if err != nil {
@@ -242,15 +243,15 @@ func (d *drawing) drawCodes(w io.Writer) error {
 }
 
 // initialCodes returns the codes of images before training. The seed determines them.
-func (d *drawing) initialCodes(images []int) (metrics.Matrix, error) {
+func (d *drawing) initialCodes(images []int) (matrix.Matrix, error) {
 	data := d.modelData()
 	m, err := d.Config.Model.Value.New(data, d.Config.Seed)
 	if err != nil {
-		return metrics.Matrix{}, err
+		return matrix.Matrix{}, err
 	}
 	coder, err := NewCoder(m, data)
 	if err != nil {
-		return metrics.Matrix{}, err
+		return matrix.Matrix{}, err
 	}
 	coder.views = d.Config.Views
 	codes, err := coder.Encode(context.Background(), d.Data, images)

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -53,7 +53,7 @@ func (f *Fit) WithoutSquares() *Fit {
 }
 
 // fit measures how well the model fits; nil without a decoder.
-func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error) {
+func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ type pixels struct {
 }
 
 // pixelError measures the pixels of decoded codes.
-func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, images []int) (pixels, error) {
+func (e *Experiment) pixelError(ctx context.Context, codes matrix.Matrix, images []int) (pixels, error) {
 	h, w, c := e.Data.ImageShape()
 	size := h * w * c
 	var p pixels
@@ -170,7 +170,7 @@ func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, image
 }
 
 // misassigned returns the assignment loss of chosen options; nil without such a loss.
-func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
+func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
 	h := models.HierarchyOf(e.Model)
 	known := e.Split.Known
 	if h == nil || known == nil || !known.KnowsLevels() {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -221,8 +222,8 @@ type monitor struct {
 	images     []int
 	every      int // epochs
 	results    []metrics.Result
-	codes      metrics.Matrix // of images
-	measuredAt int            // the epoch of results and codes
+	codes      matrix.Matrix // of images
+	measuredAt int           // the epoch of results and codes
 }
 
 // newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of
@@ -251,7 +252,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 			w.every = min(w.every, max(1, e.Config.Train.Epochs/fewestLooks))
 		}
 	}
-	in := e.InputOf(metrics.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
+	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
 	if m.During.Fast {
 		fast, err := e.Config.Inherit(metrics.Fast(in), func(int, string) bool { return false })
 		if err != nil {

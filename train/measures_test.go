@@ -14,6 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -112,7 +114,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: metrics.Histogram{Bins: 7, Binning: metrics.EqualWidth}, Gap: metrics.GapColumns}}
+	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: metrics.GapColumns}}
 	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +150,7 @@ func TestMonitor(t *testing.T) {
 	if names := again.choices; !slices.ContainsFunc(names, func(c metrics.Choice) bool { return c.Name == "dlsbd" }) {
 		t.Error("fast lacks dlsbd, which any sample suits")
 	}
-	in := again.experiment.InputOf(metrics.Matrix{Rows: 100, Cols: 4}, again.images)
+	in := again.experiment.InputOf(matrix.Matrix{Rows: 100, Cols: 4}, again.images)
 	for row, i := range again.images {
 		if in.Levels[2*row] != i/16 || in.Levels[2*row+1] != i%16 {
 			t.Fatalf("row %d has levels %v; want those of image %d", row, in.Levels[2*row:2*row+2], i)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -37,7 +38,7 @@ type pageContent struct {
 }
 
 // writeReport writes the page about the run.
-func (s *session) writeReport(ctx context.Context, codes metrics.Matrix, r *Result, drawn []report.Figure) error {
+func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, drawn []report.Figure) error {
 	c := pageContent{dir: s.store.Dir(), config: s.config, epochs: s.loop.Epoch(), steps: s.loop.Step(), best: s.best, fit: r.Fit, results: r.Metrics, figures: drawn}
 	var err error
 	if c.log, err = s.lines(); err != nil {
@@ -55,7 +56,7 @@ func (s *session) writeReport(ctx context.Context, codes metrics.Matrix, r *Resu
 }
 
 // page describes a run with codes of the experiment's images; a matrix without rows means no codes.
-func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matrix) (report.Page, error) {
+func (e *Experiment) page(ctx context.Context, c pageContent, codes matrix.Matrix) (report.Page, error) {
 	p := report.Page{Title: e.Config.Name, Config: c.config, Metrics: c.results, Figures: c.figures, Summary: e.facts(c), Command: again(c.dir),
 		Curves: report.RunCurves(e.lossOrder(), c.log)}
 	if c.fit != nil && !c.fit.Converged {
@@ -82,9 +83,9 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matr
 }
 
 // pageCodes returns the codes for a page.
-func (e *Experiment) pageCodes(codes metrics.Matrix) (*web.Codes, error) {
+func (e *Experiment) pageCodes(codes matrix.Matrix) (*web.Codes, error) {
 	rows := report.PageRows(codes.Rows, codes.Cols)
-	some := metrics.Matrix{Rows: len(rows), Cols: codes.Cols}
+	some := matrix.Matrix{Rows: len(rows), Cols: codes.Cols}
 	names := make([]int, len(rows))
 	for i, row := range rows {
 		some.Data = append(some.Data, codes.Row(row)...)
@@ -272,10 +273,10 @@ const maxPageCodes = 10000
 
 // storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or
 // the run has not ended, and the config keeps or measures codes, it computes as many as a page shows.
-func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, metrics.Matrix, error) {
+func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
 	kept := e.encoded()
 	if kept == nil {
-		return e, metrics.Matrix{}, nil
+		return e, matrix.Matrix{}, nil
 	}
 	if !ended || !run.Has(rundir.CodesFile) {
 		few := kept.sampleOf(maxPageCodes, 0)
@@ -284,15 +285,15 @@ func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended boo
 	}
 	r, err := npy.Open(run.Path(rundir.CodesFile))
 	if err != nil {
-		return nil, metrics.Matrix{}, err
+		return nil, matrix.Matrix{}, err
 	}
 	defer r.Close() // it was only read
 	if r.Rows() != kept.Data.Len() || r.RowLen() != e.Coder.Width() {
-		return nil, metrics.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
+		return nil, matrix.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
 	}
 	values := make([]float32, r.Rows()*r.RowLen())
 	if err := npy.Read(r, values); err != nil {
-		return nil, metrics.Matrix{}, err
+		return nil, matrix.Matrix{}, err
 	}
 	return kept, metrics.NewMatrix(r.Rows(), r.RowLen(), values), nil
 }

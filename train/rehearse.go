@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -255,11 +256,11 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 	e := s.experiment
 	kept := e.encoded()
 	if kept == nil {
-		return r.draw(ctx, s, metrics.Matrix{}, nil)
+		return r.draw(ctx, s, matrix.Matrix{}, nil)
 	}
 	n := kept.Data.Len()
-	sizes := map[int]metrics.Matrix{}
-	codesOf := func(k int) (*Experiment, metrics.Matrix, error) {
+	sizes := map[int]matrix.Matrix{}
+	codesOf := func(k int) (*Experiment, matrix.Matrix, error) {
 		some := kept.sampleOf(k, e.Config.Seed)
 		var err error
 		if sizes[k].Data == nil {
@@ -303,7 +304,7 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 }
 
 // draw times figures and page.
-func (r *Estimate) draw(ctx context.Context, s *session, codes metrics.Matrix, results []metrics.Result) error {
+func (r *Estimate) draw(ctx context.Context, s *session, codes matrix.Matrix, results []metrics.Result) error {
 	if !s.experiment.Config.Train.Figures {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -134,7 +135,7 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 
 // drawFound draws the components that a stage found in the codes of images, with the images' true dimensions if they
 // are known.
-func (e *Experiment) drawFound(name string, codes metrics.Matrix, l *models.Learned, images []int) ([]byte, error) {
+func (e *Experiment) drawFound(name string, codes matrix.Matrix, l *models.Learned, images []int) ([]byte, error) {
 	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
 	if l.Parts != nil {
 		m.Parts = report.NumberedGroups(report.BySize(ints(l.Parts), nil))

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -59,7 +60,7 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 			}
 			list[0].Value = float64(w)/1000 + float64(seed)/100
 			if w == weights[0] && seed == 0 {
-				list[0].Interval = &metrics.Interval{Percent: 95, Low: list[0].Value - 0.003, High: list[0].Value + 0.001}
+				list[0].Interval = &interval.Interval{Percent: 95, Low: list[0].Value - 0.003, High: list[0].Value + 0.001}
 			}
 			text, _ := json.Marshal(list)
 			return string(text)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -34,7 +34,7 @@ func TestControls(t *testing.T) {
 		"choice a0 [0] (0.50: line z0 [2] 0.52 to 2.48) (0.50: choice a1 [1] (0.33: ) (0.67: line z1 [3] 7.02 to 8.98)); line z2 [4] 10.05 to 49.5":                       tree(),
 		"choice a0 [0] (0.50: ) (0.50: ) (0.00: ); circle circle1 [1 2]; sphere sphere1 [3 4 5]; sphere sphere2 [6 7 8]; line z8 [9] 1 to 99; turn spheres [3 4 5 6 7 8]": mix(),
 		"sphere sphere1 [0 1 2 3]; line z4 [4] -2 to 2": {Spaces: []models.Space{{Width: 4, Unit: true}, {First: 4, Width: 1}}},
-		"line z0 [0] 2 to 4":                            {Spaces: []models.Space{{Width: 1}}, Known: metrics.Matrix{Rows: 2, Cols: 1, Data: []float64{3, 3}}},
+		"line z0 [0] 2 to 4":                            {Spaces: []models.Space{{Width: 1}}, Known: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{3, 3}}},
 	} {
 		if got := text(c.Controls()); got != want {
 			t.Errorf("controls\n%s, want\n%s", got, want)

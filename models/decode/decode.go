@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -19,11 +19,11 @@ import (
 type Codes struct {
 	Spaces    []models.Space
 	Hierarchy hierarchy.Hierarchy // hierarchy of codes with discrete columns; nil: no discrete columns
-	Known     metrics.Matrix      // codes of images, which set the ranges of coordinates; without rows: -2 to 2
+	Known     matrix.Matrix       // codes of images, which set the ranges of coordinates; without rows: -2 to 2
 }
 
 // Of describes the codes of a model. known holds the codes of some images.
-func Of(m models.Model, known metrics.Matrix) *Codes {
+func Of(m models.Model, known matrix.Matrix) *Codes {
 	return &Codes{Spaces: m.Spaces(), Hierarchy: models.HierarchyOf(m), Known: known}
 }
 

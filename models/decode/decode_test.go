@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -14,7 +14,7 @@ import (
 // cylinder has a circle, S^2, and the plane. The known codes have 0 to 100 in the columns of the plane, negated in
 // the second column.
 func cylinder() *Codes {
-	known := metrics.Matrix{Rows: 101, Cols: 7}
+	known := matrix.Matrix{Rows: 101, Cols: 7}
 	for i := range 101 {
 		v := float64((37 * i) % 101)
 		known.Data = append(known.Data, 1, 0, 0, 0, 1, v, -v/10)
@@ -30,7 +30,7 @@ func tree() *Codes {
 	rows := [][]float64{ // a0 a1 | z under a0=1, z under a1=2, z at the top
 		{1, 0, 0.5, 0, 10}, {1, 0, 1.5, 0, 20}, {1, 0, 2.5, 0, 30}, {2, 1, 0, 0, 40}, {2, 2, 0, 7, 50}, {2, 2, 0, 9, 11},
 	}
-	return &Codes{Hierarchy: h, Spaces: []models.Space{{Width: 5}}, Known: metrics.Matrix{Rows: 6, Cols: 5, Data: slices.Concat(rows...)}}
+	return &Codes{Hierarchy: h, Spaces: []models.Space{{Width: 5}}, Known: matrix.Matrix{Rows: 6, Cols: 5, Data: slices.Concat(rows...)}}
 }
 
 func near(a, b []float64) bool {
@@ -184,7 +184,7 @@ func TestMean(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	m := metrics.Matrix{Rows: 3, Cols: 7, Data: []float64{3, 4, 0, 0, 1, 9, 9, 1, 0, 0, 0, 1, 9, 9, 1, 1e-6, 0, 1, 0, 9, 9}}
+	m := matrix.Matrix{Rows: 3, Cols: 7, Data: []float64{3, 4, 0, 0, 1, 9, 9, 1, 0, 0, 0, 1, 9, 9, 1, 1e-6, 0, 1, 0, 9, 9}}
 	n, err := cylinder().Settle(m)
 	if err != nil || n != 1 || !near(m.Row(0), []float64{0.6, 0.8, 0, 0, 1, 9, 9}) || !near(m.Row(1), []float64{1, 0, 0, 0, 1, 9, 9}) {
 		t.Errorf("%d projected, %v, %v", n, err, m.Data)
@@ -200,7 +200,7 @@ func TestSettle(t *testing.T) {
 		"row 0, column 0 is 1.5; want the number of an option":             {tree(), []float64{1.5, 0, 0, 0, 1}},
 		"row 0, column 1 is 3; want the number of an option, 1 to 2, or 0": {tree(), []float64{2, 3, 0, 0, 1}},
 	} {
-		if _, err := bad.of.Settle(metrics.Matrix{Rows: 1, Cols: len(bad.row), Data: bad.row}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bad.of.Settle(matrix.Matrix{Rows: 1, Cols: len(bad.row), Data: bad.row}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", bad.row, err, want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -14,7 +14,7 @@ import (
 // mix has a choice of three, a circle, two spheres S^2 and a line.
 func mix() *Codes {
 	h := hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, 3)}}
-	known := metrics.Matrix{Rows: 101, Cols: 10}
+	known := matrix.Matrix{Rows: 101, Cols: 10}
 	for i := range 101 {
 		known.Data = append(known.Data, float64(1+i%2), 1, 0, 0, 0, 1, 1, 0, 0, float64(i))
 	}
@@ -76,7 +76,7 @@ func TestMixedPoints(t *testing.T) {
 	if got := c.Mean([][]float64{a, b, {1, 0, 1, 0, 1, 0, 1, 0, 0, 2}}); !near(got, []float64{1, s, s, 0, s, s, 1, 0, 0, 1}) {
 		t.Errorf("mean %v", got)
 	}
-	if n, err := c.Settle(metrics.Matrix{Rows: 1, Cols: 10, Data: []float64{2, 3, 4, 0, 0, 1, 1, 0, 0, 7}}); n != 1 || err != nil {
+	if n, err := c.Settle(matrix.Matrix{Rows: 1, Cols: 10, Data: []float64{2, 3, 4, 0, 0, 1, 1, 0, 0, 7}}); n != 1 || err != nil {
 		t.Errorf("%d projected, %v", n, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestValueLabels(t *testing.T) {
 	for want, x := range map[string]struct{ low, high float64 }{
 		"-1.1005 -1.0999": {-1.1005, -1.0993}, "-2 0": {-2, 2}, "0 50": {0, 100}, "-1000 0": {-1000, 1000}, "3 3": {3, 3}, "0 5e-07": {0, 1e-6},
 	} {
-		c := &Codes{Spaces: []models.Space{{Width: 1}}, Known: metrics.Matrix{Rows: 2, Cols: 1, Data: []float64{x.low, x.high}}}
+		c := &Codes{Spaces: []models.Space{{Width: 1}}, Known: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{x.low, x.high}}}
 		low, high := c.rangeOf([]float64{0}, 0)
 		if math.Abs(low-x.low) > 0.011*(x.high-x.low) || math.Abs(high-x.high) > 0.011*(x.high-x.low) {
 			t.Errorf("range %v to %v", low, high)

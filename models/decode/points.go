@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -155,7 +155,7 @@ const offSphere = 1e-4
 // Settle moves codes from other sources into the spaces of the model, in place. It projects points to their spheres,
 // and returns the number of rows that it had to project. Errors: a number that is not finite, a point at 0, which has
 // no direction, and a discrete column without the number of an option.
-func (c *Codes) Settle(m metrics.Matrix) (projected int, err error) {
+func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 	if m.Cols != c.Width() {
 		return 0, fmt.Errorf("codes of %d columns; want %d, as the model has", m.Cols, c.Width())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
 // Agreement says how a table's columns rank its rows.
@@ -89,7 +90,7 @@ func (r *Result) agree() {
 				}
 				good[at] = append(good[at], v)
 			}
-			for j, rank := range metrics.Ranks(good[at], metrics.HigherIsBetter) {
+			for j, rank := range ranking.Ranks(good[at], metrics.HigherIsBetter) {
 				if !math.IsNaN(rank) {
 					r.Rows[j].Cells[at].Rank = rank
 				}
@@ -108,7 +109,7 @@ func taus(good [][]float64, columns, places int) [][]float64 {
 		for j := range columns {
 			var all []float64
 			for p := range places {
-				if v := metrics.KendallTau(good[i*places+p], good[j*places+p]); !math.IsNaN(v) {
+				if v := ranking.KendallTau(good[i*places+p], good[j*places+p]); !math.IsNaN(v) {
 					all = append(all, v)
 				}
 			}

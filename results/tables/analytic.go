@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Assumed is a Source without codes: it assumes quantities that metrics compute from codes, such as importances.
@@ -92,7 +93,7 @@ func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 		grid = append(grid, factor.Factor{Name: fmt.Sprint("v", j), Size: l.Levels, Kind: factor.Ordinal})
 	}
 	n := grid.Len()
-	in := &metrics.Input{Factors: grid, Codes: metrics.Matrix{Rows: n, Cols: l.Columns, Data: make([]float64, n*l.Columns)}}
+	in := &metrics.Input{Factors: grid, Codes: matrix.Matrix{Rows: n, Cols: l.Columns, Data: make([]float64, n*l.Columns)}}
 	levels := make([]int, len(grid))
 	for i := range n {
 		grid.At(i, levels)

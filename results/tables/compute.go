@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -247,7 +248,7 @@ func (s *Sample) subset(rows int, seed uint64) *Sample {
 	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
 	slices.Sort(chosen)
 	k := len(in.Factors)
-	part := &metrics.Input{Factors: in.Factors, Codes: metrics.Matrix{Rows: rows, Cols: in.Codes.Cols}}
+	part := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: rows, Cols: in.Codes.Cols}}
 	for _, i := range chosen {
 		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
 		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)

@@ -13,6 +13,7 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -34,7 +35,7 @@ func (s seeded) Sample(_ context.Context, seed uint64) (*Sample, error) {
 			return nil, err
 		}
 	}
-	in := &metrics.Input{Factors: []factor.Factor{{Name: "row", Size: 20, Kind: factor.Ordinal}}, Codes: metrics.Matrix{Rows: 20, Cols: 1}, Exact: [][]float64{nil}}
+	in := &metrics.Input{Factors: []factor.Factor{{Name: "row", Size: 20, Kind: factor.Ordinal}}, Codes: matrix.Matrix{Rows: 20, Cols: 1}, Exact: [][]float64{nil}}
 	in.Exact[0] = make([]float64, 20)
 	for i := range 20 {
 		in.Codes.Data = append(in.Codes.Data, float64(seed))

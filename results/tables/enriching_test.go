@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -221,7 +222,7 @@ func (g given) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 		return nil, err
 	}
 	in, k := s.Input, len(s.Input.Factors)
-	part := &metrics.Input{Factors: in.Factors, Codes: metrics.Matrix{Rows: len(g.subsets[seed]), Cols: in.Codes.Cols}}
+	part := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: len(g.subsets[seed]), Cols: in.Codes.Cols}}
 	for _, i := range g.subsets[seed] {
 		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
 		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)

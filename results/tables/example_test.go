@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -23,7 +24,7 @@ func (*Scaled) Random() bool { return false }
 // Sample returns the codes 0, By/4, ..., By of the levels 0 to 4.
 func (s *Scaled) Sample(context.Context, uint64) (*tables.Sample, error) {
 	f := factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}
-	in := &metrics.Input{Factors: []factor.Factor{f}, Codes: metrics.Matrix{Rows: 5, Cols: 1}}
+	in := &metrics.Input{Factors: []factor.Factor{f}, Codes: matrix.Matrix{Rows: 5, Cols: 1}}
 	for level := range f.Size {
 		in.Levels = append(in.Levels, level)
 		in.Codes.Data = append(in.Codes.Data, s.By*float64(level)/4)

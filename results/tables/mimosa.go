@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/train"
@@ -78,7 +79,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 		}
 		x = &explored{Options: m.Options, Run: run.Hash, Hierarchy: r.Hierarchy, Components: r.Labels}
 	}
-	in := e.InputOf(metrics.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
+	in := e.InputOf(matrix.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
 	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(choices)); err != nil {
 		return nil, nil, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
 // point is a run or row of a table: y is the value of a column, x the value of the column on the axis.
@@ -153,7 +153,7 @@ func (s *Ranked) quote(ctx context.Context, o *others, place *Table, c Column) (
 	for _, p := range all {
 		x, y = append(x, p.x), append(y, sign*p.y)
 	}
-	tau := metrics.KendallTau(x, y)
+	tau := ranking.KendallTau(x, y)
 	if tau != tau {
 		return values{}, noValue(fmt.Sprintf("%d %s have no order", len(all), s.whose()))
 	}

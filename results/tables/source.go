@@ -10,6 +10,7 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -141,7 +142,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 		return nil, err
 	}
 	s := &Sample{Codes: factor.SubCodes{}, Input: &metrics.Input{
-		Codes:  metrics.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
+		Codes:  matrix.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
 		Levels: datasets.Levels(set), Factors: set.Factors(),
 	}}
 	for _, known := range drawnsets.AnalyticEncoders() {

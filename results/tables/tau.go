@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -245,7 +246,7 @@ func meanTau(a, b []float64, sets int) float64 {
 		for i := s; i < len(a); i += sets {
 			x, y = append(x, a[i]), append(y, b[i])
 		}
-		if v := metrics.KendallTau(x, y); !math.IsNaN(v) {
+		if v := ranking.KendallTau(x, y); !math.IsNaN(v) {
 			all = append(all, v)
 		}
 	}

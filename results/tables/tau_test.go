@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -84,7 +84,7 @@ func wantTau(r *Result, a, b string) []float64 {
 			for _, row := range r.Rows {
 				x, y = append(x, r.Cell(row.Label, a+", "+set).Runs[seed]), append(y, r.Cell(row.Label, b+", "+set).Runs[seed])
 			}
-			sum += metrics.KendallTau(x, y) / 2
+			sum += ranking.KendallTau(x, y) / 2
 		}
 		list = append(list, sum)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent. The first
@@ -52,7 +53,7 @@ const timedNoise = 0.1
 // Sample implements Sampled.
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: s.Rows, Cols: s.Columns}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}
 	codes := factor.SubCodes{}
 	for i, n := range s.Factors {
 		name := fmt.Sprint("factor", i)

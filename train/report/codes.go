@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -64,7 +65,7 @@ func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
 
 // TrainedCodes draws pairs of code columns before and after training; see [CodePlanes]. before has a row for each row
 // of in, and in holds the codes after training. It writes nothing for codes with a single column.
-func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.Input) error {
+func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.Input) error {
 	if in.Codes.Cols < 2 {
 		return nil
 	}
@@ -79,7 +80,7 @@ func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.
 }
 
 // column copies a column of a matrix.
-func column(m metrics.Matrix, c int) []float64 {
+func column(m matrix.Matrix, c int) []float64 {
 	values := make([]float64, m.Rows)
 	for i := range values {
 		values[i] = m.Row(i)[c]

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 )
 
@@ -20,7 +20,7 @@ const (
 
 // Manifolds are the components that an algorithm such as MIMOSA has found in codes: the component of each code.
 type Manifolds struct {
-	Codes      metrics.Matrix
+	Codes      matrix.Matrix
 	Components Grouping
 	Parts      Grouping // components before merging; without labels: not known
 	Truth      Grouping // true dimensions; without labels: not known
@@ -127,7 +127,7 @@ func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n
 
 // alongAxes projects rows of codes onto the first three principal axes of other rows. The result has at least two
 // columns.
-func alongAxes(codes metrics.Matrix, rows, of []int) []Column {
+func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	d := codes.Cols
 	points := make([]float64, 0, len(of)*d)
 	for _, i := range of {

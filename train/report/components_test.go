@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func TestComponents(t *testing.T) {
 	long.NotShort(t)
-	m := Manifolds{Codes: metrics.Matrix{Rows: 90, Cols: 3}}
+	m := Manifolds{Codes: matrix.Matrix{Rows: 90, Cols: 3}}
 	for i := range 90 {
 		m.Codes.Data = append(m.Codes.Data, float64(i%9), float64(i%3*i), 0)
 		m.Components.Labels = append(m.Components.Labels, i%3-1)

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -18,7 +19,7 @@ import (
 
 // codesOfGrid are codes of 6 x 6 images with a circular and an ordinal factor: a circle and two coordinates.
 func codesOfGrid() *metrics.Input {
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: 36, Cols: 4}, Factors: []factor.Factor{
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 36, Cols: 4}, Factors: []factor.Factor{
 		{Name: "turn", Size: 6, Kind: factor.Circular}, {Name: "size", Size: 6, Kind: factor.Ordinal}}}
 	for i := range 36 {
 		turn, size := i/6, i%6
@@ -33,7 +34,7 @@ func codesOfGrid() *metrics.Input {
 var circleAndPlane = []models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 2}}
 
 // flat are codes in R^n.
-func flat(codes metrics.Matrix) *decode.Codes {
+func flat(codes matrix.Matrix) *decode.Codes {
 	return &decode.Codes{Known: codes, Spaces: []models.Space{{Width: codes.Cols}}}
 }
 
@@ -61,7 +62,7 @@ func TestFromData(t *testing.T) {
 	for name, nothing := range map[string]error{
 		"no circle":  LatentTorus(failing{}, "", in, nil),
 		"no epoch":   LossCurves(failing{}, "", names, log[1:2]),
-		"one column": TrainedCodes(failing{}, "", metrics.Matrix{}, &metrics.Input{Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}),
+		"one column": TrainedCodes(failing{}, "", matrix.Matrix{}, &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}),
 	} {
 		if nothing != nil {
 			t.Errorf("%s: %v", name, nothing)
@@ -77,7 +78,7 @@ func TestFromData(t *testing.T) {
 // A traversal moves one column from its 1st to its 99th percentile and fixes the others. For a path the percentiles are
 // the path's.
 func TestTraversalsByPercentile(t *testing.T) {
-	codes := metrics.Matrix{Rows: 202, Cols: 3}
+	codes := matrix.Matrix{Rows: 202, Cols: 3}
 	for i := range 101 { // only option 2 has z0
 		codes.Data = append(codes.Data, 1, 0, float64(i), 2, 10*float64(i), -float64(i))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -40,7 +40,7 @@ const (
 )
 
 // sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
-func sweep(codes metrics.Matrix, rows []int, column int) [traversalSteps]float64 {
+func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {
 	low, high := quantile(codes, rows, column, lowPercentile/100.), quantile(codes, rows, column, highPercentile/100.)
 	var values [traversalSteps]float64
 	for step := range values {
@@ -110,7 +110,7 @@ func appendRow(dst []float32, row []float64) []float32 {
 // near the path's median and moves one active dimension from its 1st to its 99th percentile on that path (Ross and
 // Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and takes the paths with the most codes first. It writes
 // nothing without active dimensions.
-func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d Decoder) error {
+func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d Decoder) error {
 	options := len(h.Categoricals())
 	var rows []float32
 	var labels []string
@@ -147,7 +147,7 @@ type codePath struct {
 }
 
 // pathsOf groups codes by their options, which the first columns hold as 1 + option. The largest groups come first.
-func pathsOf(codes metrics.Matrix, options int) []codePath {
+func pathsOf(codes matrix.Matrix, options int) []codePath {
 	var list []codePath
 	at := map[string]int{}
 	for i := range codes.Rows {
@@ -170,7 +170,7 @@ func pathsOf(codes metrics.Matrix, options int) []codePath {
 }
 
 // medianRow returns the row of a group nearest to the group's medians in the columns from first upwards.
-func medianRow(codes metrics.Matrix, rows []int, first int) int {
+func medianRow(codes matrix.Matrix, rows []int, first int) int {
 	medians := make([]float64, codes.Cols)
 	for c := first; c < codes.Cols; c++ {
 		medians[c] = quantile(codes, rows, c, 0.5)
@@ -190,7 +190,7 @@ func medianRow(codes metrics.Matrix, rows []int, first int) int {
 }
 
 // quantile returns the value of a column below which a fraction of the rows lies. It interpolates between values.
-func quantile(codes metrics.Matrix, rows []int, column int, fraction float64) float64 {
+func quantile(codes matrix.Matrix, rows []int, column int, fraction float64) float64 {
 	values := make([]float64, len(rows))
 	for i, r := range rows {
 		values[i] = codes.Row(r)[column]

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // The limits of a figure of principal components.
@@ -81,7 +82,7 @@ func embeddedFactors(in *metrics.Input) (list []int) {
 	return list
 }
 
-func finiteRows(codes metrics.Matrix, rows []int) (list []int) {
+func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	for _, i := range rows {
 		if !slices.ContainsFunc(codes.Row(i), func(v float64) bool { return !finite(v) }) {
 			list = append(list, i)
@@ -99,7 +100,7 @@ type plane struct {
 // principalPlane projects rows onto the two axes with the largest variances. It finds the axes by subspace iteration
 // (Golub and Van Loan, "Matrix Computations", section 7.3.2), as codes can have a thousand columns. The largest
 // coordinate of each axis is positive.
-func principalPlane(codes metrics.Matrix, rows []int) (*plane, error) {
+func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 	n, d := len(rows), codes.Cols
 	if d == 1 {
 		p := &plane{names: [2]string{"z0", "image"}, x: make([]float64, n), y: make([]float64, n)}

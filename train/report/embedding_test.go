@@ -10,12 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // manyCodes returns n codes with factors of all kinds. One factor has unknown levels, one a hostile name and one a
 // single level.
 func manyCodes(n, d int) *metrics.Input {
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: n, Cols: d}, Factors: []factor.Factor{
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: d}, Factors: []factor.Factor{
 		{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "turn", Size: 12, Kind: factor.Circular},
 		{Name: "size <b>\x1b[31m\n of the object that the camera sees, in metres above the sea", Size: 7, Kind: factor.Ordinal, Values: []float64{-3, -2, -1, 0, 1, 2, 3}},
 		{Name: "object", Size: 40, Kind: factor.Categorical}, {Name: "constant", Size: 1, Kind: factor.Ordinal}}}
@@ -64,7 +65,7 @@ func TestEmbedding(t *testing.T) {
 // The principal components are the known axes, with their shares of the variance, also for many columns.
 func TestPrincipalPlane(t *testing.T) {
 	for _, d := range []int{2, 3, 60, 300} {
-		codes := metrics.Matrix{Rows: 200, Cols: d, Data: make([]float64, 200*d)}
+		codes := matrix.Matrix{Rows: 200, Cols: d, Data: make([]float64, 200*d)}
 		rows, a, b := make([]int, 200), make([]float64, 200), make([]float64, 200)
 		for i := range rows {
 			rows[i] = i

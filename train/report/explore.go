@@ -9,6 +9,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -23,10 +25,10 @@ const (
 
 // Explored is the data for a page's interactive decoder.
 type Explored struct {
-	Codes   *decode.Codes  // Known has the codes of images that give controls their ranges
-	Starts  []int          // numbers of images to start from
-	At      metrics.Matrix // their codes
-	Pixels  []float32      // pixels of the start images, [n, Height, Width, Channels]
+	Codes   *decode.Codes // Known has the codes of images that give controls their ranges
+	Starts  []int         // numbers of images to start from
+	At      matrix.Matrix // their codes
+	Pixels  []float32     // pixels of the start images, [n, Height, Width, Channels]
 	Decoder Decoder
 
 	Followed map[int]Followed // by code column; columns that follow no factor are missing
@@ -152,7 +154,7 @@ const (
 // is the mutual information of the binned column and the factor, minus the chance level of an independent column,
 // divided by the factor's entropy. It drops columns with a share below 0.2, and returns none if levels are unknown.
 func FollowedBy(in *metrics.Input) map[int]Followed {
-	m := &metrics.Modularity{Histogram: metrics.Histogram{Bins: followedBins, Binning: metrics.EqualWidth}}
+	m := &metrics.Modularity{Histogram: mutual.Histogram{Bins: followedBins, Binning: mutual.EqualWidth}}
 	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: m}})
 	if err != nil || len(results[0].Grids) == 0 { // it does not apply to these codes or factors
 		return nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train/report/web"
@@ -18,14 +18,14 @@ import (
 
 // explored has codes of some spaces and a decoder that copies the first columns into pixels.
 func explored(spaces []models.Space) Explored {
-	c := &decode.Codes{Spaces: spaces, Known: metrics.Matrix{Rows: 50}}
+	c := &decode.Codes{Spaces: spaces, Known: matrix.Matrix{Rows: 50}}
 	c.Known.Cols = c.Width()
 	r := rng.New(1, "codes")
 	for range 50 * c.Width() {
 		c.Known.Data = append(c.Known.Data, r.Float64())
 	}
 	return Explored{
-		Codes: c, Starts: []int{3, 7}, At: metrics.Matrix{Rows: 2, Cols: c.Width(), Data: c.Known.Data[:2*c.Width()]}, Pixels: make([]float32, 2*16),
+		Codes: c, Starts: []int{3, 7}, At: matrix.Matrix{Rows: 2, Cols: c.Width(), Data: c.Known.Data[:2*c.Width()]}, Pixels: make([]float32, 2*16),
 		Reason: "it is of another module", Decoder: Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) (pixels []float32, err error) {
 			for i := range len(codes) / c.Width() {
 				row := make([]float32, 16)

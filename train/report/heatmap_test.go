@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// matrix returns a matrix with values that grow along rows and columns.
-func matrix(n, k int) (rows, columns []string, values [][]float64) {
+// growing returns a matrix with values that grow along rows and columns.
+func growing(n, k int) (rows, columns []string, values [][]float64) {
 	for j := range k {
 		columns = append(columns, fmt.Sprint("factor", j))
 	}
@@ -32,20 +32,20 @@ func matrix(n, k int) (rows, columns []string, values [][]float64) {
 func TestHeatmap(t *testing.T) {
 	long.NotShort(t)
 	for _, size := range [][2]int{{1, 1}, {10, 5}, {1000, 6}, {5, 300}} {
-		rows, columns, values := matrix(size[0], size[1])
+		rows, columns, values := growing(size[0], size[1])
 		show(t, fmt.Sprintf("heatmap %d x %d", size[0], size[1]), func(w io.Writer) error {
 			h := Heat{Title: "mutual information", Rows: rows, Columns: columns, Values: values, RowTitle: "code column", ColumnTitle: "factor", Unit: "nats"}
 			return h.WritePNG(w)
 		})
 	}
-	rows, columns, values := matrix(3, 3)
+	rows, columns, values := growing(3, 3)
 	rows[1], columns[2] = "a code column with a long name", "a factor with a name that is as long"
 	values[0] = []float64{math.NaN(), math.Inf(1), -math.MaxFloat64}
 	values[2][2] = math.MaxFloat64
 	show(t, "heatmap strange", func(w io.Writer) error { return (&Heat{Rows: rows, Columns: columns, Values: values}).WritePNG(w) })
 
 	for _, n := range long.Sample([]int{5, 1000, 60}, 2) {
-		rows, columns, values := matrix(n, 5)
+		rows, columns, values := growing(n, 5)
 		plain := show(t, fmt.Sprint("heatmap without frames ", n), func(w io.Writer) error {
 			return (&Heat{Title: "chosen", Rows: rows, Columns: columns, Values: values}).WritePNG(w)
 		})

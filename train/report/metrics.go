@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 // maxPrinted is the number of values of a part that Metrics shows.
@@ -44,7 +45,7 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 // biased by finitely many rows, the line says that it belongs to the corrected estimate.
 func Interval(r *metrics.Result) string {
 	i, of := r.Interval, "halves of the rows"
-	if i.Way == metrics.ResampleDraws {
+	if i.Way == interval.Draws {
 		of = "draws"
 	}
 	if r.Value < i.Low || r.Value > i.High {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/report/web"
 )
@@ -168,7 +169,7 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 }
 
 // pageComponents projects codes onto their first two principal components.
-func pageComponents(p *geometry.Components, codes metrics.Matrix) *web.Components {
+func pageComponents(p *geometry.Components, codes matrix.Matrix) *web.Components {
 	const k = 2
 	var sum float64
 	for _, v := range p.Sigma {

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -61,7 +62,7 @@ func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datase
 		factors[i%3].Name = n
 	}
 	rows = PageRows(d.Len(), width)
-	in = &metrics.Input{Factors: factors, Codes: metrics.Matrix{Rows: len(rows), Cols: width}}
+	in = &metrics.Input{Factors: factors, Codes: matrix.Matrix{Rows: len(rows), Cols: width}}
 	levels := make([]int, 2)
 	for i, row := range rows {
 		d.FactorsAt(row, levels)

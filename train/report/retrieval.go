@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // The limits of a sheet of neighbours.
@@ -38,7 +39,7 @@ type neighbour struct {
 }
 
 // lengths are the Euclidean norms of codes.
-func lengths(codes metrics.Matrix) []float64 {
+func lengths(codes matrix.Matrix) []float64 {
 	list := make([]float64, codes.Rows)
 	for i := range list {
 		list[i] = floats.Norm(codes.Row(i), 2)
@@ -49,7 +50,7 @@ func lengths(codes metrics.Matrix) []float64 {
 // neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. Among
 // equal distances the first rows win. Codes of length 0 and codes with NaN or infinite numbers have a distance of 1
 // from all others.
-func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []neighbour {
+func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neighbour {
 	list := make([]neighbour, 0, codes.Rows)
 	q := slices.Clone(codes.Row(query))
 	for c := range q {

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 func TestNeighbours(t *testing.T) {
-	codes := metrics.Matrix{Rows: 7, Cols: 2, Data: []float64{1, 0, 5, 0, 0, 0, 0, 2, -3, 0, math.NaN(), 1, 1, 1}}
+	codes := matrix.Matrix{Rows: 7, Cols: 2, Data: []float64{1, 0, 5, 0, 0, 0, 0, 2, -3, 0, math.NaN(), 1, 1, 1}}
 	got := neighbours(codes, lengths(codes), 0, 9)
 	var rows []int
 	for i, want := range []float64{0, 1 - math.Sqrt2/2, 1, 1, 1, 2} {

@@ -7,7 +7,7 @@ import (
 	"image/png"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 )
@@ -81,7 +81,7 @@ func TestDecodedSheet(t *testing.T) {
 
 // Vectors, which are drawn as curves larger than they are, are not enlarged further.
 func TestAnimatedVectors(t *testing.T) {
-	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: metrics.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
+	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: matrix.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
 	decoder := Decoder{Height: 1, Width: 1, Channels: 8, Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
 	var b bytes.Buffer
 	if err := AnimatedTraversals(&b, codes, decoder); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -44,7 +45,7 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 		if len(levels) == 0 {
 			continue
 		}
-		q, v := metrics.FollowRotations(points, func(i int) *[9]float64 { return &f.Rotations[levels[i]] })
+		q, v := geometry.FollowRotations(points, func(i int) *[9]float64 { return &f.Rotations[levels[i]] })
 		length := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
 		if length > most {
 			most = length

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 )
@@ -18,7 +19,7 @@ import (
 // last row is unknown.
 func posedCodes(q [9]float64, v, w [3]float64) *metrics.Input {
 	table := rotation.Icosahedral()
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: 240, Cols: 8}, Factors: []factor.Factor{
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 240, Cols: 8}, Factors: []factor.Factor{
 		{Name: "hue", Size: 4}, {Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: table}}}
 	for i := range 240 {
 		g := rotation.Product(&q, &table[i%60])

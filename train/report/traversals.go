@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/decode"
 )
 
@@ -116,7 +116,7 @@ func (t *traversals) sweep(p decode.Part) {
 }
 
 // everyRow lists the rows of codes.
-func everyRow(codes metrics.Matrix) []int {
+func everyRow(codes matrix.Matrix) []int {
 	all := make([]int, codes.Rows)
 	for i := range all {
 		all[i] = i

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -32,7 +32,7 @@ func TestTraversalsOfMixes(t *testing.T) {
 	codes := &decode.Codes{
 		Hierarchy: hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, 3)}, {}, {}, {}},
 		Spaces:    []models.Space{{Width: 1, Options: 3}, {First: 1, Width: 2, Circle: true, Unit: true}, {First: 3, Width: 1}},
-		Known:     metrics.Matrix{Rows: 101, Cols: 4},
+		Known:     matrix.Matrix{Rows: 101, Cols: 4},
 	}
 	for i := range 101 {
 		codes.Known.Data = append(codes.Known.Data, 2, 0, 1, float64(i))
@@ -59,7 +59,7 @@ func TestTraversalsOfMixes(t *testing.T) {
 func TestTraversalsOnSphere(t *testing.T) {
 	got := traversed(t, &decode.Codes{
 		Spaces: []models.Space{{Width: 4, Unit: true}},
-		Known:  metrics.Matrix{Rows: 2, Cols: 4, Data: []float64{0.6, 0, 0.8, 0, 0, 1, 0, 0}},
+		Known:  matrix.Matrix{Rows: 2, Cols: 4, Data: []float64{0.6, 0, 0.8, 0, 0, 1, 0, 0}},
 	})
 	if len(got) != 4*traversalSteps {
 		t.Fatalf("%d codes, want 4 rows", len(got))

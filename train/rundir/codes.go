@@ -6,11 +6,11 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // WriteCodes writes codes as a float32 .npy array, [n, d].
-func WriteCodes(m metrics.Matrix) func(io.Writer) error {
+func WriteCodes(m matrix.Matrix) func(io.Writer) error {
 	return func(w io.Writer) error {
 		narrow := make([]float32, len(m.Data))
 		for i, v := range m.Data {

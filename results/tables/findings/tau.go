@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
 // tau is Kendall's tau-b between two orders of rows, with its bounds. A single run, short training or unlearned
@@ -21,7 +21,7 @@ func tauOf(a, b []side) tau {
 	for i := range a {
 		x, y = append(x, a[i].value), append(y, b[i].value)
 	}
-	t := tau{value: metrics.KendallTau(x, y)}
+	t := tau{value: ranking.KendallTau(x, y)}
 	t.low, t.high = t.value, t.value
 	pairs, sum := 0, 0 // pairs without a tie, and concordant less discordant ones
 	for i := range a {

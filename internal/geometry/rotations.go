@@ -1,0 +1,151 @@
+package geometry
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// RotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). Each of n
+// points p_i is turned back by the rotation g_i of its level; the value is the mean squared distance of the points from
+// their mean,
+//
+//	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
+//
+// with the Q of [alignment]. Two passes make it exact near 0.
+func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
+	n := len(points) / 3
+	var s [27]float64
+	for i := range n {
+		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
+	}
+	q := alignment(&s)
+	back := make([]float64, len(points))
+	var mean [3]float64
+	for i := range n {
+		var t [3]float64
+		for j := range t {
+			for k, v := range points[3*i : 3*i+3] {
+				t[j] += q[k*3+j] * v
+			}
+		}
+		g := rotation(i)
+		for a := range 3 {
+			for b, v := range t {
+				back[3*i+a] += g[b*3+a] * v
+			}
+			mean[a] += back[3*i+a] / float64(n)
+		}
+	}
+	sum := 0.0
+	for i, v := range back {
+		sum += (v - mean[i%3]) * (v - mean[i%3])
+	}
+	return sum / float64(n)
+}
+
+// FollowRotations takes n points p of space and rotations g. It returns the representation Q g Q^T, Q in O(3), that
+// turns the points most nearly. It also returns the mean of the points turned back, v = 1/n sum_i g_i^T Q^T p_i; the
+// largest component of v is positive. Unit points that follow exactly, p = Q g v, have |v| = 1. points has the 3n
+// coordinates, and rotation returns g_i, 3 x 3 row by row.
+func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
+	n := len(points) / 3
+	var s [27]float64
+	for i := range n {
+		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
+	}
+	q = alignment(&s)
+	v = aligned(&s, &q)
+	largest := 0.0
+	for _, x := range v {
+		if math.Abs(x) > math.Abs(largest) {
+			largest = x
+		}
+	}
+	if largest < 0 { // -Q has the same representation
+		for i := range q {
+			q[i] = -q[i]
+		}
+		v = [3]float64{-v[0], -v[1], -v[2]}
+	}
+	return q, v
+}
+
+// alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g). The
+// representation Q g Q^T then turns points p most nearly. With the moments S_ijk, the means of g_ji p_k, m_i = sum_jk
+// Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk. For Q, the best e is
+// the direction of m. Neither step lowers |m|; they start from 26 directions.
+func alignment(s *[27]float64) (q [9]float64) {
+	best := -1.0
+	for code := range 27 {
+		e := [3]float64{float64(code%3 - 1), float64(code/3%3 - 1), float64(code/9 - 1)}
+		if code == 13 {
+			continue
+		}
+		last := -1.0
+		for range 10000 {
+			turned, ok := polar(s, e)
+			if !ok {
+				break
+			}
+			m := aligned(s, &turned)
+			length := math.Sqrt(m[0]*m[0] + m[1]*m[1] + m[2]*m[2])
+			if length > best {
+				best, q = length, turned
+			}
+			if length == 0 || length <= last+1e-15 {
+				break
+			}
+			last = length
+			for i := range e {
+				e[i] = m[i] / length
+			}
+		}
+	}
+	return q
+}
+
+// polar returns the orthogonal Q with the largest trace of Q^T N.
+func polar(s *[27]float64, e [3]float64) (q [9]float64, ok bool) {
+	n := mat.NewDense(3, 3, nil)
+	for i, f := range e {
+		for j := range 3 {
+			for k := range 3 {
+				n.Set(k, j, n.At(k, j)+f*s[i*9+j*3+k])
+			}
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(n, mat.SVDFull) {
+		return q, false
+	}
+	var u, v, product mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	product.Mul(&u, v.T())
+	copy(q[:], product.RawMatrix().Data)
+	return q, true
+}
+
+// aligned returns the mean m for a given Q.
+func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
+	for i := range 3 {
+		for j := range 3 {
+			for k := range 3 {
+				m[i] += q[k*3+j] * s[i*9+j*3+k]
+			}
+		}
+	}
+	return m
+}
+
+// addMoments adds the weighted moments of one point p with rotation g to s.
+func addMoments(s *[27]float64, g *[9]float64, p []float64, weight float64) {
+	for i := range 3 {
+		for j := range 3 {
+			for k := range 3 {
+				s[i*9+j*3+k] += weight * g[j*3+i] * p[k]
+			}
+		}
+	}
+}

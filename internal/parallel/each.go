@@ -1,0 +1,31 @@
+package parallel
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Each calls body for every i below n, on all cores, until the context ends. It returns the error of the context, or
+// otherwise the error of the smallest i that failed.
+func Each(ctx context.Context, n int, body func(i int) error) error {
+	errs := make([]error, n)
+	var ended atomic.Bool
+	For(n, func(_, i int) {
+		switch {
+		case ended.Load():
+		case ctx.Err() != nil:
+			ended.Store(true)
+		default:
+			errs[i] = body(i)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// Input holds the codes that a metric measures, and the knowledge about their images.
+type Input struct {
+	Codes   matrix.Matrix   // n x d: the representation of n images
+	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
+	Factors []factor.Factor // k
+
+	// Classes says that Levels number equivalence classes: rows of a class agree in the factor, and rows of different
+	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
+	Classes bool
+
+	// Differ holds, by factor, the pairs of rows that an answer calls different, if Levels number classes. nil: no such
+	// pairs are known.
+	Differ [][][2]int
+
+	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
+	// Metrics of values use Exact, metrics of levels the bins. If Exact or a factor's entry is nil, the factor has
+	// levels only. Where a level is unknown, so is the value: NaN.
+	Exact [][]float64
+
+	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With a
+	// hierarchy, columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option
+	// chosen, then continuous dimensions. Inactive dimensions are 0.
+	Hierarchy, TrueHierarchy hierarchy.Hierarchy
+
+	// Components holds, by image, the component of its code, or -1 if the code was discarded. Paths holds the image's
+	// path through the true hierarchy. nil: not known; the categorical factors then determine paths.
+	Components, Paths []int
+
+	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
+	Spaces [][]int
+
+	// Explored holds the images that the components were learned on. nil: the images of the codes.
+	Explored *Explored
+
+	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
+
+	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
+
+	principal bool // the columns are principal components (see Reduction)
+
+	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
+	spans  []span         // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
+}
+
+// Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
+type Explored struct {
+	Components []int // as in an Input
+	Paths      []int // as in an Input; nil: not known
+}
+
+// Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
+// calls it; a Metric may rely on it.
+func (in *Input) Validate() error {
+	if in == nil {
+		return fmt.Errorf("there is no input; want one of NewInput")
+	}
+	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
+	switch {
+	case n < 1 || d < 1:
+		return fmt.Errorf("codes are %d x %d; want at least one row and one column", n, d)
+	case len(in.Codes.Data) != n*d:
+		return fmt.Errorf("codes hold %d numbers; want %d x %d", len(in.Codes.Data), n, d)
+	case k < 1:
+		return fmt.Errorf("there are no factors; want at least one")
+	case len(in.Levels) != n*k:
+		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
+	}
+	if err := in.Codes.Finite("codes: row %d, column %d is %v"); err != nil {
+		return err
+	}
+	for j, f := range in.Factors {
+		if f.Size < 1 {
+			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
+		}
+		if err := validGroup(f); err != nil {
+			return err
+		}
+		for i := range n {
+			if level := in.Levels[i*k+j]; level < factor.Unknown || level >= f.Size {
+				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
+			}
+		}
+	}
+	if err := in.validExact(); err != nil {
+		return err
+	}
+	return in.validHierarchical()
+}
+
+// validGroup checks the angles or rotations of a factor's levels.
+func validGroup(f factor.Factor) error {
+	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
+	}
+	if f.Rotations == nil {
+		return nil
+	}
+	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
+	}
+	for l, g := range f.Rotations {
+		if !factor.IsRotation(&g) {
+			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
+		}
+	}
+	return nil
+}
+
+// NewMatrix converts float32 codes, rows x cols, row by row.
+func NewMatrix(rows, cols int, data []float32) matrix.Matrix {
+	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
+	for i, v := range data {
+		m.Data[i] = float64(v)
+	}
+	return m
+}
+
+// FromRows copies rows. They must have equal lengths and finite numbers.
+func FromRows(rows [][]float64) (matrix.Matrix, error) {
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return matrix.Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
+	}
+	m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
+	for i, row := range rows {
+		if len(row) != m.Cols {
+			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
+		}
+		m.Data = append(m.Data, row...)
+	}
+	return m, m.Finite("row %d, column %d is %v")
+}
+
+// FromMat copies a gonum matrix. It must have finite numbers.
+func FromMat(a mat.Matrix) (matrix.Matrix, error) {
+	if isNil(a) {
+		return matrix.Matrix{}, errors.New("the matrix is nil; want at least one row and one column")
+	}
+	rows, cols := a.Dims()
+	if rows == 0 || cols == 0 {
+		return matrix.Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
+	}
+	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	for i := range rows {
+		for j := range cols {
+			m.Data[i*cols+j] = a.At(i, j)
+		}
+	}
+	return m, m.Finite("row %d, column %d is %v")
+}
+
+// FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
+// numbers.
+func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
+	if isNil(t) {
+		return matrix.Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
+	}
+	shape := t.Shape()
+	switch {
+	case len(shape) != 2:
+		return matrix.Matrix{}, fmt.Errorf("the tensor has the shape %v; want two dimensions, rows and columns", shape)
+	case shape[0] == 0 || shape[1] == 0:
+		return matrix.Matrix{}, fmt.Errorf("the tensor has the shape %v; want at least one row and one column", shape)
+	case t.Dtype() != tensor.Float32 && t.Dtype() != tensor.Float64:
+		return matrix.Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
+	}
+	m := matrix.Matrix{Rows: shape[0], Cols: shape[1], Data: make([]float64, shape[0]*shape[1])}
+	for i := range m.Rows {
+		for j := range m.Cols {
+			v, err := t.At(i, j)
+			if err != nil {
+				return matrix.Matrix{}, fmt.Errorf("row %d, column %d: %w", i, j, err)
+			}
+			if single, ok := v.(float32); ok {
+				m.Data[i*m.Cols+j] = float64(single)
+			} else {
+				m.Data[i*m.Cols+j] = v.(float64)
+			}
+		}
+	}
+	return m, m.Finite("row %d, column %d is %v")
+}
+
+// isNil says whether an interface holds nothing, or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
+// named y0, y1, ..., with the levels from 0 to the largest that occurs. An unknown level is [factor.Unknown]. Errors:
+// shapes that differ, and the errors of [Input.Validate].
+func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
+	if len(levels) != codes.Rows {
+		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
+	}
+	in := &Input{Codes: codes, Factors: factors}
+	for i, row := range levels {
+		if factors == nil && i == 0 {
+			for j := range row {
+				in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("y", j), Kind: factor.Ordinal})
+			}
+		}
+		if len(row) != len(in.Factors) {
+			return nil, fmt.Errorf("image %d has levels of %d factors; want %d", i, len(row), len(in.Factors))
+		}
+		in.Levels = append(in.Levels, row...)
+		for j, level := range row {
+			if factors == nil {
+				in.Factors[j].Size = max(in.Factors[j].Size, level+1)
+			}
+		}
+	}
+	return in, in.Validate()
+}
+
+// AddContinuous adds a continuous ordinal factor, with a value for every image. Metrics of levels see its bins ([Bin]).
+// Errors: the errors of [Bin], and a number of values that differs from the number of images.
+func (in *Input) AddContinuous(name string, values []float64, bins int) error {
+	if len(values) != in.Codes.Rows {
+		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)
+	}
+	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
+		return fmt.Errorf("there is a factor %q already; want another name", name)
+	}
+	levels, centres, err := Bin(values, bins)
+	if err != nil {
+		return fmt.Errorf("factor %q: %w", name, err)
+	}
+	k := len(in.Factors)
+	joined := make([]int, 0, len(in.Levels)+len(levels))
+	for i, level := range levels {
+		joined = append(append(joined, in.Levels[i*k:(i+1)*k]...), level)
+	}
+	exact := make([][]float64, k, k+1)
+	copy(exact, in.Exact)
+	in.Levels, in.Exact = joined, append(exact, values)
+	in.Factors = append(in.Factors[:k:k], factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres})
+	return nil
+}
+
+// validHierarchical checks the hierarchies, components and paths of an input.
+func (in *Input) validHierarchical() error {
+	for _, h := range []struct {
+		whose string
+		hierarchy.Hierarchy
+	}{{"the codes", in.Hierarchy}, {"the factors", in.TrueHierarchy}} {
+		if err := h.Hierarchy.Validate(); err != nil {
+			return fmt.Errorf("hierarchy of %s: %w", h.whose, err)
+		}
+	}
+	if in.Explored != nil {
+		if err := validFound(in.Explored.Components, in.Explored.Paths, len(in.Explored.Components)); err != nil {
+			return fmt.Errorf("explored images: %w", err)
+		}
+	}
+	return validFound(in.Components, in.Paths, in.Codes.Rows)
+}
+
+// validFound checks components and paths, one for each row; either may be nil.
+func validFound(components, paths []int, rows int) error {
+	for _, ids := range []struct {
+		name  string
+		of    []int
+		least int
+		want  string
+	}{{"component", components, -1, "0 or more, or -1 (discarded)"}, {"path", paths, 0, "0 or more"}} {
+		if ids.of != nil && len(ids.of) != rows {
+			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.of), rows)
+		}
+		for i, id := range ids.of {
+			if id < ids.least {
+				return fmt.Errorf("%ss: row %d has %d; want %s", ids.name, i, id, ids.want)
+			}
+		}
+	}
+	return nil
+}
+
+// Missing is the error of a metric for an unset field of [Input] that it needs.
+type Missing string
+
+// The fields of [Input] that can be missing.
+const (
+	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
+	MissingTrueHierarchy Missing = "the true hierarchy is not known"
+	MissingComponents    Missing = "the components of the codes are not known"
+	MissingCircular      Missing = "there is no circular factor; want at least one"
+	MissingFactors       Missing = "no factor of several levels is known of the images"
+
+	// MissingLevels is the error of metrics that need levels, not only which rows agree.
+	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
+)
+
+func (m Missing) Error() string { return string(m) }
+
+func (in *Input) validExact() error {
+	if in.Exact == nil {
+		return nil
+	}
+	if len(in.Exact) != len(in.Factors) {
+		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(in.Exact), len(in.Factors))
+	}
+	for j, values := range in.Exact {
+		if values != nil && in.Factors[j].Kind != factor.Ordinal {
+			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", in.Factors[j].Name, in.Factors[j].Kind)
+		}
+		if values != nil && len(values) != in.Codes.Rows {
+			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", in.Factors[j].Name, len(values), in.Codes.Rows)
+		}
+		for i, v := range values {
+			if unknown := in.Levels[i*len(in.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
+				if unknown {
+					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, in.Factors[j].Name)
+				}
+				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, in.Factors[j].Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,415 @@
+package lsbd
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group.
+// The group is all levels of a circle in equal steps, the whole circle for other angles, or all rotations.
+type harmonics struct {
+	h      int
+	values []float64 // by level
+}
+
+// of returns the harmonics of a level.
+func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
+
+// harmonicsOf returns cosine and sine of w turns, times the root of 2. For rotations it returns the elements, times the
+// root of 3 (E g_ij g_kl is 1/3 for equal elements, otherwise 0). For levels that w turns leave in place or turn by
+// half a circle, the sine is 0 and the cosine -1, 0 or 1.
+func harmonicsOf(f factor.Factor, w int) *harmonics {
+	u := &harmonics{h: 2}
+	if f.Rotations != nil {
+		u.h = 9
+		for _, g := range f.Rotations {
+			for _, v := range g {
+				u.values = append(u.values, math.Sqrt(3)*v)
+			}
+		}
+		return u
+	}
+	for l := range f.Size {
+		angle := float64(w) * f.Angle(l)
+		if f.Angles == nil { // exact at angles of levels
+			angle = f.Angle(w * l % f.Size)
+		}
+		sin, cos := math.Sincos(angle)
+		switch {
+		case w == 0 || f.Angles == nil && w%f.Size == 0:
+			u.values = append(u.values, 0, 0)
+		case f.Angles == nil && 2*w%f.Size == 0:
+			u.values = append(u.values, math.Round(cos), 0)
+		default:
+			u.values = append(u.values, math.Sqrt2*cos, math.Sqrt2*sin)
+		}
+	}
+	return u
+}
+
+// undetermined is a part of the group's moments in a direction of harmonics; below it the rows do not determine the
+// direction.
+const undetermined = 1e-10
+
+// fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
+type fitted struct {
+	b     []float64 // h x d
+	shown []float64 // for circles: the same, with no more variance over the group than the rows have
+	noise []float64 // rows x d, scaled
+	cover float64   // least part of the group's moments, over the directions of harmonics that the value needs
+}
+
+var errNoEigenvalues = errors.New("the harmonics' moments have no eigenvalues")
+
+// moments are the products of the harmonics u of an orbit's rows, without effects of other factors, divided by the
+// weight of all rows.
+type moments struct {
+	x      []float64     // rows x h: u without effects
+	own    *mat.SymDense // h x h: of u with itself
+	codes  *mat.Dense    // h x d: of u with the codes
+	values []float64     // eigenvalues of own, ascending
+	axes   mat.Dense     // its eigenvectors
+}
+
+func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
+	n, h := len(o.rows), u.h
+	m := &moments{x: make([]float64, 0, n*h), own: mat.NewSymDense(h, nil), codes: mat.NewDense(h, max(d, 1), nil)}
+	for _, l := range o.levels {
+		m.x = append(m.x, u.of(l)...)
+	}
+	o.subtract(m.x, h)
+	own, codes := m.own.RawSymmetric().Data, m.codes.RawMatrix().Data
+	for i, w := range o.weights {
+		for a, v := range m.x[i*h : (i+1)*h] {
+			v *= w / float64(n)
+			for b := a; b < h; b++ {
+				own[a*h+b] += v * m.x[i*h+b]
+			}
+			for j, c := range z[i*d : (i+1)*d] {
+				codes[a*d+j] += v * c
+			}
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(m.own, true) {
+		return nil, errNoEigenvalues
+	}
+	m.values = eigen.Values(nil)
+	eigen.VectorsTo(&m.axes)
+	return m, nil
+}
+
+// oneAxis reports whether all rotations turn about one axis: their elements then vary in only two directions.
+func (o *orbit) oneAxis() bool {
+	m, err := o.moments(nil, 0, harmonicsOf(o.factor, 1))
+	return err == nil && m.values[6] <= undetermined
+}
+
+// fit fits the model to codes z, rows x d, without the effects of other factors, by least squares in every direction of
+// the harmonics. If rows cover a direction less than the group does, noise in its coefficients is enlarged.
+// [confidence] then draws the coefficients towards 0, or, for rotations, towards the coefficients of codes that turn
+// exactly ([orbit.equivariant]). Directions that the rows do not determine take the latter.
+func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
+	n, h := len(o.rows), u.h
+	m, err := o.moments(z, d, u)
+	if err != nil {
+		return nil, err
+	}
+	least := mat.NewDense(h, d, nil) // by direction
+	least.Mul(m.axes.T(), m.codes)
+	rank := 0
+	for e, s := range m.values {
+		row := least.RawRowView(e)
+		if s <= undetermined {
+			clear(row)
+			continue
+		}
+		rank++
+		for j := range row {
+			row[j] /= s
+		}
+	}
+	var b mat.Dense
+	b.Mul(&m.axes, least)
+	f := &fitted{noise: slices.Clone(z), cover: 1}
+	var rest float64
+	for i, w := range o.weights {
+		for a, v := range m.x[i*h : (i+1)*h] {
+			for j, c := range b.RawRowView(a) {
+				f.noise[i*d+j] -= v * c
+			}
+		}
+		for _, v := range f.noise[i*d : (i+1)*d] {
+			rest += w * v * v
+		}
+	}
+	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of a row
+	if o.factor.Rotations == nil {
+		shown := mat.DenseCopyOf(least)
+		for e, s := range m.values {
+			if s > undetermined {
+				row := least.RawRowView(e)
+				scale(row, confidence(s, dot(row, row), noise/float64(n)))
+				scale(shown.RawRowView(e), confidence(s, 1, math.Inf(1)))
+				f.cover = min(f.cover, s)
+			}
+		}
+		b.Mul(&m.axes, least)
+		shown.Mul(&m.axes, shown)
+		f.shown = shown.RawMatrix().Data
+	} else if err := o.turnRotations(f, m, least, &b, noise/float64(n)); err != nil {
+		return nil, err
+	}
+	f.b = b.RawMatrix().Data
+	kept := math.Sqrt((1 - 1/float64(o.factor.Size)) / o.freedom())
+	if o.redrawn {
+		kept /= math.Sqrt(o.freedom())
+	}
+	scale(f.noise, kept)
+	return f, nil
+}
+
+// confidence is the factor of the coefficients b of a direction that the rows cover to a part s. square is the squared
+// length of b, and noise is the variance of the noise divided by the number of rows. Such noise adds noise/s to the
+// square. A square above nine times noise/s is kept, up to the noise. A smaller square keeps the part s, which the rows
+// show.
+func confidence(s, square, noise float64) float64 {
+	if s >= 1 || square == 0 {
+		return 1
+	}
+	kept := max(0, 1-9*noise/(s*square))
+	return math.Sqrt(s + (1-s)*kept)
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// components returns the principal components of b^T u + noise over the group.
+func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, error) {
+	n := len(o.rows)
+	// Adding the opposite of every point makes the mean 0.
+	points := make([]float64, 0, 2*(len(noise)+len(b)))
+	for i, w := range o.weights {
+		scale := math.Sqrt(w / 2)
+		for _, v := range noise[i*d : (i+1)*d] {
+			points = append(points, scale*v)
+		}
+	}
+	for _, v := range b {
+		points = append(points, math.Sqrt(float64(n)/2)*v)
+	}
+	for _, v := range points[:len(points):len(points)] {
+		points = append(points, -v)
+	}
+	c, err := geometry.PCA(points, d)
+	if err != nil {
+		return nil, err
+	}
+	total := float64(len(points)/d - 1)
+	for i := range c.Sigma {
+		c.Sigma[i] *= math.Sqrt(total / float64(max(n-1, 1)))
+	}
+	return c, nil
+}
+
+// turnRotations sets the coefficients b of a sample of rotations. They are the coefficients of codes that turn exactly,
+// plus the rest of the least-squares fit in the directions that the rows determine.
+func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise float64) error {
+	exact, cover, err := equivariant(m, b, noise)
+	if err != nil {
+		return err
+	}
+	f.cover = cover
+	var rest mat.Dense // by direction
+	rest.Mul(m.axes.T(), exact)
+	for e, s := range m.values {
+		row := rest.RawRowView(e)
+		if s <= undetermined {
+			clear(row)
+			continue
+		}
+		for j, v := range least.RawRowView(e) {
+			row[j] = v - row[j]
+		}
+		scale(row, confidence(s, dot(row, row), noise))
+	}
+	b.Mul(&m.axes, &rest)
+	b.Add(b, exact)
+	return nil
+}
+
+// equivariant finds the codes A^T g v nearest to an orbit's codes, by least squares in A (3 x d) and the unit vector v.
+// It returns their coefficients, and the least part of the group's moments that the rows have in the three directions
+// of g v.
+//
+// For v the best A is a linear fit, and for A the best v. Neither step raises the error. They start from 13 directions
+// and from the singular vector of b, the unconstrained fit, which is exact if the rows determine b.
+func equivariant(m *moments, b *mat.Dense, noise float64) (coefficients *mat.Dense, cover float64, err error) {
+	_, d := b.Dims()
+	var codes mat.Dense // 9 x 9
+	codes.Mul(m.codes, m.codes.T())
+	starts := [][3]float64{singular(b)}
+	for code := range 13 {
+		starts = append(starts, [3]float64{float64(code%3 - 1), float64(code/3%3 - 1), float64(code/9 - 1)})
+	}
+	best, v := -1.0, starts[0]
+	for _, at := range starts {
+		explained, turned := alternate(m, &codes, at)
+		if explained > best*(1+1e-13) {
+			best, v = explained, turned
+		}
+	}
+	fit, err := newAxisFit(m, v)
+	if err != nil {
+		return nil, 0, err
+	}
+	var right, byAxis mat.Dense
+	right.Mul(fit.v.T(), m.codes)
+	byAxis.Mul(fit.axes.T(), &right)
+	cover = 1
+	for e, s := range fit.values {
+		row := byAxis.RawRowView(e)
+		if s <= undetermined {
+			clear(row)
+			continue
+		}
+		cover = min(cover, s)
+		scale(row, 1/s)
+		scale(row, confidence(s, dot(row, row), noise))
+	}
+	var a mat.Dense
+	a.Mul(&fit.axes, &byAxis)
+	coefficients = mat.NewDense(9, d, nil)
+	coefficients.Mul(fit.v, &a)
+	return coefficients, cover, nil
+}
+
+// singular returns the right singular vector of b as a matrix of 3 columns: v of coefficients A_i v_j.
+func singular(b *mat.Dense) (v [3]float64) {
+	_, d := b.Dims()
+	products := mat.NewSymDense(3, nil)
+	for i := range 3 {
+		for j := range 3 {
+			for l := j; l < 3; l++ {
+				sum := products.At(j, l)
+				for c := range d {
+					sum += b.At(3*i+j, c) * b.At(3*i+l, c)
+				}
+				products.SetSym(j, l, sum)
+			}
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(products, true) {
+		return [3]float64{1, 0, 0}
+	}
+	var axes mat.Dense
+	eigen.VectorsTo(&axes)
+	return [3]float64{axes.At(0, 2), axes.At(1, 2), axes.At(2, 2)}
+}
+
+// axisFit is the linear fit of codes to the three elements of g v.
+type axisFit struct {
+	v      *mat.Dense // 9 x 3: g v from g
+	values []float64  // eigenvalues of the moments of g v
+	axes   mat.Dense
+}
+
+func newAxisFit(m *moments, v [3]float64) (*axisFit, error) {
+	f := &axisFit{v: mat.NewDense(9, 3, nil)}
+	norm := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
+	for i := range 3 {
+		for j := range 3 {
+			f.v.Set(3*i+j, i, v[j]/norm)
+		}
+	}
+	var part, own mat.Dense
+	part.Mul(m.own, f.v)
+	own.Mul(f.v.T(), &part)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(3, own.RawMatrix().Data), true) {
+		return nil, errNoEigenvalues
+	}
+	f.values = eigen.Values(nil)
+	eigen.VectorsTo(&f.axes)
+	return f, nil
+}
+
+// alternate returns the best v from a start, and the part of the codes' squares that it explains; codes are the
+// products of the codes' moments.
+func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _ [3]float64) {
+	const steps = 500
+	for step := range steps {
+		fit, err := newAxisFit(m, v)
+		if err != nil {
+			return explained, v
+		}
+		inverse := pseudoInverse(fit.values, &fit.axes)
+		var turned, coefficients, square mat.Dense
+		turned.Mul(fit.v.T(), codes)       // 3 x 9
+		coefficients.Mul(inverse, &turned) // 3 x 9: of A with the codes' moments
+		square.Mul(&coefficients, fit.v)   // 3 x 3
+		last := explained
+		explained = mat.Trace(&square)
+		if step > 0 && explained <= last*(1+1e-15) {
+			break
+		}
+		square.Mul(&square, inverse) // A A^T
+		p, q := mat.NewSymDense(3, nil), mat.NewVecDense(3, nil)
+		for j := range 3 {
+			for i := range 3 {
+				q.SetVec(j, q.AtVec(j)+coefficients.At(i, 3*i+j))
+				for l := j; l < 3; l++ {
+					for other := range 3 {
+						p.SetSym(j, l, p.At(j, l)+square.At(i, other)*m.own.At(3*i+j, 3*other+l))
+					}
+				}
+			}
+		}
+		var eigen mat.EigenSym
+		if !eigen.Factorize(p, true) {
+			return explained, v
+		}
+		var axes mat.Dense
+		eigen.VectorsTo(&axes)
+		var next mat.VecDense
+		next.MulVec(pseudoInverse(eigen.Values(nil), &axes), q)
+		if norm := mat.Norm(&next, 2); norm > 0 {
+			v = [3]float64{next.AtVec(0) / norm, next.AtVec(1) / norm, next.AtVec(2) / norm}
+		}
+	}
+	return explained, v
+}
+
+// pseudoInverse returns the inverse of a symmetric matrix in the directions of eigenvalues above rounding.
+func pseudoInverse(values []float64, axes *mat.Dense) *mat.Dense {
+	n := len(values)
+	scaled := mat.NewDense(n, n, nil)
+	for e, s := range values {
+		if s <= undetermined*values[n-1] {
+			continue
+		}
+		for i := range n {
+			scaled.Set(i, e, axes.At(i, e)/s)
+		}
+	}
+	var inverse mat.Dense
+	inverse.Mul(scaled, axes.T())
+	return &inverse
+}

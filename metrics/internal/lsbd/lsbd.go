@@ -1,0 +1,171 @@
+// Package lsbd measures linear symmetry-based disentanglement: whether codes turn, in a separate subspace, when a
+// circular factor or a rotation in space does.
+//
+// [New] arranges codes by the levels of their factors, as a [Grid] or as a [Sample]. [Design.Measure] gives the D_k of
+// Tonnaer et al. 2022, equations 6 and 7, or of Pérez Rey et al. 2020. The metrics dlsbd and dlsbd-workshop join them.
+package lsbd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Elements are the levels of the factors of codes: group elements of factors that turn, and objects of the others.
+type Elements struct {
+	Factors []factor.Factor
+	Levels  []int // by code and factor
+}
+
+func (e Elements) rows() int { return len(e.Levels) / len(e.Factors) }
+
+var errNoTurns = errors.New("no factor turns; want a circular factor, or one of rotations")
+
+// Settings are the settings of D_LSBD.
+type Settings struct {
+	Form     Form
+	Omega    int  // largest number of turns
+	Shared   bool // one number of turns for all objects
+	Together bool // a sample has one plane for all objects, and a centre for each
+}
+
+// Form is a form of D_LSBD: the scaling of two principal components.
+type Form uint8
+
+// The forms.
+const (
+	Whitened             Form = iota // variance 1/2; components that vanish count as noise (Tonnaer et al. 2022)
+	Standardised                     // 1/sqrt(2) of standardised columns (Pérez Rey et al. 2020, equation 8)
+	StandardisedWhitened             // the same, with variance 1/2 (equation 18)
+)
+
+func (f Form) plane() plane {
+	return [...]plane{whitenedPlane, standardisedPlane, standardisedWhitenedPlane}[f]
+}
+
+// Design is a grid or a sample of codes, ready to measure.
+type Design struct {
+	Factors []factor.Factor // that turn
+	Names   []string        // of objects
+	Objects []int           // rows of each object
+	Notes   []string
+
+	measure func(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error)
+}
+
+// New returns the design of codes: a [Grid] if the codes are one, and otherwise a [Sample]. The standardised forms only
+// measure grids of circular factors. Errors: codes that are neither.
+func New(e Elements, s Settings) (*Design, error) {
+	grid, err := NewGrid(e, s.Form == Whitened)
+	if s.Form != Whitened && err != nil {
+		return nil, err
+	}
+	if err == nil && (s.Form != Whitened || grid.uniform() && (!s.Together || grid.objects == 1)) {
+		return grid.Design(s), nil
+	}
+	sample, err := NewSample(e, s)
+	if err != nil {
+		return nil, err
+	}
+	return sample.Design(), nil
+}
+
+// Measure returns D_k of every object for factor k of the design, in some columns of the codes.
+func (d *Design) Measure(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
+	return d.measure(ctx, codes, k)
+}
+
+// Design returns the grid's design.
+func (t *Grid) Design(s Settings) *Design {
+	return &Design{Factors: t.circles, Names: t.objectNames, Objects: slices.Repeat([]int{t.cells}, t.objects),
+		measure: func(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
+			return t.subgroup(ctx, codes, s, k)
+		}}
+}
+
+// Design returns the sample's design.
+func (s *Sample) Design() *Design {
+	d := &Design{Names: s.names, Notes: s.notes(), measure: s.measure}
+	for _, j := range s.moving {
+		d.Factors = append(d.Factors, s.elements.Factors[j])
+	}
+	for _, rows := range s.objects {
+		d.Objects = append(d.Objects, len(rows))
+	}
+	return d
+}
+
+// turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3).
+// Each of n whitened points p_i is turned back by w times the angle theta_i of its level; the value is the mean squared
+// distance of the points from their mean,
+//
+//	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
+//
+// where angle returns sine and cosine of w theta_i. D_k is the least over w. Two passes make it exact near 0.
+// [geometry.RotationScatter] is the same for rotations in space.
+func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
+	n := float64(len(points))
+	var mx, my, sum float64
+	for i, p := range points {
+		sin, cos := angle(i)
+		x, y := turnBack(p, sin, cos)
+		mx, my = mx+x/n, my+y/n
+	}
+	for i, p := range points {
+		sin, cos := angle(i)
+		x, y := turnBack(p, sin, cos)
+		sum += (x-mx)*(x-mx) + (y-my)*(y-my)
+	}
+	return sum / n
+}
+
+// turnBack is R^T p for the rotation R of a plane by an angle with the given sine and cosine.
+func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
+	return cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]
+}
+
+// Measured holds D_k and turns of one subgroup, by object.
+type Measured struct {
+	Values, Turns []float64
+	constant      int     // objects with codes that do not depend on the factor
+	line          int     // objects with codes that the factor moves along a line
+	Near          int     // objects with an arbitrary plane
+	cover         float64 // least part of the group's moments that the rows of an object have
+	Remark        string
+}
+
+// leastCover is a part of a group's moments; below it a note says that the rows cover little of the group.
+const leastCover = 0.1
+
+// Notes returns the remarks on a factor.
+func (s *Measured) Notes(factor string) (notes []string) {
+	of := counted(max(s.constant, s.line), len(s.Values))
+	if s.constant > 0 {
+		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
+	}
+	if s.line > 0 {
+		notes = append(notes, fmt.Sprintf("codes depend on %s along a line only%s", factor, of))
+	}
+	if s.Near > 0 {
+		notes = append(notes, fmt.Sprintf("the plane of the codes for %s is arbitrary: the next principal component has nearly the same standard deviation%s; name its columns (codes, or --blocks of eval)", factor, counted(s.Near, len(s.Values))))
+	}
+	if s.cover < leastCover {
+		notes = append(notes, fmt.Sprintf("the rows cover a part of %s; the value continues their fit to the whole group, so noise counts for more", factor))
+	}
+	if s.Remark != "" {
+		notes = append(notes, s.Remark)
+	}
+	return notes
+}
+
+// counted formats a count of objects for a note, or returns "" for one object.
+func counted(count, objects int) string {
+	if objects == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d objects)", count, objects)
+}

@@ -1,0 +1,187 @@
+package lsbd
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// plane projects n points z of d dimensions, which it may change, on two principal components and scales these.
+// Components with a standard deviation within the tolerance become 0.
+type plane func(z []float64, n, d int, tolerance float64) (p projection, err error)
+
+// projection holds points on two principal components.
+type projection struct {
+	points [][2]float64
+	rank   int  // components, at most 2, that are not 0
+	near   bool // the third component has nearly the standard deviation of the second: the plane is arbitrary
+}
+
+// nearly is the ratio of the standard deviations of consecutive components below which their order is arbitrary.
+const nearly = 1.1
+
+// nearAfter reports whether the k-th standard deviation is nearly the next one.
+func nearAfter(sigma []float64, k int, tolerance float64) bool {
+	return len(sigma) > k && sigma[k] > tolerance && sigma[k-1] < nearly*sigma[k]
+}
+
+// whitenedPlane scales each of the first two principal components to a variance of
+// 1/2, with n-1 degrees of freedom.
+func whitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
+	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
+}
+
+// standardisedPlane divides the columns by their standard deviation (n degrees of
+// freedom) and the first two principal components by sqrt(2).
+func standardisedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
+	tolerance = standardise(z, n, d, tolerance)
+	return project(z, n, d, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
+}
+
+// standardisedWhitenedPlane also divides the components by their standard
+// deviation (n degrees of freedom).
+func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
+	tolerance = standardise(z, n, d, tolerance)
+	population := math.Sqrt(float64(n-1) / float64(n))
+	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
+}
+
+// project is a plane that scales a component of standard deviation sigma by factor(sigma).
+func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (projection, error) {
+	c, err := geometry.PCA(z, d)
+	if err != nil {
+		return projection{}, err
+	}
+	p := projection{points: make([][2]float64, n), near: nearAfter(c.Sigma, 2, tolerance)}
+	flat, sigma := c.Project(z, 2), [2]float64{}
+	copy(sigma[:], c.Sigma)
+	for i := range p.points {
+		p.points[i] = [2]float64(flat[2*i:])
+	}
+	for j, s := range sigma {
+		f := 0.0
+		if s > tolerance {
+			f = factor(s)
+			p.rank++
+		}
+		for i := range p.points {
+			p.points[i][j] *= f
+		}
+	}
+	return p, nil
+}
+
+// standardise divides centred columns by their population standard deviation; columns within the tolerance become 0. It
+// returns the tolerance for standardised columns.
+func standardise(z []float64, n, d int, tolerance float64) float64 {
+	for j := range d {
+		var sum float64
+		for i := range n {
+			sum += z[i*d+j] * z[i*d+j]
+		}
+		factor := 0.0
+		if sigma := math.Sqrt(sum / float64(n)); sigma > tolerance {
+			factor = 1 / sigma
+		}
+		for i := range n {
+			z[i*d+j] *= factor
+		}
+	}
+	return 1e-12
+}
+
+// search finds the turns w of points per turn of a circular factor.
+type search struct {
+	points [][2]float64
+	rank   int
+	size   int       // levels of the factor
+	inner  int       // points between neighbouring levels
+	curve  []float64 // least dispersion of w and -w turns, w = 0, 1, ..
+	cos    []float64 // of the levels' angles
+	sin    []float64
+}
+
+func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
+	s := &search{points: points, rank: rank, size: size, inner: inner, curve: make([]float64, omega+1),
+		cos: make([]float64, size), sin: make([]float64, size)}
+	for l := range size {
+		s.sin[l], s.cos[l] = math.Sincos(2 * math.Pi * float64(l) / float64(size))
+	}
+	// turning keeps lengths: dispersion = mean |p|^2 - |mean of turned p|^2, from the sums over each level
+	sums := make([][2]float64, size)
+	var square float64
+	for i, p := range points {
+		l := i / inner % size
+		sums[l][0] += p[0]
+		sums[l][1] += p[1]
+		square += p[0]*p[0] + p[1]*p[1]
+	}
+	n := float64(len(points))
+	for w := range s.curve {
+		s.curve[w] = square / n
+		for _, turns := range []int{w, -w} {
+			var x, y float64
+			for l, p := range sums {
+				dx, dy := s.back(p, l, turns)
+				x, y = x+dx, y+dy
+			}
+			s.curve[w] = min(s.curve[w], square/n-(x*x+y*y)/(n*n))
+		}
+	}
+	return s
+}
+
+// back turns a point of a level back by turns times its angle.
+func (s *search) back(p [2]float64, level, turns int) (x, y float64) {
+	sin, cos := s.angle(level, turns)
+	return turnBack(p, sin, cos)
+}
+
+// angle returns sine and cosine of turns times the angle of a level.
+func (s *search) angle(level, turns int) (sin, cos float64) {
+	at := turns * level % s.size
+	if at < 0 {
+		at += s.size
+	}
+	return s.sin[at], s.cos[at]
+}
+
+// dispersion is D_k for |omega| = w: the lesser of w and -w turns. It uses [turnedScatter], which is exact near 0,
+// unlike the curve.
+func (s *search) dispersion(w int) float64 {
+	least := math.Inf(1)
+	for _, turns := range []int{w, -w} {
+		least = min(least, turnedScatter(s.points, func(i int) (sin, cos float64) { return s.angle(i/s.inner%s.size, turns) }))
+	}
+	return least
+}
+
+// meanCurve returns the mean over objects of their curves.
+func meanCurve(searches []*search) []float64 {
+	mean := make([]float64, len(searches[0].curve))
+	for _, s := range searches {
+		for w, v := range s.curve {
+			mean[w] += v / float64(len(searches))
+		}
+	}
+	return mean
+}
+
+// bestTurns returns the index of the least value; among values within rounding, the first.
+func bestTurns(curve []float64) int {
+	best := 0
+	for w, v := range curve {
+		if v < curve[best]-1e-12 {
+			best = w
+		}
+	}
+	return best
+}
+
+func rootMeanSquare(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v * v / float64(len(x))
+	}
+	return math.Sqrt(sum)
+}

@@ -1,0 +1,353 @@
+package lsbd
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+)
+
+// Sample holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
+// and rotations are a sample of their group. Per object and factor k, the codes are modelled as
+//
+//	z = B u(g_k) + f(other factors) + noise,
+//
+// where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
+// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u belong to the whole group even if
+// the rows cover a part of it. The noise is scaled as if the mean over all levels had been subtracted. On a grid the
+// value equals the computation of [Grid], to rounding. Perfect codes score 0 on every sample.
+//
+// f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor. It is any
+// function of the factor's levels, or the harmonics up to omega turns if these are fewer than the levels.
+type Sample struct {
+	elements Elements
+	settings Settings
+	moving   []int      // factors that turn
+	objects  [][]int    // rows of each object
+	orbits   [][]*orbit // by object and moving factor
+	names    []string   // of the objects
+	left     int        // number of objects left out, with too few rows
+}
+
+// The smallest number of distinct levels of a measured object, or all levels of a factor with fewer.
+const (
+	leastAngles    = 5
+	leastRotations = 20
+)
+
+// NewSample groups the rows of codes by object and by the factors that turn. Objects with too few rows are left out. It
+// is an error if no factor turns, or if no object has enough rows.
+func NewSample(e Elements, set Settings) (*Sample, error) {
+	s := &Sample{elements: e, settings: set}
+	var held []int
+	for j, f := range e.Factors {
+		switch {
+		case f.Turns():
+			s.moving = append(s.moving, j)
+		case !set.Together:
+			held = append(held, j)
+		}
+	}
+	if s.moving == nil {
+		return nil, errNoTurns
+	}
+	ids, count := e.group(held, nil)
+	groups := make([][]int, count)
+	for i, g := range ids {
+		groups[g] = append(groups[g], i)
+	}
+	var reason error
+	for _, rows := range groups {
+		orbits, err := s.measurable(rows)
+		if err != nil {
+			reason = err
+			s.left++
+			continue
+		}
+		var factors []factor.Factor
+		var levels []int
+		for _, j := range held {
+			factors, levels = append(factors, e.Factors[j]), append(levels, e.Levels[rows[0]*len(e.Factors)+j])
+		}
+		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)
+		s.names = append(s.names, factor.Describe(factors, levels))
+	}
+	if len(s.objects) == 0 {
+		if len(groups) > 1 {
+			reason = fmt.Errorf("none of the %d objects (combinations of factors that do not turn) has enough rows, %.3g on average: %w; want more rows, or objects: together",
+				len(groups), float64(e.rows())/float64(len(groups)), reason)
+		}
+		return nil, reason
+	}
+	return s, nil
+}
+
+// measurable returns the orbits of an object, or an error if its rows do not determine how its codes turn.
+func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
+	k := len(s.elements.Factors)
+	for _, j := range s.moving {
+		f, seen := s.elements.Factors[j], map[int]bool{}
+		for _, i := range rows {
+			seen[s.elements.Levels[i*k+j]] = true
+		}
+		least := min(f.Size, leastAngles)
+		if f.Rotations != nil {
+			least = min(f.Size, leastRotations)
+		}
+		if len(seen) < least {
+			return nil, fmt.Errorf("factor %q has %d different levels; want %d at least", f.Name, len(seen), least)
+		}
+		o := s.orbit(rows, j)
+		if o.freedom() <= 0 {
+			return nil, fmt.Errorf("factor %q: the other factors explain every row of %d; want more rows", f.Name, len(rows))
+		}
+		if f.Rotations != nil && o.oneAxis() {
+			return nil, fmt.Errorf("factor %q: all rotations turn about one axis; want their angle as a circular factor", f.Name)
+		}
+		orbits = append(orbits, o)
+	}
+	return orbits, nil
+}
+
+// group numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
+func (e Elements) group(factors, rows []int) (ids []int, count int) {
+	k := len(e.Factors)
+	n := len(rows)
+	if rows == nil {
+		n = e.rows()
+	}
+	keys, at := make([]string, n), map[string]int{}
+	var key []byte
+	for i := range keys {
+		row := i
+		if rows != nil {
+			row = rows[i]
+		}
+		key = key[:0]
+		for _, j := range factors {
+			key = binary.BigEndian.AppendUint64(key, uint64(e.Levels[row*k+j]))
+		}
+		keys[i] = string(key)
+		at[keys[i]] = 0
+	}
+	order := make([]string, 0, len(at))
+	for key := range at {
+		order = append(order, key)
+	}
+	slices.Sort(order)
+	for g, key := range order {
+		at[key] = g
+	}
+	ids = make([]int, n)
+	for i, key := range keys {
+		ids[i] = at[key]
+	}
+	return ids, len(order)
+}
+
+// orbit holds the rows of one object with codes that show how one factor turns.
+type orbit struct {
+	factor  factor.Factor
+	rows    []int
+	levels  []int       // of the factor, by row
+	effects [][]int     // groupings of the rows, by all other factors together or by each; group means are subtracted
+	counts  []int       // number of groups, by grouping
+	others  []float64   // rows x width: harmonics of other factors with many levels
+	width   int         // number of these harmonics
+	basis   [][]float64 // their orthonormal basis without the effects, for the weights; nil: not yet found
+	weights []float64   // by row, with mean 1
+	redrawn bool        // bootstrap weights: subtracted means take the same fraction of the noise once more
+}
+
+// orbit groups rows by all other factors and leaves out rows alone in their group. If fewer than half of the rows
+// remain, it keeps all rows, and fits a sum of an effect of each other factor.
+func (s *Sample) orbit(rows []int, factor int) *orbit {
+	k := len(s.elements.Factors)
+	var others []int
+	for j := range k {
+		if j != factor {
+			others = append(others, j)
+		}
+	}
+	ids, count := s.elements.group(others, rows)
+	members := make([]int, count)
+	for _, g := range ids {
+		members[g]++
+	}
+	var kept []int
+	for i, g := range ids {
+		if members[g] > 1 {
+			kept = append(kept, rows[i])
+		}
+	}
+	o := &orbit{factor: s.elements.Factors[factor]}
+	if 2*len(kept) >= len(rows) {
+		o.rows = kept
+		ids, count = s.elements.group(others, kept)
+		o.effects, o.counts = [][]int{ids}, []int{count}
+	} else {
+		o.rows = rows
+		s.addEffects(o, others)
+	}
+	o.weights = make([]float64, len(o.rows))
+	for i, row := range o.rows {
+		o.levels = append(o.levels, s.elements.Levels[row*k+factor])
+		o.weights[i] = 1
+	}
+	return o
+}
+
+// reweighted returns a copy for other weights.
+func (o *orbit) reweighted() *orbit {
+	other := *o
+	other.weights, other.redrawn, other.basis = make([]float64, len(o.rows)), true, nil
+	return &other
+}
+
+// addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. There are
+// at most half as many harmonics as rows.
+func (s *Sample) addEffects(o *orbit, others []int) {
+	n, order := len(o.rows), s.settings.Omega
+	o.effects, o.counts = [][]int{make([]int, n)}, []int{1}
+	var turning []int
+	for _, j := range others {
+		f := s.elements.Factors[j]
+		ids, count := s.elements.group([]int{j}, o.rows)
+		if !f.Turns() || count <= harmonicsUpTo(f, order) {
+			o.effects, o.counts = append(o.effects, ids), append(o.counts, count)
+			continue
+		}
+		turning = append(turning, j)
+	}
+	width := func() (sum int) {
+		for _, j := range turning {
+			sum += harmonicsUpTo(s.elements.Factors[j], order)
+		}
+		return sum
+	}
+	for order > 1 && 2*width() > n {
+		order--
+	}
+	o.width = width()
+	o.others = make([]float64, n*o.width)
+	at := 0
+	for _, j := range turning {
+		f := s.elements.Factors[j]
+		for w := 1; w <= order && (w == 1 || f.Rotations == nil); w++ {
+			u := harmonicsOf(f, w)
+			for i, row := range o.rows {
+				copy(o.others[i*o.width+at:], u.of(s.elements.Levels[row*len(s.elements.Factors)+j]))
+			}
+			at += u.h
+		}
+	}
+}
+
+// harmonicsUpTo returns the number of harmonics of a factor up to the given turns.
+func harmonicsUpTo(f factor.Factor, turns int) int {
+	if f.Rotations != nil {
+		return 9
+	}
+	return 2 * turns
+}
+
+// freedom returns the fraction of the noise that remains after subtracting the effects.
+func (o *orbit) freedom() float64 {
+	taken := 1 + o.width
+	if o.basis != nil {
+		taken = 1 + len(o.basis)
+	}
+	for _, c := range o.counts {
+		taken += c - 1
+	}
+	return 1 - float64(taken)/float64(len(o.rows))
+}
+
+// orthonormalise sets the basis for the current weights. It takes the harmonics of other factors without the effects,
+// one after the other, and leaves out harmonics that the earlier ones determine to seven digits.
+func (o *orbit) orthonormalise() {
+	const determined = 1e-7
+	o.basis = [][]float64{}
+	x := slices.Clone(o.others)
+	o.subtractMeans(x, o.width)
+	for c := range o.width {
+		q, before := make([]float64, len(o.rows)), 0.0
+		for i := range q {
+			q[i] = x[i*o.width+c]
+			before += o.weights[i] * o.others[i*o.width+c] * o.others[i*o.width+c]
+		}
+		for range 2 { // the second time removes what rounding left
+			o.project(q, 1)
+		}
+		norm := 0.0
+		for i, v := range q {
+			norm += o.weights[i] * v * v
+		}
+		if norm <= determined*determined*before {
+			continue
+		}
+		for i := range q {
+			q[i] /= math.Sqrt(norm)
+		}
+		o.basis = append(o.basis, q)
+	}
+}
+
+// subtract removes the effects of the other factors from rows x of d numbers, by weighted least squares.
+func (o *orbit) subtract(x []float64, d int) {
+	if o.basis == nil {
+		o.orthonormalise()
+	}
+	o.subtractMeans(x, d)
+	for range 2 {
+		o.project(x, d)
+	}
+}
+
+// project removes the basis from rows x of d numbers.
+func (o *orbit) project(x []float64, d int) {
+	along := make([]float64, d)
+	for _, q := range o.basis {
+		clear(along)
+		for i, v := range q {
+			for j := range d {
+				along[j] += o.weights[i] * v * x[i*d+j]
+			}
+		}
+		for i, v := range q {
+			for j, a := range along {
+				x[i*d+j] -= v * a
+			}
+		}
+	}
+}
+
+// subtractMeans removes group means from rows x of d numbers. With several groupings it repeats them in turn until the
+// means vanish.
+func (o *orbit) subtractMeans(x []float64, d int) {
+	const sweeps = 2000
+	for range sweeps {
+		most, size := 0.0, 0.0
+		for e, ids := range o.effects {
+			sums, mass := make([]float64, o.counts[e]*d), make([]float64, o.counts[e])
+			for i, g := range ids {
+				mass[g] += o.weights[i]
+				for j, v := range x[i*d : (i+1)*d] {
+					sums[g*d+j] += o.weights[i] * v
+				}
+			}
+			for i, g := range ids {
+				for j := range d {
+					mean := sums[g*d+j] / mass[g]
+					x[i*d+j] -= mean
+					most, size = max(most, math.Abs(mean)), max(size, math.Abs(x[i*d+j]))
+				}
+			}
+		}
+		if len(o.effects) == 1 || most <= 1e-15*size {
+			return
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
+// first.
+type Neighbours struct {
+	Rows   []int     // places among the train rows
+	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a factor
+}
+
+// Rows of a search.
+const (
+	searched     = 512 // train rows at a time: their scores stay in the cache
+	roundingUnit = 1.0 / (1 << 24)
+)
+
+// Nearest finds the k nearest train rows of each test row, by cosine similarity or by Euclidean distance.
+func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int, cosine bool) (*Neighbours, error) {
+	d := codes.Cols
+	s := &neighbourSearch{k: k, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
+		found: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
+	if cosine {
+		normaliseRows(s.train, d)
+		normaliseRows(s.test, d)
+	} else {
+		centreRows(s.train, s.test, d)
+	}
+	padded := (len(train) + searched - 1) / searched * searched
+	s.weights = make([]float32, padded*(d+1))
+	for i := range train {
+		row := s.train[i*d : (i+1)*d]
+		square := dotProduct(row, row)
+		s.size = max(s.size, math.Sqrt(square))
+		if !cosine {
+			s.constants[i] = -square / 2
+		}
+		to := s.weights[i*(d+1) : (i+1)*(d+1)]
+		for c, v := range row {
+			to[c] = float32(v)
+		}
+		to[d] = float32(s.constants[i])
+	}
+	s.rows = kernel.NewRows(len(test), d)
+	for i := range test {
+		s.rows.Set(i, s.test[i*d:(i+1)*d])
+	}
+	return &s.found, parallel.Each(ctx, s.rows.Blocks(), s.block)
+}
+
+// Vote returns the level with the most votes (Wu et al. 2018, section 3.4):
+//
+//	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
+//
+// over the nearest train rows i with similarities s_i, nearest first. Among levels with equal votes the smallest wins.
+// T = 0 counts each row once. sums has room for all levels.
+func Vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
+	clear(sums)
+	for i, l := range levels {
+		w := 1.0
+		if temperature > 0 {
+			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1: only ratios matter
+		}
+		sums[l] += w
+	}
+	return slices.Index(sums, slices.Max(sums))
+}
+
+// neighbourSearch finds neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel multiplies
+// blocks of test rows by pieces of train rows. Double precision decides every case that rounding may hide.
+type neighbourSearch struct {
+	k, columns  int
+	train, test []float64 // normalised by row, or centred and scaled as a whole
+	constants   []float64 // c_x: 0, or -|x|^2/2
+	size        float64   // largest |x|
+	weights     []float32 // train rows, each with its constant, padded to a multiple of searched
+	rows        *kernel.Rows
+	found       Neighbours
+}
+
+// block finds the neighbours of a block of test rows.
+func (s *neighbourSearch) block(block int) error {
+	linear := kernel.NewLinear(s.rows, searched)
+	tile := make([]float32, linear.Outputs*kernel.PairLanes)
+	first := block * kernel.PairLanes
+	lists := make([]candidates, min(kernel.PairLanes, len(s.test)/s.columns-first))
+	for lane := range lists {
+		y := s.test[(first+lane)*s.columns : (first+lane+1)*s.columns]
+		size := math.Sqrt(dotProduct(y, y))
+		lists[lane] = candidates{k: s.k, margin: float32(2 * (float64(s.columns) + 8) * roundingUnit * s.size * (size + s.size)), least: float32(math.Inf(-1))}
+	}
+	train := len(s.constants)
+	for from := 0; from < train; from += searched {
+		linear.Forward(tile, s.weights[from*(s.columns+1):], block)
+		for i := range min(searched, train-from) {
+			scores := tile[i*kernel.PairLanes:]
+			for lane := range lists {
+				if l := &lists[lane]; scores[lane] >= l.least {
+					l.add(from+i, scores[lane])
+				}
+			}
+		}
+	}
+	for lane := range lists {
+		s.decide(first+lane, lists[lane].list)
+	}
+	return nil
+}
+
+// decide takes the nearest of the candidates of a test row by double precision.
+func (s *neighbourSearch) decide(at int, list []candidate) {
+	y := s.test[at*s.columns : (at+1)*s.columns]
+	for i := range list {
+		row := list[i].row
+		list[i].exact = dotProduct(s.train[row*s.columns:(row+1)*s.columns], y) + s.constants[row]
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.exact, a.exact), cmp.Compare(a.row, b.row))
+	})
+	for i, c := range list[:s.k] {
+		s.found.Rows[at*s.k+i], s.found.Scores[at*s.k+i] = c.row, c.exact
+	}
+}
+
+// candidate is a train row that may be among the nearest.
+type candidate struct {
+	row   int
+	score float32
+	exact float64
+}
+
+// candidates collects the train rows of a test row with the k best scores, and the rows with scores within rounding of
+// these.
+type candidates struct {
+	k      int
+	margin float32 // that scores of neighbours may lose by rounding
+	least  float32 // score from which on a row is a candidate
+	list   []candidate
+	full   int // length at which the list is pruned
+}
+
+func (l *candidates) add(row int, score float32) {
+	l.list = append(l.list, candidate{row: row, score: score})
+	if len(l.list) < max(l.full, 4*l.k) {
+		return
+	}
+	slices.SortFunc(l.list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
+	l.least = l.list[l.k-1].score - l.margin
+	n := len(l.list)
+	for l.list[n-1].score < l.least {
+		n--
+	}
+	l.list, l.full = l.list[:n], 2*n
+}
+
+// normaliseRows gives rows length 1; rows of zeros stay.
+func normaliseRows(x []float64, columns int) {
+	for row := range slices.Chunk(x, columns) {
+		scale := 0.0
+		for _, v := range row {
+			scale = max(scale, math.Abs(v))
+		}
+		if scale == 0 {
+			continue
+		}
+		for c := range row {
+			row[c] /= scale
+		}
+		length := math.Sqrt(dotProduct(row, row))
+		for c := range row {
+			row[c] /= length
+		}
+	}
+}
+
+// centreRows subtracts the means of train rows and divides by the largest number, which keeps squares from overflowing.
+// Neither changes the nearest rows.
+func centreRows(train, test []float64, columns int) {
+	most := 0.0
+	for _, x := range [][]float64{train, test} {
+		for _, v := range x {
+			most = max(most, math.Abs(v))
+		}
+	}
+	if most == 0 {
+		return
+	}
+	means := make([]float64, columns)
+	for i := range train {
+		train[i] /= most
+		means[i%columns] += train[i]
+	}
+	n := float64(len(train) / columns)
+	for i := range train {
+		train[i] -= means[i%columns] / n
+	}
+	for i := range test {
+		test[i] = test[i]/most - means[i%columns]/n
+	}
+}
+
+func dotProduct(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}

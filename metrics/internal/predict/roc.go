@@ -1,0 +1,143 @@
+package predict
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2). From the scores s of rows
+// with the label (+) and without it (-) it takes the probability
+//
+//	P(s+ > s-) + P(s+ = s-)/2
+//
+// over pairs of such rows. It is NaN without rows of both kinds. Scores are 0 or more.
+func rocArea(scores []float64, labels []int, label int) float64 {
+	own := make([]float64, 0, len(scores)/8)
+	for i, s := range scores {
+		if labels[i] == label {
+			own = append(own, s)
+		}
+	}
+	m := len(own)
+	others := len(scores) - m
+	if m == 0 || others == 0 {
+		return math.NaN()
+	}
+	slices.Sort(own)
+	place := newPlaces(own)
+	var below, equal int // pairs with s+ < s-, and with s+ = s-
+	for i, s := range scores {
+		if labels[i] != label {
+			b, e := place.of(s)
+			below += b
+			equal += e
+		}
+	}
+	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
+}
+
+// meanArea is the explicitness of one factor: the mean of its levels' areas other than NaN. It also returns the number of
+// these levels.
+func meanArea(areas []float64) (mean float64, levels int) {
+	for _, a := range areas {
+		if !math.IsNaN(a) {
+			mean += a
+			levels++
+		}
+	}
+	return mean / float64(max(levels, 1)), levels
+}
+
+// ROCAreas returns [meanArea] of the probabilities that a model predicts: the mean area over the levels with rows
+// of both kinds, and the number of these levels.
+func ROCAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
+	n, k := len(labels), len(model.Classes)
+	d := len(x) / n
+	const together = 64
+	scores := make([]float64, n*k) // level by level
+	err = parallel.Each(ctx, (n+together-1)/together, func(part int) error {
+		p := make([]float64, k)
+		for i := part * together; i < min((part+1)*together, n); i++ {
+			model.Probabilities(x[i*d:(i+1)*d], p)
+			for c, v := range p {
+				scores[c*n+i] = v
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	areas := make([]float64, k)
+	err = parallel.Each(ctx, k, func(c int) error {
+		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
+		return nil
+	})
+	mean, levels = meanArea(areas)
+	return mean, levels, err
+}
+
+// places counts the sorted values that are smaller than a query, and the values equal to it. The bit patterns of
+// non-negative floats are monotone, so their high bits index a table of places: faster than binary search.
+type places struct {
+	values []float64 // distinct
+	before []int32   // how many numbers are below each of values; last: all
+	least  uint64
+	shift  int
+	start  []int32 // by high bits: the first of values with these or larger bits
+}
+
+// maxPlaces bounds the table of bits.
+const maxPlaces = 4096
+
+func newPlaces(ordered []float64) *places {
+	p := &places{least: math.Float64bits(ordered[0])}
+	for i, v := range ordered {
+		if i == 0 || v != ordered[i-1] {
+			p.values, p.before = append(p.values, v), append(p.before, int32(i))
+		}
+	}
+	p.before = append(p.before, int32(len(ordered)))
+	span := math.Float64bits(ordered[len(ordered)-1]) - p.least
+	for span>>p.shift >= maxPlaces {
+		p.shift++
+	}
+	p.start = make([]int32, span>>p.shift+2)
+	at := 0
+	for b := range p.start {
+		for at < len(p.values) && (math.Float64bits(p.values[at])-p.least)>>p.shift < uint64(b) {
+			at++
+		}
+		p.start[b] = int32(at)
+	}
+	return p
+}
+
+// of counts the values below s, and the values equal to s.
+func (p *places) of(s float64) (below, equal int) {
+	bits := math.Float64bits(s)
+	if bits < p.least {
+		return 0, 0
+	}
+	at := (bits - p.least) >> p.shift
+	if at >= uint64(len(p.start)-1) {
+		return int(p.before[len(p.values)]), 0
+	}
+	i, end := int(p.start[at]), int(p.start[at+1])
+	if end-i > 8 {
+		near, _ := slices.BinarySearch(p.values[i:end], s)
+		i += near
+	}
+	for i < end && p.values[i] < s {
+		i++
+	}
+	below = int(p.before[i])
+	if i < end && p.values[i] == s {
+		equal = int(p.before[i+1]) - below
+	}
+	return below, equal
+}

@@ -1,0 +1,290 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
+
+// Intervals are the settings of confidence intervals (see [interval.Interval]).
+type Intervals interval.Settings
+
+// Validate checks the settings.
+func (s Intervals) Validate() error { return interval.Settings(s).Validate() }
+
+// Add measures the metrics of [Evaluate] again and adds an interval to each result, or a note that says why there is
+// none. in, seed and choices are the arguments of Evaluate. The same seed gives the same intervals. If the context
+// ends, the current metric keeps the interval of its finished repeats, if they are enough, and the error wraps
+// ctx.Err().
+func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	for i, c := range choices {
+		if err := s.add(ctx, in, seed, c, &results[i]); err != nil {
+			return fmt.Errorf("interval of %s: %w", results[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// add adds the interval of one result.
+func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
+	x := &repeating{in: in, seed: seed, choice: c, result: r}
+	some, err := inputsFor(c.Value, in)
+	if err == nil && !some.each {
+		x.in = some.list[0] // rows that the metric leaves out set no bins
+	}
+	way, why := wayOf(c.Value)
+	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
+		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
+	}
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		way, why = interval.None, fmt.Sprintf("the value is %v", r.Value)
+	}
+	switch way {
+	case interval.Rows:
+		r.Interval, err = x.rows(ctx, interval.Settings(s))
+	case interval.Draws:
+		r.Interval, err = interval.Settings(s).Draws(ctx, x.repeated(s.Repeats, fastRepeats/4), func(b int) (float64, error) {
+			return x.value(ctx, x.in, b, "draws")
+		})
+	default:
+		err = noInterval(why)
+	}
+	var none noInterval
+	if errors.As(err, &none) {
+		r.Notes = append(r.Notes, "no interval: "+string(none))
+		return nil
+	}
+	return err
+}
+
+// repeating measures one metric again and again.
+type repeating struct {
+	in     *Input
+	seed   uint64
+	choice Choice
+	result *Result
+}
+
+// The usual numbers of repeats.
+const (
+	fastRepeats = 200
+	slowRepeats = 20 // of metrics that fit predictors
+)
+
+// repeated returns the value with its bounds and the number of repeats; 0: as suits the metric.
+func (x *repeating) repeated(repeats, usual int) interval.Value {
+	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Repeats: usual}
+	v.Least, v.Most = bounds(x.choice.Value)
+	switch {
+	case repeats > 0:
+		v.Repeats = repeats + repeats%2
+	case slow(x.choice.Value):
+		v.Repeats = slowRepeats
+	}
+	return v
+}
+
+// rows returns the interval from halves of the rows.
+func (x *repeating) rows(ctx context.Context, s interval.Settings) (*interval.Interval, error) {
+	in, value, err := x.corrected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := x.repeated(s.Repeats, fastRepeats)
+	v.Value, v.Rows, v.Used, v.Quarters = value, in.Codes.Rows, x.measuredRows(), in.shared.Masks()
+	return s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, of string) (float64, error) {
+		return x.value(ctx, in.part(rows), b, of)
+	})
+}
+
+// value measures the metric on an input, with the stream of repeat b; sub names the kind of repeat.
+func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (float64, error) {
+	some, err := inputsFor(x.choice.Value, in)
+	if err != nil {
+		return 0, noInterval(fmt.Sprintf("some of the rows cannot be measured: %v", err))
+	}
+	r, err := some.compute(ctx, x.choice.Value, x.seed, fmt.Sprintf("interval/%s/%s/%d", x.choice.Name, sub, b))
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil:
+		return 0, noInterval(fmt.Sprintf("some of the rows cannot be measured: %v", err))
+	case math.IsNaN(r.Value) || math.IsInf(r.Value, 0):
+		return 0, noInterval(fmt.Sprintf("of some of the rows the value is %v", r.Value))
+	}
+	return r.Value, nil
+}
+
+// corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
+func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
+	in := *x.in
+	var err error
+	shared := func(h mutual.Histogram, test bool) {
+		null := rng.New(x.seed, "interval/null")
+		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, test, null)
+	}
+	switch m := x.choice.Value.(type) {
+	case *MIG:
+		if m.reduces(x.in) { // principal components are binned
+			return x.in, x.result.Value, nil
+		}
+		shared(m.Histogram, false)
+	case *MED:
+		shared(m.Histogram, true)
+	case *Modularity:
+		shared(m.Histogram, true)
+	case *CoOccurrence:
+		shared(m.Histogram, true)
+	case *MutualInformation:
+		in.shared, err = mutual.Share(in.Codes, m.Histogram)
+	default:
+		return x.in, x.result.Value, nil
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, 0, ctx.Err()
+	case err != nil:
+		return nil, 0, noInterval(err.Error())
+	}
+	if n := in.shared.Independent; n > 0 {
+		x.result.Notes = append(x.result.Notes, fmt.Sprintf(
+			"interval: %d of %d pairs of a column and a factor tell no more than chance and count as independent", n, in.shared.Pairs))
+	}
+	value, err := x.value(ctx, &in, 0, "rows")
+	return &in, value, err
+}
+
+// measuredRows returns the number of rows that the value uses.
+func (x *repeating) measuredRows() int {
+	n, limit := x.in.Codes.Rows, 0
+	switch m := x.choice.Value.(type) {
+	case *MED:
+		limit = m.Samples
+	case *LeftInverse:
+		limit = m.Samples
+	case *SubCodeDeviation:
+		blocks, err := planBlocks(x.in, m.Codes, m.Assign)
+		if err == nil && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
+			limit = m.Samples
+		}
+	case *Logic: // as many pairs as the settings allow, as sentences are mostly about pairs
+		limit = int(math.Sqrt(float64(m.Tuples)))
+		if m.Samples > 0 {
+			limit = min(limit, m.Samples)
+		}
+	}
+	if limit > 0 {
+		return min(n, limit)
+	}
+	return n
+}
+
+// noInterval says why there is no interval.
+type noInterval string
+
+func (e noInterval) Error() string { return string(e) }
+
+// Resampled is implemented by metrics of other programs that have intervals.
+type Resampled interface {
+	// Resample says how to measure the metric again, with its settings. With [interval.None], why gives the reason.
+	Resample() (way interval.Way, why string)
+}
+
+// wayOf returns the way to measure a metric again, or [interval.None] and the reason.
+func wayOf(m Metric) (way interval.Way, why string) {
+	const extreme = "it is an extreme: of more images it is larger, and how much these rows do not tell"
+	switch m := m.(type) {
+	case *MIG, *MED, *Modularity, *CoOccurrence, *MutualInformation, *TotalCorrelation,
+		*WassersteinCorrelation, *ConditionalTC, *CodeSpread, *LeftInverse, *IRS, *DLSBD, *Purity, *Coverage, *DescriptionLength:
+		return interval.Rows, ""
+	case *BetaVAE, *FactorVAE, *SAP, *Explicitness, *DCI, *DCIRegression, *Downstream, *Probe, *KNN,
+		*R4, *R4C, *Sampled:
+		return interval.Draws, ""
+	case *SubCodeDeviation:
+		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
+			return interval.None, extreme
+		}
+		return interval.Rows, ""
+	case *Contraction:
+		if m.Max {
+			return interval.None, extreme
+		}
+		return interval.Rows, ""
+	case *MaxError:
+		return interval.None, extreme
+	case *Logic:
+		return m.resample()
+	case *Projected:
+		return drawsOf(m.Of, "the projection is fitted to the rows that are measured")
+	case *BestColumns:
+		return drawsOf(m.Of, "a part of the rows has other best columns")
+	case *PrincipalMED:
+		return interval.None, "other rows have other principal components"
+	case *Responses:
+		return interval.None, "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"
+	case *Manipulated:
+		return interval.None, "it needs images that differ in one factor alone, which fewer rows have fewer of"
+	case *HSIC:
+		return interval.None, "it is about 1/n of independent codes, and the median distance is of the rows that are measured"
+	case *Separation:
+		return interval.None, "other rows have other pairs that are known to differ"
+	case *DLSBDWorkshop:
+		return interval.None, "it measures complete grids, of which no row can be left out"
+	case *HError:
+		return interval.None, "it compares two trees, and depends on no rows"
+	case Resampled:
+		return m.Resample()
+	}
+	return interval.None, "the metric does not say how to measure it again"
+}
+
+// drawsOf returns the way of a metric that wraps another: other draws if the other metric has them.
+func drawsOf(c Choice, why string) (interval.Way, string) {
+	if way, _ := wayOf(c.Value); way == interval.Draws {
+		return interval.Draws, ""
+	}
+	return interval.None, why
+}
+
+// slow reports whether a metric may take seconds, as it fits predictors.
+func slow(m Metric) bool {
+	switch m := m.(type) {
+	case *DCI, *DCIRegression, *R4, *R4C, *Downstream, *Probe, *KNN:
+		return true
+	case *Projected:
+		return slow(m.Of.Value)
+	case *BestColumns:
+		return slow(m.Of.Value)
+	case *Sampled:
+		return slow(m.Of.Value)
+	}
+	return false
+}
+
+// aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
+var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
+
+// resample returns rows if all quantifiers over rows in the sentence are means, and otherwise none.
+func (l *Logic) resample() (interval.Way, string) {
+	if l.Sentence == nil {
+		return interval.None, "there is no sentence"
+	}
+	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
+		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
+			return interval.None, fmt.Sprintf("its %s over rows changes with their number", name)
+		}
+	}
+	return interval.Rows, ""
+}

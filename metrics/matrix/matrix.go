@@ -1,0 +1,159 @@
+// Package matrix has the dense matrices that metrics measure: one row for each image, one column for each dimension of
+// the codes.
+package matrix
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Matrix is a dense matrix, row by row.
+type Matrix struct {
+	Rows, Cols int
+	Data       []float64 // Rows*Cols
+}
+
+// Row returns row i, which shares memory.
+func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
+
+// Columns returns some columns, in the order of their numbers; nil: all.
+func (m Matrix) Columns(list []int) Matrix {
+	if list == nil {
+		return m
+	}
+	some := Matrix{Rows: m.Rows, Cols: len(list), Data: make([]float64, 0, m.Rows*len(list))}
+	for i := range m.Rows {
+		row := m.Row(i)
+		for _, c := range list {
+			some.Data = append(some.Data, row[c])
+		}
+	}
+	return some
+}
+
+// Take copies rows of codes.
+func (m Matrix) Take(rows []int) []float64 {
+	data := make([]float64, 0, len(rows)*m.Cols)
+	for _, i := range rows {
+		data = append(data, m.Row(i)...)
+	}
+	return data
+}
+
+// Column copies some rows of a code column.
+func (m Matrix) Column(c int, rows []int) []float64 {
+	x := make([]float64, len(rows))
+	for at, i := range rows {
+		x[at] = m.Data[i*m.Cols+c]
+	}
+	return x
+}
+
+// Finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
+func (m Matrix) Finite(format string) error {
+	for i, v := range m.Data {
+		if v-v != 0 { // faster than math.IsNaN and math.IsInf
+			return fmt.Errorf(format+"; want finite numbers", i/m.Cols, i%m.Cols, v)
+		}
+	}
+	return nil
+}
+
+// Exponent returns e such that the largest absolute number lies between 2^(e-1) and 2^e, or 0 if all are 0.
+func (m Matrix) Exponent() int {
+	largest := 0.0
+	for _, v := range m.Data {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	_, e := math.Frexp(largest)
+	return e
+}
+
+// ForSquares returns the matrix divided by 2^e, and e, if the fourth power of a small part of the largest number would
+// overflow or vanish; the largest absolute number is then from 1/2 to 1. Otherwise it returns the matrix itself, and 0.
+// Values that do not depend on a common factor of the codes stay the same, as dividing by 2^e is exact.
+func (m Matrix) ForSquares() (Matrix, int) { return m.sized(-200, 200) }
+
+// ForTrees is [Matrix.ForSquares] for boosted trees. Like the trees of scikit-learn they take numbers that differ by less
+// than 1e-7 for the same, and refuse numbers that single precision does not hold: only tiny numbers are divided.
+func (m Matrix) ForTrees() (Matrix, int) { return m.sized(-60, math.MaxInt32) }
+
+// sized divides by 2^e if the exponent e is outside a range.
+func (m Matrix) sized(least, most int) (Matrix, int) {
+	e := m.Exponent()
+	if e >= least && e <= most {
+		return m, 0
+	}
+	s := Matrix{Rows: m.Rows, Cols: m.Cols, Data: make([]float64, len(m.Data))}
+	for i, v := range m.Data {
+		s.Data[i] = math.Ldexp(v, -e)
+	}
+	return s, e
+}
+
+// WantSquares returns an error if the squares of codes overflow or lose digits: a value in squared units would be
+// wrongly 0 or infinite.
+func (m Matrix) WantSquares() error {
+	const least, most = -450, 500
+	if e := m.Exponent(); e < least || e > most {
+		what := "too small"
+		if e > most {
+			what = "too large"
+		}
+		return fmt.Errorf("the codes are %s: no number holds the square of the largest, about %.0e; want codes nearer to 1", what, math.Ldexp(1, e-1))
+	}
+	return nil
+}
+
+// UnitColumn sets dst to code column c minus its mean, divided by its standard deviation, and returns the deviation. A
+// constant column gives zeros and 0.
+func (m Matrix) UnitColumn(c int, dst []float64) (scale float64) {
+	first, largest := m.Data[c], 0.0
+	for i := range dst {
+		dst[i] = m.Data[i*m.Cols+c] - first
+		largest = max(largest, math.Abs(dst[i]))
+	}
+	if largest == 0 {
+		return 0
+	}
+	var mean, square float64
+	for i, v := range dst {
+		dst[i] = v / largest // squares neither overflow nor vanish
+		mean += dst[i] / float64(len(dst))
+	}
+	for i := range dst {
+		dst[i] -= mean
+		square += dst[i] * dst[i]
+	}
+	deviation := math.Sqrt(square / float64(len(dst)))
+	for i := range dst {
+		dst[i] /= deviation
+	}
+	return deviation * largest
+}
+
+// Scale is the root of the mean variance of the code columns, 0 for constant codes.
+func (m Matrix) Scale() float64 {
+	deviations, column := make([]float64, m.Cols), make([]float64, m.Rows)
+	for c := range deviations {
+		deviations[c] = m.UnitColumn(c, column)
+	}
+	largest, square := slices.Max(deviations), 0.0
+	if largest == 0 {
+		return 0
+	}
+	for _, d := range deviations {
+		square += d / largest * (d / largest) // squares neither overflow nor vanish
+	}
+	return largest * math.Sqrt(square/float64(m.Cols))
+}
+
+// Mean returns the mean, by differences from the first number, which avoids overflow and cancellation.
+func Mean(x []float64) float64 {
+	first, mean := x[0], 0.0
+	for _, v := range x {
+		mean += (v - first) / float64(len(x))
+	}
+	return first + mean
+}

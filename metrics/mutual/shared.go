@@ -1,0 +1,147 @@
+package mutual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Shared holds bins and informative pairs of all rows, computed once for all samples of the rows. The bins of each
+// sample would differ at random.
+//
+// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves of the rows remove the excess
+// from sums and gaps, but not from shares of many columns: each column without information adds its part. A pair of a
+// column and a factor therefore counts as independent if it has no more information than with permuted levels: the mean
+// of the permutations plus 3.3 standard deviations. About one in a thousand independent pairs has more.
+type Shared struct {
+	Independent, Pairs int // of a column and a factor: that count as independent, and all; 0 if none is tested
+
+	histogram Histogram
+	edges     [][]float64       // by column
+	informed  map[string][]bool // by factor and column; nil: all
+}
+
+// leastPerCell is the least number of rows for each cell of two columns, or of a column and a factor. With fewer rows
+// the bias is no longer of order 1/n.
+const leastPerCell = 2
+
+const (
+	nullPermutations = 10
+	nullDeviations   = 3.3
+)
+
+// Share returns the bins of all rows. Errors: fewer than two rows for each cell of two columns.
+func Share(codes matrix.Matrix, h Histogram) (*Shared, error) { return share(codes, h, h.Bins*h.Bins) }
+
+func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
+	if least := leastPerCell * cells; codes.Rows < least {
+		return nil, fmt.Errorf("%d rows are too few to count %d cells; want at least %d, or fewer bins", codes.Rows, cells, least)
+	}
+	x := &Shared{histogram: h, edges: make([][]float64, codes.Cols)}
+	column := make([]float64, codes.Rows)
+	for c := range x.edges {
+		for i := range column {
+			column[i] = codes.Data[i*codes.Cols+c]
+		}
+		x.edges[c] = h.edges(column)
+	}
+	return x, nil
+}
+
+// ShareWithFactors returns the bins of all rows for counting with factors; with test, also the pairs that have
+// information, by permutations from a stream. Errors: fewer than two rows for each cell of a column and a factor, no
+// pair with information, and the end of the context.
+func ShareWithFactors(
+	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, test bool, s *rng.Stream,
+) (*Shared, error) {
+	cells := 0
+	for _, f := range factors {
+		cells = max(cells, h.Bins*f.Size)
+	}
+	x, err := share(codes, h, cells)
+	if err != nil || !test {
+		return x, err
+	}
+	found, err := New(ctx, codes, factors, levels, h, nil)
+	if err != nil {
+		return nil, err
+	}
+	null, err := permuted(ctx, codes, factors, levels, h, s)
+	if err != nil {
+		return nil, err
+	}
+	x.informed, x.Pairs = map[string][]bool{}, len(factors)*codes.Cols
+	for j, f := range factors {
+		informed := make([]bool, codes.Cols)
+		for c := range informed {
+			// 2 n I of independent columns has a chi-squared distribution, with a variance of twice its mean
+			deviation := math.Sqrt(null[c][j] / float64(codes.Rows))
+			informed[c] = found.Mutual[c][j] > null[c][j]+nullDeviations*deviation
+			if !informed[c] {
+				x.Independent++
+			}
+		}
+		x.informed[f.Name] = informed
+	}
+	if x.Independent == x.Pairs {
+		return nil, errors.New("no column tells more of a factor than chance does")
+	}
+	return x, nil
+}
+
+// permuted returns the mean mutual information with permuted levels, by column and factor.
+func permuted(
+	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, s *rng.Stream,
+) ([][]float64, error) {
+	k := len(factors)
+	mean := make([][]float64, codes.Cols)
+	for c := range mean {
+		mean[c] = make([]float64, k)
+	}
+	mixed := make([]int, len(levels))
+	for range nullPermutations {
+		for to, from := range s.Perm(codes.Rows) {
+			copy(mixed[to*k:(to+1)*k], levels[from*k:(from+1)*k])
+		}
+		chance, err := New(ctx, codes, factors, mixed, h, nil)
+		if err != nil {
+			return nil, err
+		}
+		for c, row := range chance.Mutual {
+			for j, v := range row {
+				mean[c][j] += v / nullPermutations
+			}
+		}
+	}
+	return mean, nil
+}
+
+// edgesOf returns the edges of a histogram; nil if it is another one.
+func (x *Shared) edgesOf(h Histogram) [][]float64 {
+	if x == nil || x.histogram != h {
+		return nil
+	}
+	return x.edges
+}
+
+// Masks reports whether pairs without information are left out.
+func (x *Shared) Masks() bool { return x != nil && x.informed != nil }
+
+// mask sets the information of independent pairs to 0.
+func (x *Shared) mask(in *Information, factors []factor.Factor) {
+	if !x.Masks() {
+		return
+	}
+	for j, f := range factors {
+		for c, informed := range x.informed[f.Name] {
+			if !informed {
+				in.Mutual[c][j] = 0
+			}
+		}
+	}
+}

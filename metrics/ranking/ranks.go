@@ -1,0 +1,92 @@
+package ranking
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// KendallTau returns the rank correlation tau-b of Kendall 1938 of two lists of equal length, as in table 6 of Zhang
+// and Sugiyama 2024. It counts the pairs of places in the same order in both lists, subtracts the pairs in opposite
+// orders, and divides by
+//
+//	sqrt((pairs not equal in a) (pairs not equal in b))
+//
+// It is 1 for equal orders, -1 for opposite ones, and NaN if all values of a list are equal. Places where either list
+// has NaN are left out.
+func KendallTau(a, b []float64) float64 {
+	var same, left, right int // pairs in the same minus pairs in opposite orders; pairs that differ in a; in b
+	for i := range a {
+		if math.IsNaN(a[i]) || math.IsNaN(b[i]) {
+			continue
+		}
+		for j := range i {
+			if math.IsNaN(a[j]) || math.IsNaN(b[j]) {
+				continue
+			}
+			x, y := order(a[i], a[j]), order(b[i], b[j])
+			same += x * y
+			left += x * x
+			right += y * y
+		}
+	}
+	if left == 0 || right == 0 {
+		return math.NaN()
+	}
+	return float64(same) / math.Sqrt(float64(left)*float64(right))
+}
+
+func order(x, y float64) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// Ranks returns the rank of every value, 1 for the best. Equal values share the mean of their ranks; NaN has rank NaN.
+func Ranks(values []float64, better metrics.Direction) []float64 {
+	ranks := make([]float64, len(values))
+	for i, v := range values {
+		if math.IsNaN(v) {
+			ranks[i] = math.NaN()
+			continue
+		}
+		before, equal := 0, 0
+		for _, w := range values {
+			switch c := order(v, w); {
+			case math.IsNaN(w):
+			case c == 0:
+				equal++
+			case c > 0 == (better == metrics.LowerIsBetter):
+				before++
+			}
+		}
+		ranks[i] = float64(before) + float64(equal+1)/2
+	}
+	return ranks
+}
+
+// averageRanks returns [Ranks] from the least value on, in time n log n.
+func averageRanks(values []float64) []float64 {
+	places := make([]int, len(values))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(i, j int) int { return order(values[i], values[j]) })
+	ranks := make([]float64, len(values))
+	for low := 0; low < len(places); {
+		high := low + 1
+		for high < len(places) && values[places[high]] == values[places[low]] {
+			high++
+		}
+		for _, i := range places[low:high] {
+			ranks[i] = float64(low+high+1) / 2
+		}
+		low = high
+	}
+	return ranks
+}

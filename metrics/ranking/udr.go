@@ -1,0 +1,225 @@
+// Package ranking compares representations and methods: their agreement without labels, and the order of their values.
+package ranking
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// relativeStrength is the UDR of two representations a and b, with d_a and d_b columns. R_ij relates column i of a to
+// column j of b (Duan et al. 2020, section 4):
+//
+//	1/2 (1/d_b sum_j (max_i R_ij)^2 / sum_i R_ij + 1/d_a sum_i (max_j R_ij)^2 / sum_j R_ij)
+//
+// A column with all R_ij 0 counts as 0.
+func relativeStrength(r *mat.Dense) float64 {
+	rows, columns := r.Dims()
+	most, sum := make([]float64, rows+columns), make([]float64, rows+columns)
+	for i := range rows {
+		for j := range columns {
+			v := r.At(i, j)
+			most[i], sum[i] = max(most[i], v), sum[i]+v
+			most[rows+j], sum[rows+j] = max(most[rows+j], v), sum[rows+j]+v
+		}
+	}
+	for i, s := range sum {
+		if s > 0 {
+			most[i] *= most[i] / s
+		}
+	}
+	return (factor.Mean.Of(most[:rows]) + factor.Mean.Of(most[rows:])) / 2
+}
+
+// UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as disentanglement_lib computes it, 0
+// to 1: the agreement of several representations of the same images. R_ij is the relation of column i of a and column j
+// of b:
+//
+//	UDR(a, b) = 1/2 (mean over i of max_j R_ij^2 / sum_j R_ij + mean over j of max_i R_ij^2 / sum_i R_ij)
+//
+// which is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is the
+// median of its UDR with the others. It needs no factors.
+//
+// R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns of a. Alternatively
+// it is the absolute rank correlation of the two columns. All columns are standardised. Columns with a standard
+// deviation below Threshold are left out. The library leaves out columns with a divergence from the prior of 0.01 nats
+// or less, which codes do not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a
+// standard deviation of 0.14.)
+type UDR struct {
+	Relation  Relation
+	Alpha     float64 // lasso: the weight of the penalty, against half the mean squared error
+	Threshold float64
+}
+
+// Relation is the relation R of columns of two representations.
+type Relation string
+
+// The relations.
+const (
+	Lasso    Relation = "lasso"
+	Spearman Relation = "spearman"
+)
+
+// NewUDR returns the ranking with the defaults of the library, and the Threshold of FactorVAE's Prune.
+func NewUDR(r Relation) *UDR { return &UDR{Relation: r, Alpha: 0.1, Threshold: 0.05} }
+
+// Validate checks the settings.
+func (u *UDR) Validate() error {
+	switch {
+	case u.Relation != Lasso && u.Relation != Spearman:
+		return config.Invalid("relation", "unknown relation %q; want lasso or spearman", string(u.Relation))
+	case !(u.Alpha > 0) || math.IsInf(u.Alpha, 0):
+		return config.Invalid("alpha", "%v is not a positive number", u.Alpha)
+	case !(u.Threshold >= 0) || math.IsInf(u.Threshold, 0):
+		return config.Invalid("threshold", "%v is not a number of at least 0", u.Threshold)
+	}
+	return nil
+}
+
+// Agreement is the outcome of UDR.
+type Agreement struct {
+	Scores []float64   `json:"scores"` // of every representation
+	Pairs  [][]float64 `json:"pairs"`  // UDR(a, b) by a and b; 0 of one with itself
+	Used   []int       `json:"used"`   // columns of every representation that are not left out
+}
+
+// Compare compares two or more representations of the same images, in the same rows. A pair with a representation
+// without used columns has 0. Errors: fewer than two representations or rows, different numbers of rows, codes that are
+// NaN or infinite, settings out of range, and the end of the context.
+func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, error) {
+	if err := u.Validate(); err != nil {
+		return nil, err
+	}
+	if len(codes) < 2 {
+		return nil, fmt.Errorf("udr: there is %d representation; want at least two to compare", len(codes))
+	}
+	n := codes[0].Rows
+	units := make([]*mat.Dense, len(codes))
+	a := &Agreement{Scores: make([]float64, len(codes)), Pairs: make([][]float64, len(codes)), Used: make([]int, len(codes))}
+	for i, c := range codes {
+		if c.Rows != n || c.Rows < 2 || len(c.Data) != c.Rows*c.Cols {
+			return nil, fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, two at least", i, c.Rows, n)
+		}
+		for at, v := range c.Data {
+			if v-v != 0 {
+				return nil, fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, at/c.Cols, at%c.Cols, v)
+			}
+		}
+		units[i], a.Used[i] = u.unit(c)
+		a.Pairs[i] = make([]float64, len(codes))
+	}
+	err := parallel.Each(ctx, len(codes), func(i int) error {
+		for j, other := range units {
+			if i != j && a.Used[i] > 0 && a.Used[j] > 0 {
+				related, err := u.related(ctx, units[i], other)
+				if err != nil {
+					return err
+				}
+				a.Pairs[i][j] = relativeStrength(related)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("udr: %w", err)
+	}
+	for i := range codes {
+		var others []float64
+		for j := range codes {
+			if j != i {
+				others = append(others, a.Pairs[j][i])
+			}
+		}
+		slices.Sort(others)
+		m := len(others)
+		a.Scores[i] = (others[(m-1)/2] + others[m/2]) / 2
+	}
+	return a, nil
+}
+
+// unit returns the used columns, or their ranks, with mean 0 and variance 1: [columns, rows].
+func (u *UDR) unit(c matrix.Matrix) (unit *mat.Dense, used int) {
+	var data []float64
+	column := make([]float64, c.Rows)
+	for i := range c.Cols {
+		scale := c.UnitColumn(i, column)
+		if scale == 0 || scale < u.Threshold {
+			continue
+		}
+		if u.Relation == Spearman {
+			for r := range column {
+				column[r] = c.Data[r*c.Cols+i]
+			}
+			ranks := matrix.Matrix{Rows: c.Rows, Cols: 1, Data: averageRanks(column)}
+			ranks.UnitColumn(0, column)
+		}
+		data = append(data, column...)
+		used++
+	}
+	if used == 0 {
+		return nil, 0
+	}
+	return mat.NewDense(used, c.Rows, data), used
+}
+
+// related returns R of two standardised representations, [columns of a, columns of b].
+func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
+	_, n := a.Dims()
+	var r mat.Dense
+	r.Mul(a, b.T())
+	r.Scale(1/float64(n), &r)
+	if u.Relation == Lasso {
+		var own mat.SymDense
+		own.SymOuterK(1/float64(n), a)
+		_, columns := r.Dims()
+		for j := range columns {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			lasso(&own, r.ColView(j).(*mat.VecDense), u.Alpha)
+		}
+	}
+	r.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, &r)
+	return &r, ctx.Err()
+}
+
+// lasso replaces t, the products of standardised inputs with an output, by the coefficients w that minimise
+//
+//	1/2 w'Sw - t'w + alpha |w|_1
+//
+// where S holds the products of the inputs with each other, by coordinate descent (Friedman et al. 2007).
+func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
+	const sweeps, tolerance = 10000, 1e-12
+	w := make([]float64, t.Len())
+	rest := make([]float64, t.Len()) // t - S w
+	for i := range rest {
+		rest[i] = t.AtVec(i)
+	}
+	for range sweeps {
+		moved := 0.0
+		for i, old := range w {
+			v := rest[i] + s.At(i, i)*old
+			w[i] = math.Copysign(max(math.Abs(v)-alpha, 0), v) / s.At(i, i)
+			if delta := w[i] - old; delta != 0 {
+				for j := range rest {
+					rest[j] -= s.At(i, j) * delta
+				}
+				moved = max(moved, math.Abs(delta))
+			}
+		}
+		if moved <= tolerance {
+			break
+		}
+	}
+	for i, v := range w {
+		t.SetVec(i, v)
+	}
+}

@@ -1,0 +1,267 @@
+package metrics
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/interval"
+)
+
+// Result is the outcome of a metric.
+type Result struct {
+	Name   string    `json:"name"` // set by Evaluate
+	Value  float64   `json:"value"`
+	Better Direction `json:"better"` // set by Evaluate
+	Basis  Basis     `json:"basis"`  // the rows behind the value
+
+	// Scale is the root of the mean variance of the code columns, if the value depends on it: values of codes with
+	// different scales are not comparable. 0: the value does not depend on it, or the codes are constant.
+	Scale float64 `json:"scale,omitempty"`
+
+	Parts []Part   `json:"parts,omitempty"`
+	Grids []Grid   `json:"grids,omitempty"`
+	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
+
+	Chance   *Chance            `json:"chance,omitempty"`   // set by [Chances.Add]
+	Interval *interval.Interval `json:"interval,omitempty"` // set by [Intervals.Add]
+
+	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
+	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
+
+	// Sentence is the sentence of a [Logic]. Truth is equivalent (a Value of 0 is equivalent to the sentence being
+	// true), implied (at 0 the sentence is true) or undecided.
+	Sentence string `json:"sentence,omitempty"`
+	Truth    string `json:"truth,omitempty"`
+}
+
+// finite returns an error for the first number of a result that is NaN or infinite.
+func (r *Result) finite() error {
+	lists := map[string][]float64{"value": {r.Value}}
+	for _, p := range r.Parts {
+		lists["part "+p.Name] = p.Values
+	}
+	for _, g := range r.Grids {
+		lists["grid "+g.Name] = slices.Concat(g.Values...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		for i, v := range lists[name] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("the %s, number %d, is %v: the codes or the factors are too large or too small", name, i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Part is a list of numbers behind a result, such as one per factor or code column.
+type Part struct {
+	Name   string    `json:"name"`             // "per_subgroup"
+	Labels []string  `json:"labels,omitempty"` // names of the values; empty for a single value
+	Values []float64 `json:"values"`
+}
+
+// Grid is a matrix behind a result, such as the mutual information of code columns with factors.
+type Grid struct {
+	Name    string      `json:"name"`
+	Rows    []string    `json:"rows"`
+	Columns []string    `json:"columns"`
+	Values  [][]float64 `json:"values"` // by row
+}
+
+// Part returns the values of a part by name, or nil.
+func (r *Result) Part(name string) []float64 {
+	for _, p := range r.Parts {
+		if p.Name == name {
+			return p.Values
+		}
+	}
+	return nil
+}
+
+// scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
+func (r Result) scored() (Result, error) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
+	}
+	r.Parts = append(r.Parts, Part{Name: "score", Values: []float64{math.Exp(-r.Value)}})
+	return r, nil
+}
+
+// Basis states the rows that a [Result] uses.
+type Basis struct {
+	Rows     int         `json:"rows"`               // rows measured
+	Of       int         `json:"of"`                 // rows given
+	Excluded []Exclusion `json:"excluded,omitempty"` // why Rows are fewer
+
+	Groups   int `json:"groups,omitempty"`   // groups of rows that share a level of a factor (D_LSBD: objects)
+	Smallest int `json:"smallest,omitempty"` // rows of the smallest group
+	Single   int `json:"single,omitempty"`   // groups of one row
+
+	Train int `json:"train,omitempty"` // rows, or drawn points, that trained a predictor
+	Test  int `json:"test,omitempty"`  // rows, or drawn points, that tested it
+	// Shared says that train rows may also be test rows, which a predictor can know by heart.
+	Shared bool `json:"shared,omitempty"`
+
+	// Want is the number of rows that the metric needs, if there are fewer, and otherwise 0. For names the count ("rows
+	// of each object"). A value of too few rows says little.
+	Want int    `json:"want,omitempty"`
+	For  string `json:"for,omitempty"`
+}
+
+// Exclusion is a number of rows that a metric did not measure.
+type Exclusion struct {
+	Factor string `json:"factor,omitempty"` // the factor that excludes them; empty: all factors
+	Rows   int    `json:"rows"`
+	Why    string `json:"why"` // "without a known level"
+}
+
+// The reasons of exclusions.
+const (
+	whyUnknown = "with an unknown level"
+	whyNone    = "without a known level"
+	whySampled = "not in the random sample"
+	whyObject  = "of objects with too few rows"
+)
+
+// want marks a basis of too few rows.
+func (b *Basis) want(rows int, what string) {
+	if b.Want == 0 {
+		b.Want, b.For = rows, what
+	}
+}
+
+// Remarkable reports whether a reader should see the basis next to the value: rows are left out or too few, predictors
+// were fitted, or groups have one row.
+func (b *Basis) Remarkable() bool {
+	return b.Rows < b.Of || b.Train > 0 || b.Shared || b.Single > 0 || b.Want > 0
+}
+
+// String returns the basis in one line: "300 of 400 rows (100 with an unknown level), 24 groups of at least 7 rows".
+func (b *Basis) String() string {
+	text := fmt.Sprintf("%d of %d rows", b.Rows, b.Of)
+	if b.Rows == b.Of {
+		text = fmt.Sprintf("%d rows", b.Rows)
+	}
+	var left []string
+	for _, e := range b.Excluded {
+		if e.Factor != "" {
+			left = append(left, fmt.Sprintf("%s: %d %s", e.Factor, e.Rows, e.Why))
+		} else {
+			left = append(left, fmt.Sprintf("%d %s", e.Rows, e.Why))
+		}
+	}
+	if left != nil {
+		text += " (" + strings.Join(left, "; ") + ")"
+	}
+	parts := []string{text}
+	switch {
+	case b.Single > 0:
+		parts = append(parts, fmt.Sprintf("%d of %d groups have one row, and nothing varies in them", b.Single, b.Groups))
+	case b.Groups == 1:
+		parts = append(parts, "one group")
+	case b.Groups > 0:
+		parts = append(parts, fmt.Sprintf("%d groups of at least %d rows", b.Groups, b.Smallest))
+	}
+	switch {
+	case b.Train > 0 && b.Shared:
+		parts = append(parts, fmt.Sprintf("fitted to %d and tested on %d, which may be the same rows", b.Train, b.Test))
+	case b.Train > 0:
+		parts = append(parts, fmt.Sprintf("fitted to %d and tested on %d others", b.Train, b.Test))
+	case b.Shared:
+		parts = append(parts, "fitted to the rows that are measured")
+	}
+	if b.Want > 0 {
+		parts = append(parts, fmt.Sprintf("too few: want at least %d %s", b.Want, b.For))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fitted adds the train and test rows of a split.
+func (b *Basis) fitted(train, test []int) {
+	b.Train, b.Test = len(train), len(test)
+	seen := make(map[int]bool, len(train))
+	for _, i := range train {
+		seen[i] = true
+	}
+	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
+}
+
+// fittedToAll records the affine maps of a projection, which are fitted to the measured rows.
+func (b *Basis) fittedToAll(p Projection, in *Input) {
+	if p == ProjectLinear {
+		b.Shared = true
+		b.affine(in.Codes.Rows, in.Codes.Cols)
+	}
+}
+
+// affine marks affine maps with the given rows and columns: with fewer rows than parameters, every such map has no
+// error.
+func (b *Basis) affine(rows, columns int) {
+	if least := columns + 2; rows < least {
+		b.want(least, "rows, as an affine map fits fewer without error")
+	}
+}
+
+// join adds the basis of one factor and keeps the fewest rows of any factor.
+func (b *Basis) join(one Basis) {
+	if one.Rows > 0 && (b.Rows == 0 || one.Rows < b.Rows) {
+		b.Rows = one.Rows
+	}
+	if one.Train > 0 && (b.Train == 0 || one.Train < b.Train) {
+		b.Train, b.Test = one.Train, one.Test
+	}
+	b.Shared = b.Shared || one.Shared
+	if one.Want > 0 {
+		b.want(one.Want, one.For)
+	}
+}
+
+// basis completes the basis of a result: rows, exclusions, and groups of levels unless the metric has set its groups.
+func (x *inputs) basis(r *Result, needs Needs) {
+	b := &r.Basis
+	b.Of, b.Excluded = x.of, slices.Concat(x.excluded, b.Excluded)
+	switch {
+	case b.Rows == 0:
+		b.Rows = x.rows
+	case b.Rows < x.rows && len(b.Excluded) == len(x.excluded):
+		b.Excluded = append(b.Excluded, Exclusion{Rows: x.rows - b.Rows, Why: whySampled})
+	}
+	if needs == NoLevels || b.Groups > 0 {
+		return
+	}
+	for _, in := range x.list {
+		for j := range in.Factors {
+			b.count(in.levelRows(j))
+		}
+	}
+}
+
+// count adds groups, given their numbers of rows.
+func (b *Basis) count(groups []int) {
+	for _, n := range groups {
+		if n == 0 {
+			continue
+		}
+		if b.Groups++; b.Smallest == 0 || n < b.Smallest {
+			b.Smallest = n
+		}
+		if n == 1 {
+			b.Single++
+		}
+	}
+}
+
+// levelRows counts the rows of each level of factor j.
+func (in *Input) levelRows(j int) []int {
+	counts := make([]int, in.Factors[j].Size)
+	for at := j; at < len(in.Levels); at += len(in.Factors) {
+		if l := in.Levels[at]; l != factor.Unknown {
+			counts[l]++
+		}
+	}
+	return counts
+}

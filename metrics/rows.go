@@ -1,0 +1,437 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Needs says which levels of a row a metric needs if some are unknown (see [Input]).
+type Needs uint8
+
+// The needs.
+const (
+	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
+	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
+	KnownLevels              // the known levels: Compute handles unknown levels itself
+	NoLevels                 // no levels: it measures codes, not factors
+)
+
+// Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images
+// without factors.
+type Needy interface {
+	Needs() Needs
+}
+
+// needsOf returns the needs of a metric, and whether the metric states them.
+func needsOf(m Metric) (needs Needs, says bool) {
+	if n, ok := m.(Needy); ok {
+		return n.Needs(), true
+	}
+	return AllLevels, false
+}
+
+// unknown counts the rows with an unknown level, by factor; nil if all levels are known.
+func (in *Input) unknown() []int {
+	if !slices.Contains(in.Levels, factor.Unknown) {
+		return nil
+	}
+	counts := make([]int, len(in.Factors))
+	for at, l := range in.Levels {
+		if l == factor.Unknown {
+			counts[at%len(counts)]++
+		}
+	}
+	return counts
+}
+
+// complete returns the input with the factors that some row knows, and with the rows where all these factors are known.
+func (in *Input) complete() *Input {
+	unknown := in.unknown()
+	if unknown == nil {
+		return in
+	}
+	var factors []int
+	for j, n := range unknown {
+		if n < in.Codes.Rows {
+			factors = append(factors, j)
+		}
+	}
+	return in.restrict(factors)
+}
+
+// factorless reports whether no factor of the images is known: all factors are categorical, with one level.
+func (in *Input) factorless() bool {
+	known := func(f factor.Factor) bool { return f.Size > 1 || f.Kind != factor.Categorical }
+	return len(in.Factors) > 0 && !slices.ContainsFunc(in.Factors, known)
+}
+
+// wantKnown returns an error for the first unknown level.
+func (in *Input) wantKnown() error {
+	at := slices.Index(in.Levels, factor.Unknown)
+	if at < 0 {
+		return nil
+	}
+	k := len(in.Factors)
+	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
+}
+
+// restrict returns the input of some factors, with the rows where all of these factors are known.
+func (in *Input) restrict(factors []int) *Input {
+	return in.choose(factors, func(row []int) bool {
+		return !slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown })
+	})
+}
+
+// knowing returns the input of some factors and of the rows where at least one of these factors is known.
+func (in *Input) knowing(factors []int) *Input {
+	return in.choose(factors, func(row []int) bool {
+		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
+	})
+}
+
+// choose returns the input of some factors and of the rows with levels that keep accepts.
+func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
+	k := len(in.Factors)
+	some := *in
+	some.Factors, some.Exact, some.Levels, some.Components, some.Paths = nil, nil, nil, nil, nil
+	if len(factors) < k {
+		some.TrueHierarchy = nil // it has a dimension for each factor
+	}
+	for _, j := range factors {
+		some.Factors = append(some.Factors, in.Factors[j])
+	}
+	var rows []int
+	for i := range in.Codes.Rows {
+		row := in.Levels[i*k : (i+1)*k]
+		if !keep(row) {
+			continue
+		}
+		rows = append(rows, i)
+		for _, j := range factors {
+			some.Levels = append(some.Levels, row[j])
+		}
+	}
+	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	if in.Codes.Data != nil { // not before there are codes
+		some.Codes.Data = in.Codes.Take(rows)
+	}
+	if in.Exact != nil {
+		some.Exact = make([][]float64, len(factors))
+		for at, j := range factors {
+			some.Exact[at] = chosen(in.Exact[j], rows)
+		}
+	}
+	some.spans = chosen(in.spans, factors)
+	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(chosen(in.Differ, factors), rows)
+	return &some
+}
+
+// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
+func (in *Input) part(rows []int) *Input {
+	rows = slices.Sorted(slices.Values(rows))
+	k := len(in.Factors)
+	some := *in
+	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
+	some.Levels = make([]int, 0, len(rows)*k)
+	for _, i := range rows {
+		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	if in.Exact != nil {
+		some.Exact, some.spans = make([][]float64, k), make([]span, k)
+		for j, values := range in.Exact {
+			some.Exact[j], some.spans[j] = chosen(values, rows), spanOf(values)
+		}
+	}
+	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(in.Differ, rows)
+	return &some
+}
+
+// sample draws n rows without replacement, and returns them ascending.
+func (in *Input) sample(n int) ([]int, error) {
+	if in.Stream == nil {
+		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+	}
+	rows := in.Stream.Perm(in.Codes.Rows)[:n]
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// shuffled returns random rows in the given number, with the levels of a random permutation of them.
+func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
+	order := s.Perm(in.Codes.Rows)
+	some := in.part(order[:rows])
+	k := len(some.Factors)
+	order = s.Perm(rows)
+	levels := make([]int, 0, rows*k)
+	for _, i := range order {
+		levels = append(levels, some.Levels[i*k:(i+1)*k]...)
+	}
+	some.Levels = levels
+	for j, values := range some.Exact {
+		some.Exact[j] = chosen(values, order)
+	}
+	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
+	return some
+}
+
+// chosen returns some rows of a list; nil of nil.
+func chosen[T any](list []T, rows []int) []T {
+	if list == nil {
+		return nil
+	}
+	some := make([]T, len(rows))
+	for at, i := range rows {
+		some[at] = list[i]
+	}
+	return some
+}
+
+// inputs holds the rows and factors of an input that a metric measures: all of them, or the rest without unknown
+// levels.
+type inputs struct {
+	list     []*Input // one, or one for each factor
+	each     bool     // the results of list are joined
+	rows, of int      // measured rows, and rows of the whole input
+	excluded []Exclusion
+	notes    []string
+}
+
+// inputsFor returns the rows and factors of an input that a metric measures, or an error if it cannot.
+func inputsFor(m Metric, in *Input) (*inputs, error) {
+	if ofAngles(m) {
+		return knownInputs(m, in)
+	}
+	in, notes := in.inArcs()
+	x, err := knownInputs(m, in)
+	if needs, _ := needsOf(m); err == nil && needs != NoLevels {
+		x.notes = append(x.notes, notes...)
+	}
+	return x, err
+}
+
+// knownInputs is inputsFor with unchanged levels.
+func knownInputs(m Metric, in *Input) (*inputs, error) {
+	needs, says := needsOf(m)
+	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
+	if needs == NoLevels {
+		return whole, suits(m, in)
+	}
+	if err := wantsLevels(m, in); err != nil {
+		return nil, err
+	}
+	if says && !in.Classes && in.factorless() {
+		return nil, MissingFactors
+	}
+	unknown := in.unknown()
+	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // rows without a class may differ
+		return whole, suits(m, in)
+	}
+	x := &inputs{of: in.Codes.Rows}
+	var factors []int
+	for j, n := range unknown {
+		if n < in.Codes.Rows {
+			factors = append(factors, j)
+		} else {
+			x.exclude(in.Factors[j].Name, n, whyNone)
+		}
+	}
+	if len(factors) == 0 {
+		return nil, MissingFactors
+	}
+	switch needs {
+	case KnownLevels:
+		x.partly(in, factors, unknown)
+	case EachLevel:
+		return x, x.apart(m, in, factors, unknown)
+	default:
+		some := in.restrict(factors)
+		if some.Codes.Rows == 0 {
+			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
+		}
+		x.rows = some.Codes.Rows
+		x.exclude("", in.Codes.Rows-some.Codes.Rows, whyUnknown)
+		x.list = []*Input{some}
+	}
+	return x, suits(m, x.list[0])
+}
+
+// exclude records rows that are left out, if there are any.
+func (x *inputs) exclude(factor string, rows int, why string) {
+	if rows > 0 {
+		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
+	}
+}
+
+// partly keeps the rows where at least one of the given factors is known: the others would still set bins and
+// deviations.
+func (x *inputs) partly(in *Input, factors, unknown []int) {
+	some := in.knowing(factors)
+	x.list = []*Input{some}
+	x.known(in, some.Codes.Rows, factors, unknown)
+}
+
+// apart measures each factor alone, if the metric can measure it.
+func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused error) {
+	x.each = true
+	for _, j := range factors {
+		one := in.restrict([]int{j})
+		if err := suits(m, one); err != nil {
+			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		x.list = append(x.list, one)
+	}
+	some := in.knowing(factors)
+	x.known(in, some.Codes.Rows, factors, unknown)
+	if len(x.list) > 0 {
+		return nil
+	}
+	return refused
+}
+
+// known records the rows with a known level, and each factor's rows without one.
+func (x *inputs) known(in *Input, rows int, factors, unknown []int) {
+	x.rows = rows
+	without := in.Codes.Rows - rows
+	x.exclude("", without, whyNone)
+	for _, j := range factors {
+		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
+	}
+}
+
+// unknownOf lists how many rows have an unknown level of each of some factors: "hair 12 of 50, age 3 of 50".
+func (in *Input) unknownOf(factors, unknown []int) string {
+	var parts []string
+	for _, j := range factors {
+		if unknown[j] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d of %d", in.Factors[j].Name, unknown[j], in.Codes.Rows))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// suits returns the error of a metric that cannot measure an input.
+func suits(m Metric, in *Input) error {
+	if s, ok := m.(Selective); ok {
+		return s.Suits(in)
+	}
+	return nil
+}
+
+// compute measures the inputs of a metric, each with the same random numbers.
+func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
+	results := make([]Result, len(x.list))
+	for i, in := range x.list {
+		mine := *in
+		mine.Stream = rng.New(seed, stream)
+		var err error
+		if results[i], err = m.Compute(ctx, &mine); err != nil {
+			if x.each {
+				err = fmt.Errorf("factor %q: %w", in.Factors[0].Name, err)
+			}
+			return Result{}, err
+		}
+	}
+	r := results[0]
+	if x.each {
+		r = x.join(results)
+	}
+	r.Notes = append(r.Notes, x.notes...)
+	needs, _ := needsOf(m)
+	x.basis(&r, needs)
+	return r, nil
+}
+
+// join joins the results of factors: the mean of the values, parts and grids of all factors side by side. Parts without
+// the name of the factor are means; parts that some factors lack are left out.
+func (x *inputs) join(results []Result) Result {
+	var joined Result
+	for i, r := range results {
+		joined.Basis.join(r.Basis)
+		joined.Value += r.Value / float64(len(results))
+		for _, note := range r.Notes {
+			joined.Notes = append(joined.Notes, x.list[i].Factors[0].Name+": "+note)
+		}
+	}
+	for _, p := range results[0].Parts {
+		if part, ok := x.joinPart(results, p.Name); ok {
+			joined.Parts = append(joined.Parts, part)
+		}
+	}
+	for at := range joined.Parts {
+		if joined.Parts[at].Name == "score" {
+			joined.Parts[at].Values = []float64{math.Exp(-joined.Value)}
+		}
+	}
+	for _, g := range results[0].Grids {
+		if grid, ok := joinGrid(results, g); ok {
+			joined.Grids = append(joined.Grids, grid)
+		}
+	}
+	return joined
+}
+
+// joinPart joins a part over all factors. It returns false if some factor lacks the part or has other labels.
+func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
+	joined := Part{Name: name}
+	for i, r := range results {
+		at := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == name })
+		if at < 0 {
+			continue
+		}
+		p := r.Parts[at]
+		own := slices.Equal(p.Labels, []string{x.list[i].Factors[0].Name})
+		switch {
+		case own:
+			joined.Labels, joined.Values = append(joined.Labels, p.Labels...), append(joined.Values, p.Values...)
+		case i == 0:
+			joined.Labels, joined.Values = p.Labels, make([]float64, len(p.Values))
+			fallthrough
+		case slices.Equal(p.Labels, joined.Labels) && len(p.Values) == len(joined.Values):
+			for n, v := range p.Values {
+				joined.Values[n] += v / float64(len(results))
+			}
+		default:
+			return joined, false
+		}
+	}
+	return joined, true
+}
+
+// joinGrid puts the columns of a grid of all factors side by side. It returns false if the grids have different rows.
+func joinGrid(results []Result, first Grid) (Grid, bool) {
+	joined := Grid{Name: first.Name, Rows: first.Rows, Values: make([][]float64, len(first.Values))}
+	for _, r := range results {
+		at := slices.IndexFunc(r.Grids, func(g Grid) bool { return g.Name == first.Name })
+		if at < 0 || !slices.Equal(r.Grids[at].Rows, first.Rows) {
+			return joined, false
+		}
+		g := r.Grids[at]
+		joined.Columns = append(joined.Columns, g.Columns...)
+		for i, row := range g.Values {
+			joined.Values[i] = append(joined.Values[i], row...)
+		}
+	}
+	return joined, true
+}
+
+// sized returns the input with codes of another size: [matrix.Matrix.ForSquares] or ForTrees.
+func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
+	codes, e := how(in.Codes)
+	if e == 0 {
+		return in
+	}
+	s := *in
+	s.Codes, s.shared = codes, nil
+	return &s
+}

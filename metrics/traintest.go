@@ -1,0 +1,249 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+)
+
+// TrainTest sets the train and the test rows of metrics that fit a predictor.
+//
+// TestShare holds rows out: it divides them at random, without overlap. With TestShare 0, train and test rows are drawn
+// independently and with replacement, as disentanglement_lib draws its points. A row may be in both, and a table may
+// have fewer rows than are drawn. TrainRows divides the table in order and overrides the others.
+type TrainTest struct {
+	Train     int `yaml:"train" doc:"number of train rows that are drawn with replacement; a config that sets it draws rows (test_share 0)"`
+	Test      int `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`
+	TrainRows int `yaml:"train_rows" doc:"instead of choosing rows at random: train on this many rows from the first, test on the others (on the same if there are none); 0: at random"`
+
+	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, that is held out to test on; the others train; 0: draw train and test rows with replacement, so that a row may be both"`
+}
+
+// maxDrawn bounds the rows that are drawn.
+const maxDrawn = 1 << 24
+
+// heldOut is the share of the rows that test by default.
+const heldOut = 1.0 / 3
+
+// apartTrainTest returns the default split, which holds rows out.
+func apartTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000, TestShare: heldOut} }
+
+// splits is implemented by metrics that hold rows out unless a config sets numbers of rows to draw.
+type splits interface{ draw() }
+
+func (s *TrainTest) draw()  { s.TestShare = 0 }
+func (m *Downstream) draw() { m.TestShare = 0 }
+
+// drawsRows reports whether options set a number of rows to draw, but no held-out share.
+func drawsRows(options *config.Node) bool {
+	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
+}
+
+func (s TrainTest) validate() error {
+	switch {
+	case s.TrainRows < 0:
+		return config.Invalid("train_rows", "%d is negative; want 0 (draw rows) or more", s.TrainRows)
+	case !(s.TestShare >= 0 && s.TestShare < 1):
+		return config.Invalid("test_share", "%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare)
+	case s.TestShare > 0 && s.TrainRows == 0:
+		return nil
+	case s.TrainRows == 0 && (s.Train < 1 || s.Train > maxDrawn):
+		return config.Invalid("train", "%d is out of range; want 1 to %d", s.Train, maxDrawn)
+	case s.TrainRows == 0 && (s.Test < 1 || s.Test > maxDrawn):
+		return config.Invalid("test", "%d is out of range; want 1 to %d", s.Test, maxDrawn)
+	}
+	return nil
+}
+
+func (s TrainTest) suits(in *Input) error {
+	if s.TrainRows > in.Codes.Rows {
+		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
+	}
+	if test := s.tested(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
+		return fmt.Errorf("there are %d rows, of which a test_share of %.3g is %d; want a row to test and two to train with, or train_rows", in.Codes.Rows, s.TestShare, test)
+	}
+	return nil
+}
+
+// varying counts the factors with several levels in the train rows, or in all rows if the train rows are drawn.
+func (s TrainTest) varying(in *Input) int {
+	fit := in.Codes.Rows
+	if s.TrainRows > 0 {
+		fit = min(fit, s.TrainRows)
+	}
+	k, count := len(in.Factors), 0
+	for j := range k {
+		first := factor.Unknown
+		for i := range fit {
+			l := in.Levels[i*k+j]
+			if first == factor.Unknown {
+				first = l
+			}
+			if l != first && l != factor.Unknown {
+				count++
+				break
+			}
+		}
+	}
+	return count
+}
+
+// wantVarying returns an error if no factor varies.
+func (s TrainTest) wantVarying(in *Input) error {
+	switch {
+	case s.varying(in) > 0:
+		return nil
+	case s.TrainRows > 0:
+		return fmt.Errorf("every factor has one level only in the first %d rows, those of train_rows; want one that varies", s.TrainRows)
+	}
+	return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
+}
+
+// tested returns the number of test rows with TestShare.
+func (s TrainTest) tested(in *Input) int {
+	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
+}
+
+// rows returns the train and the test rows.
+func (s TrainTest) rows(in *Input) (train, test []int, err error) {
+	n := in.Codes.Rows
+	if s.TrainRows > 0 {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		if s.TrainRows == n {
+			return all, all, nil
+		}
+		return all[:s.TrainRows], all[s.TrainRows:], nil
+	}
+	if s.TestShare > 0 {
+		if in.Stream == nil {
+			return nil, nil, errNoStream
+		}
+		order := in.Stream.Perm(n)
+		test, train = order[:s.tested(in)], order[s.tested(in):]
+		slices.Sort(test)
+		slices.Sort(train)
+		return train, test, nil
+	}
+	if train, err = drawRows(in, s.Train); err != nil {
+		return nil, nil, err
+	}
+	test, err = drawRows(in, s.Test)
+	return train, test, err
+}
+
+var errNoStream = errors.New("there is no stream of random numbers to draw rows; want one, or train_rows")
+
+// drawRows draws count rows with replacement.
+func drawRows(in *Input, count int) ([]int, error) {
+	if in.Stream == nil {
+		return nil, errNoStream
+	}
+	rows := make([]int, count)
+	for i := range rows {
+		rows[i] = in.Stream.IntN(in.Codes.Rows)
+	}
+	return rows, nil
+}
+
+func validWeight(c float64) error {
+	if !(c > 0) || math.IsInf(c, 0) {
+		return config.Invalid("c", "%v is not a positive number", c)
+	}
+	return nil
+}
+
+// Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
+// first few.
+type Apart struct {
+	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, to test on; the others train"`
+	TrainRows int     `yaml:"train_rows" doc:"instead of choosing: train on this many rows from the first, test on the others; 0: choose"`
+}
+
+// quarterApart tests a quarter of the rows.
+func quarterApart() Apart { return Apart{TestShare: 0.25} }
+
+func (a Apart) validate() error {
+	switch {
+	case a.TrainRows < 0:
+		return config.Invalid("train_rows", "%d is negative; want 0 (choose rows) or more", a.TrainRows)
+	case !(a.TestShare > 0 && a.TestShare < 1):
+		return config.Invalid("test_share", "%v is out of range; want a number between 0 and 1", a.TestShare)
+	}
+	return nil
+}
+
+// train returns the number of train rows of n.
+func (a Apart) train(n int) int {
+	if a.TrainRows > 0 {
+		return a.TrainRows
+	}
+	return n - int(math.Round(a.TestShare*float64(n)))
+}
+
+// suits reports too few rows, and factors that do not vary.
+func (a Apart) suits(in *Input) error {
+	n := in.Codes.Rows
+	if train := a.train(n); train < 1 || train >= n {
+		return fmt.Errorf("there are %d rows, of which %d are to train; want some to train and others to test with", n, train)
+	}
+	return TrainTest{TrainRows: a.TrainRows}.wantVarying(in)
+}
+
+// rows returns the train and the test rows, both ascending.
+func (a Apart) rows(in *Input) (train, test []int, err error) {
+	n := in.Codes.Rows
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if a.TrainRows == 0 {
+		if in.Stream == nil {
+			return nil, nil, errNoStream
+		}
+		order = in.Stream.Perm(n)
+	}
+	train, test = order[:a.train(n)], order[a.train(n):]
+	slices.Sort(train)
+	slices.Sort(test)
+	return train, test, nil
+}
+
+// factorScores collects a score for each factor that varies.
+type factorScores struct {
+	scores, majority Part
+	basis            Basis
+	notes            []string
+}
+
+func newFactorScores() *factorScores {
+	return &factorScores{scores: Part{Name: "per_factor"}, majority: Part{Name: "majority"}}
+}
+
+// varies reports whether a factor has several levels among the train and test rows. A factor with one level is left
+// out, with a note.
+func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
+	if predict.Vary(train) || predict.Vary(test) || train[0] != test[0] {
+		return true
+	}
+	s.notes = append(s.notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+	return false
+}
+
+// add adds the score of a factor, and the accuracy of always predicting the most frequent of the levels that train.
+func (s *factorScores) add(f factor.Factor, score float64, train, test []int) {
+	s.scores.Labels, s.scores.Values = append(s.scores.Labels, f.Name), append(s.scores.Values, score)
+	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, predict.Majority(train, test, f.Size))
+}
+
+// result is the mean over factors.
+func (s *factorScores) result() Result {
+	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Basis: s.basis, Notes: s.notes}
+}

@@ -1,0 +1,327 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
+
+// Sampled is another metric on rows drawn at random with replacement: it shows the metric's value on a small sample.
+// Its value is the mean over Draws samples.
+//
+// The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
+type Sampled struct {
+	Rows  int    `yaml:"rows" doc:"number of rows of a sample"`
+	Draws int    `yaml:"draws" doc:"number of samples, whose mean is the value"`
+	Of    Choice `yaml:"of" doc:"the metric of the sample"`
+}
+
+// newSampled returns the metric with its defaults, which name no metric.
+func newSampled() *Sampled { return &Sampled{Rows: 1000, Draws: 1} }
+
+// Variants implements Varied.
+func (*Sampled) Variants() []Metric {
+	return []Metric{
+		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
+		&Sampled{Rows: 50, Draws: 1, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+	}
+}
+
+// Title implements Titled.
+func (m *Sampled) Title() string { return m.Of.title("sampled-") }
+
+// Needs returns AllLevels.
+func (*Sampled) Needs() Needs { return AllLevels }
+
+// Better implements Metric: the direction of the other metric.
+func (m *Sampled) Better() Direction { return m.Of.better() }
+
+// Range implements Bounded: it returns the range of the other metric.
+func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
+
+// Validate checks the settings.
+func (m *Sampled) Validate() error {
+	switch {
+	case m.Rows < 2:
+		return config.Invalid("rows", "%d is out of range; want 2 or more", m.Rows)
+	case m.Draws < 1 || m.Draws > maxDraws:
+		return config.Invalid("draws", "%d is out of range; want 1 to %d", m.Draws, maxDraws)
+	}
+	_, again := m.Of.Value.(*Sampled)
+	return m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled")
+}
+
+// maxDraws bounds the number of samples.
+const maxDraws = 10000
+
+// Suits implements Selective.
+func (m *Sampled) Suits(in *Input) error {
+	if m.Of.Value == nil {
+		return m.Validate()
+	}
+	return suits(m.Of.Value, in)
+}
+
+// Compute returns the mean of the other metric over the samples, the parts and grids of the first sample, and the part
+// draws: the value of each sample.
+func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil {
+		return Result{}, errNoStream
+	}
+	var first Result
+	var values []float64
+	for draw := range m.Draws {
+		rows := make([]int, m.Rows)
+		for i := range rows {
+			rows[i] = in.Stream.IntN(in.Codes.Rows)
+		}
+		r, err := m.Of.Value.Compute(ctx, in.part(rows))
+		if err != nil {
+			return Result{}, fmt.Errorf("%s of %d rows drawn: %w", m.Of.Name, m.Rows, err)
+		}
+		if draw == 0 {
+			first = r
+		}
+		values = append(values, r.Value)
+	}
+	first.Value, _ = interval.MeanAndDeviation(values)
+	first.Basis.Rows = 0 // each sample may draw any row
+	if m.Draws > 1 {
+		part := Part{Name: "draws", Values: values}
+		for draw := range m.Draws {
+			part.Labels = append(part.Labels, strconv.Itoa(draw+1))
+		}
+		first.Parts = append(first.Parts, part)
+	}
+	return first, nil
+}
+
+// BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3,
+// which measures codes of a thousand columns in this way). A column belongs to the factor with its largest R_ij; the
+// best columns of a factor have the largest S_i. The columns keep their order. If columns tie with the k-th best, the
+// first count, or all with Whole. Columns without information are never best. If fewer than two columns are best, the
+// first of the others fill up, because gaps need two columns.
+//
+// med itself has the option k, which normalises over all columns, as the authors' code does. With its option
+// renormalise, med equals best-columns of med.
+type BestColumns struct {
+	K     int    `yaml:"k" doc:"number of best columns of every factor"`
+	Whole bool   `yaml:"whole" doc:"take all columns that tie with the k-th best, in place of the first of them"`
+	Of    Choice `yaml:"of" doc:"the metric of the best columns"`
+}
+
+// newBestColumns returns the metric with its defaults, which name no metric.
+func newBestColumns() *BestColumns { return &BestColumns{K: 2} }
+
+// Variants implements Varied.
+func (*BestColumns) Variants() []Metric {
+	return []Metric{
+		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
+		&BestColumns{K: 2, Whole: true, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500}}},
+	}
+}
+
+// Title implements Titled.
+func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
+
+// Needs returns AllLevels.
+func (*BestColumns) Needs() Needs { return AllLevels }
+
+// Better implements Metric: the direction of the other metric.
+func (m *BestColumns) Better() Direction { return m.Of.better() }
+
+// Range implements Bounded: it returns the range of the other metric.
+func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
+
+// Validate checks the settings.
+func (m *BestColumns) Validate() error {
+	if m.K < 1 {
+		return config.Invalid("k", "%d columns; want 1 or more", m.K)
+	}
+	_, again := m.Of.Value.(*BestColumns)
+	return m.Of.wrapped("the best columns", again, "the columns are the best already; want another metric than best-columns")
+}
+
+// med returns the metric that chooses columns.
+func (m *BestColumns) med() *MED {
+	return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy(), TopK: m.K, Whole: m.Whole}
+}
+
+// Suits implements Selective.
+func (m *BestColumns) Suits(in *Input) error {
+	if m.Of.Value == nil {
+		return m.Validate()
+	}
+	if err := m.med().Suits(in); err != nil {
+		return err
+	}
+	return suits(m.Of.Value, projectedInput(in, in.Codes))
+}
+
+// Compute returns the parts and grids of the other metric, with columns counted from 0 among the best. The part best
+// has the columns' numbers in the codes.
+func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	levels, _ := in.inArcs()
+	_, columns, err := m.med().Select(ctx, levels)
+	if err != nil {
+		return Result{}, err
+	}
+	for c := 0; len(columns) < min(2, in.Codes.Cols); c++ {
+		if !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	slices.Sort(columns)
+	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns)))
+	if err != nil {
+		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
+	}
+	best := Part{Name: "best"}
+	for _, c := range columns {
+		best.Labels, best.Values = append(best.Labels, in.columnName(c)), append(best.Values, float64(c))
+	}
+	r.Parts = append(r.Parts, best)
+	return r, nil
+}
+
+// Projected is another metric on codes with one column for each factor: "linear projection to find the most informative
+// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is the best
+// affine prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]. With
+// Project best, an assignment with the largest sum of mutual information gives a code column to each factor (see
+// [SubCodeDeviation]).
+//
+// The contraction of affine predictions maps factors of any kind and units to [0, 1], as the projection does. Otherwise
+// it would call even a perfect prediction of categorical or circular levels contracted.
+//
+// The projection is fitted to the measured rows. A row with an unknown level is left out.
+type Projected struct {
+	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, mapped to [0, 1]) or best (the column of the most mutual information)"`
+	Of      Choice     `yaml:"of" doc:"the metric of the projected codes"`
+}
+
+// newProjected returns the metric with its defaults, which name no metric.
+func newProjected() *Projected { return &Projected{Project: ProjectLinear} }
+
+// Variants implements Varied.
+func (*Projected) Variants() []Metric {
+	return []Metric{
+		&Projected{Project: ProjectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven}}},
+		&Projected{Project: ProjectBest, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+	}
+}
+
+// Title implements Titled.
+func (m *Projected) Title() string { return m.Of.title("projected-") }
+
+// Needs returns AllLevels.
+func (*Projected) Needs() Needs { return AllLevels }
+
+// Better implements Metric: the direction of the other metric.
+func (m *Projected) Better() Direction { return m.Of.better() }
+
+// Range implements Bounded: it returns the range of the other metric.
+func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
+
+// Validate checks the settings.
+func (m *Projected) Validate() error {
+	if m.Project != ProjectLinear && m.Project != ProjectBest {
+		return config.Invalid("project", "unknown projection %q; want linear or best", string(m.Project))
+	}
+	_, again := m.Of.Value.(*Projected)
+	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")
+}
+
+// Suits implements Selective.
+func (m *Projected) Suits(in *Input) error {
+	if m.Of.Value == nil {
+		return m.Validate()
+	}
+	if len(in.Factors) == 0 {
+		return fmt.Errorf("there are no factors; want at least one")
+	}
+	if err := m.Project.suits(in.Codes.Cols, len(in.Factors)); err != nil {
+		return err
+	}
+	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
+}
+
+// projectedInput is the input with other codes for the same rows. It drops the knowledge about the old codes' columns.
+func projectedInput(in *Input, codes matrix.Matrix) *Input {
+	other := *in
+	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
+	return &other
+}
+
+// Compute returns the parts and grids of the other metric, and the projection's part explained (linear) or columns
+// (best).
+func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	codes, blocks, parts, err := m.Project.project(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Project == ProjectBest {
+		whole := codes
+		codes = matrix.Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
+		for _, b := range blocks {
+			for i := range whole.Rows {
+				codes.Data[i*codes.Cols+b.Factor] = whole.Data[i*whole.Cols+b.Columns[0]]
+			}
+		}
+	}
+	other := m.Of.Value
+	if c, ok := other.(*Contraction); ok && m.Project == ProjectLinear {
+		other = c.ofNumbers()
+	}
+	r, err := other.Compute(ctx, projectedInput(in, codes))
+	if err != nil {
+		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
+	}
+	r.Parts = append(r.Parts, parts...)
+	r.Basis.fittedToAll(m.Project, in)
+	return r, nil
+}
+
+// title returns the name of the metric with a prefix; empty without a metric.
+func (c Choice) title(prefix string) string {
+	if c.Name == "" {
+		return ""
+	}
+	return prefix + c.Name
+}
+
+// better returns the direction of the metric; HigherIsBetter without a metric.
+func (c Choice) better() Direction {
+	if c.Value == nil {
+		return HigherIsBetter
+	}
+	return c.Value.Better()
+}
+
+// wrapped checks the metric of a metric of something else: again says that it is the same wrapper once more.
+func (c Choice) wrapped(of string, again bool, message string) error {
+	switch {
+	case c.Value == nil:
+		return config.Invalid("of", "there is no metric; want one of %s, such as mig", of)
+	case again:
+		return config.Invalid("of", "%s", message)
+	}
+	if v, ok := c.Value.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
