@@ -1,5 +1,7 @@
 package logic
 
+import "github.com/unravel-ml/unravel/configs/registry"
+
 import (
 	"math"
 	"slices"
@@ -33,9 +35,9 @@ func (c *compiler) act(t *moved) (linear, error) {
 	for _, b := range blocks {
 		at := c.program.matrix(c.schema, b.turn, t.move.frequency())
 		if c.schema.Turns[b.turn].Space {
-			t.space(m, at, b.at, a, r)
+			space(m, at, b.at, a, r)
 		} else {
-			t.plane(m, at, b.at, a, r)
+			plane(m, at, b.at, a, r)
 		}
 	}
 	for k := range r.coordinates {
@@ -45,7 +47,7 @@ func (c *compiler) act(t *moved) (linear, error) {
 }
 
 // plane turns two coordinates by the difference of two angles.
-func (t *moved) plane(m *binding, at int, block []int, a, r linear) {
+func plane(m *binding, at int, block []int, a, r linear) {
 	cos := func(b *binding) where { return where{at, b.id} }
 	sin := func(b *binding) where { return where{at + 1, b.id} }
 	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
@@ -61,7 +63,7 @@ func (t *moved) plane(m *binding, at int, block []int, a, r linear) {
 }
 
 // space turns three coordinates by the product of a matrix and the transpose of another.
-func (t *moved) space(m *binding, at int, block []int, a, r linear) {
+func space(m *binding, at int, block []int, a, r linear) {
 	for p := range 3 {
 		var parts []part
 		for q := range 3 {
@@ -162,7 +164,7 @@ func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
 			names = append(names, turn.Name)
 		}
 		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
-			textOf(t.a), names[0], t.move.Name, names[0], suggest("", names))
+			textOf(t.a), names[0], t.move.Name, names[0], registry.Suggest("", names))
 	}
 	return all, nil
 }
@@ -179,7 +181,7 @@ func (c *compiler) blocksOfTurn(t *moved, width int) ([]turnedBlock, error) {
 			return c.cut(t, k, all, textOf(t.a))
 		}
 	}
-	return nil, c.fail(t, "there is no transformation %q%s", t.move.Turn, suggest(t.move.Turn, names))
+	return nil, c.fail(t, "there is no transformation %q%s", t.move.Turn, registry.Suggest(t.move.Turn, names))
 }
 
 // cut divides coordinates into blocks that a turn moves together.

@@ -46,8 +46,8 @@ type optimum struct {
 
 // centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
 func (c *compiler) centre(f *quantified) (node, error) {
-	if err := c.checkAggregate(f); err != nil {
-		return nil, err
+	if err := f.checkAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
 	}
 	columns, err := c.columnsOf(f.domain.space)
 	if err != nil {
@@ -81,10 +81,10 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	}
 	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == factor.Sum, state: c.program.centres}
 	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok || inner.fold != noFold {
-		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.premetric, aggregateName(inner), wantCentre)
+		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.premetric, inner.aggregateName(), wantCentre)
 	}
 	c.program.centres++
-	binders, err := c.bind(inner)
+	binders, err := c.bind(inner, inner.body)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +95,6 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	}
 	n.rows, n.tests = binders[0], q.tests
 	return n, nil
-}
-
-// mentions reports whether a formula contains a variable.
-func mentions(f Formula, name string) bool {
-	names := map[string]bool{}
-	variablesOf(f, names)
-	return names[name]
 }
 
 // centreOf returns the centre problem of an aggregate of distances.

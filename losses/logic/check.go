@@ -1,5 +1,7 @@
 package logic
 
+import "github.com/unravel-ml/unravel/configs/registry"
+
 import (
 	"fmt"
 	"math"
@@ -38,7 +40,7 @@ func (s Schema) check() error {
 	}
 	for _, name := range sortedKeys(s.Levels) {
 		if !slices.Contains(s.Factors, name) {
-			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, suggest(name, s.Factors))
+			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, registry.Suggest(name, s.Factors))
 		}
 	}
 	for i, t := range s.Turns {
@@ -86,21 +88,7 @@ type compiler struct {
 
 // fail returns the error of a part of the sentence.
 func (c *compiler) fail(part any, format string, values ...any) error {
-	message := fmt.Sprintf(format, values...)
-	at := 0
-	if p, ok := part.(interface{ position() int }); ok && part != nil {
-		at = p.position()
-	}
-	if at > 0 && c.sentence.text != "" {
-		return errorAt(c.sentence.text, at-1, "%s", message)
-	}
-	switch part := part.(type) {
-	case Formula, Term:
-		return &Error{Part: textOf(part), Message: message}
-	case declaration:
-		return &Error{Part: part.Function.String(), Message: message}
-	}
-	return &Error{Message: message}
+	return c.sentence.Errorf(part, format, values...)
 }
 
 // lookup finds a variable.
@@ -115,7 +103,7 @@ func (c *compiler) lookup(v Variable, part any) (*binding, error) {
 	if len(names) == 0 {
 		return nil, c.fail(part, "there is no variable %s; want a quantifier that binds it, such as forall %s: ...", v, v)
 	}
-	return nil, c.fail(part, "there is no variable %s%s", v, suggest(string(v), names))
+	return nil, c.fail(part, "there is no variable %s%s", v, registry.Suggest(string(v), names))
 }
 
 // row finds the variable of a row.
@@ -145,7 +133,7 @@ func (b *binding) what() string {
 func (c *compiler) factor(name string, part any) (int, error) {
 	i := slices.Index(c.schema.Factors, name)
 	if i < 0 {
-		return 0, c.fail(part, "there is no factor %q%s", name, suggest(name, c.schema.Factors))
+		return 0, c.fail(part, "there is no factor %q%s", name, registry.Suggest(name, c.schema.Factors))
 	}
 	return i, nil
 }
@@ -160,7 +148,7 @@ func (c *compiler) columnsOf(a *access) ([]int, error) {
 	case a.name != "" && a.codes:
 		columns, ok := c.schema.SubCodes[a.name]
 		if !ok {
-			return nil, c.fail(a, "there is no sub-code %q%s", a.name, suggest(a.name, sortedKeys(c.schema.SubCodes)))
+			return nil, c.fail(a, "there is no sub-code %q%s", a.name, registry.Suggest(a.name, sortedKeys(c.schema.SubCodes)))
 		}
 		return columns, nil
 	case a.name != "":
@@ -191,6 +179,4 @@ func (c *compiler) columnsOf(a *access) ([]int, error) {
 	return columns, nil
 }
 
-func validWeight(x float64) bool { return x > 0 && x <= 1e30 }
-func validPeriod(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }

@@ -62,7 +62,7 @@ func (c *compiler) node(f Formula) (node, error) {
 		case f.domain.set == pointSet && !f.universal:
 			return c.centre(f)
 		}
-		return c.quantifier(f)
+		return c.quantifier(f, f.body)
 	}
 	return nil, c.fail(f, "%T is not a formula of this package", f)
 }
@@ -106,7 +106,7 @@ func (c *compiler) connective(f *connective) (node, error) {
 }
 
 func (c *compiler) atom(e *equality) (node, error) {
-	if int(e.premetric) >= len(premetricNames()) || e.not || e.premetric == Circular && !validPeriod(e.period) {
+	if e.premetric > Wasserstein || e.not || e.premetric == Circular && !validPeriod(e.period) {
 		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, circular with a period of more than 0, cosine, kl or wasserstein")
 	}
 	switch e.premetric {
@@ -153,37 +153,19 @@ func (c *compiler) split(l linear) (all []split, codes bool) {
 	return all, codes
 }
 
-// hasQuantifier reports whether a formula computes quantities of quantifiers.
-func hasQuantifier(f Formula) bool {
-	if isCrisp(f) {
-		return false
-	}
-	switch f := f.(type) {
-	case *connective:
-		return hasQuantifier(f.a) || hasQuantifier(f.b)
-	case *negation:
-		return hasQuantifier(f.a)
-	case *scaled:
-		return hasQuantifier(f.a)
-	case *quantified, *independence: // one tuple at a time
-		return true
-	}
-	return false
-}
-
-// quantifier compiles a quantifier over a finite set.
-func (c *compiler) quantifier(f *quantified) (node, error) {
+// quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
+func (c *compiler) quantifier(f *quantified, over Formula) (node, error) {
 	if f.body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if err := c.checkAggregate(f); err != nil {
-		return nil, err
+	if err := f.checkAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
 	}
 	guards, rest := f.guards()
 	if f.universal && !hasQuantifier(rest) && applies(rest, c.exact()) {
-		return c.fitting(f, guards, rest, f.overall())
+		return c.fitting(f, guards, rest, over)
 	}
-	binders, err := c.bind(f)
+	binders, err := c.bind(f, over)
 	if err != nil {
 		return nil, err
 	}
@@ -240,16 +222,9 @@ func (c *compiler) guard(q *quantifier, guards []Formula) error {
 	return nil
 }
 
-// overall is the formula that decides which rows are in the domain.
-func (q *quantified) overall() Formula {
-	if q.over != nil {
-		return q.over
-	}
-	return q.body
-}
-
-// bind resolves the variables of a quantifier and puts them into scope.
-func (c *compiler) bind(f *quantified) ([]*binder, error) {
+// bind resolves the variables of a quantifier and puts them into scope. Rows range over the rows in which the factors
+// that over mentions are known.
+func (c *compiler) bind(f *quantified, over Formula) ([]*binder, error) {
 	d := f.domain
 	if len(d.names) == 0 {
 		return nil, c.fail(f, "a quantifier without a variable")
@@ -261,7 +236,7 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 		}
 		b := &binding{id: c.program.variables, name: name, set: d.set, exists: !f.universal && f.fold == noFold}
 		c.program.variables++
-		if err := c.resolve(f, b); err != nil {
+		if err := c.resolve(f, b, over); err != nil {
 			return nil, err
 		}
 		c.scope = append(c.scope, b)
@@ -288,11 +263,11 @@ func (c *compiler) declare(f *quantified, name string) error {
 func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
 
 // resolve determines the domain of a variable.
-func (c *compiler) resolve(f *quantified, b *binding) (err error) {
+func (c *compiler) resolve(f *quantified, b *binding, over Formula) (err error) {
 	d := f.domain
 	switch d.set {
 	case rowSet:
-		b.known, err = c.mentioned(f.overall(), b.name)
+		b.known, err = c.mentioned(over, b.name)
 	case valueSet:
 		c.program.useLabels()
 		if b.factor, err = c.factor(d.factor, d); err == nil {
@@ -307,8 +282,6 @@ func (c *compiler) resolve(f *quantified, b *binding) (err error) {
 	}
 	return err
 }
-
-func (d Domain) position() int { return int(d.place) }
 
 // resolveMembers makes columns of the constants of a finite set.
 func (c *compiler) resolveMembers(f *quantified, b *binding) error {

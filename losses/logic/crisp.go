@@ -1,92 +1,11 @@
 package logic
 
+import "github.com/unravel-ml/unravel/configs/registry"
+
 import (
 	"fmt"
 	"slices"
 )
-
-// isCrisp reports whether a formula is 0 or infinity: it has no premetric.
-func isCrisp(f Formula) bool {
-	switch f := f.(type) {
-	case *equality:
-		return f.premetric == Crisp
-	case *connective:
-		return isCrisp(f.a) && isCrisp(f.b)
-	case *negation:
-		return isCrisp(f.a)
-	case *scaled:
-		return isCrisp(f.a)
-	case *quantified:
-		return isCrisp(f.body)
-	}
-	return false
-}
-
-// guards splits the body of a quantifier into crisp formulas that restrict its
-// domain, and the rest.
-func (q *quantified) guards() (crisp []Formula, rest Formula) {
-	if rest = q.body; q.domain.set == functionSet {
-		return nil, rest
-	}
-	if q.universal {
-		for {
-			c, ok := rest.(*connective)
-			if !ok || c.kind != implication || !isCrisp(c.a) || isCrisp(c.b) {
-				return crisp, rest
-			}
-			crisp, rest = append(crisp, conjuncts(c.a, nil)...), c.b
-		}
-	}
-	if q.universal || isCrisp(rest) {
-		return crisp, rest
-	}
-	var kept Formula
-	for _, f := range conjuncts(rest, nil) {
-		switch {
-		case isCrisp(f):
-			crisp = append(crisp, f)
-		case kept == nil:
-			kept = f
-		default:
-			kept = &connective{place: place(f.position()), kind: conjunction, a: kept, b: f}
-		}
-	}
-	return crisp, kept
-}
-
-// conjuncts lists the operands of a conjunction.
-func conjuncts(f Formula, list []Formula) []Formula {
-	if c, ok := f.(*connective); ok && c.kind == conjunction {
-		return conjuncts(c.b, conjuncts(c.a, list))
-	}
-	return append(list, f)
-}
-
-// unbounded finds a crisp part that can make the quantity of a formula infinite.
-func unbounded(f Formula) Formula {
-	if isCrisp(f) {
-		return f
-	}
-	switch f := f.(type) {
-	case *connective:
-		a, b := unbounded(f.a), unbounded(f.b)
-		switch {
-		case f.kind == implication:
-			return b
-		case f.kind == disjunction && (a == nil || b == nil):
-			return nil
-		case a != nil:
-			return a
-		}
-		return b
-	case *scaled:
-		return unbounded(f.a)
-	case *quantified:
-		_, rest := f.guards()
-		return unbounded(rest)
-	}
-	return nil // a premetric is finite, and a negation of infinity is 0
-}
 
 // test is a crisp formula as a function of the variables' values.
 type test struct {
@@ -149,7 +68,7 @@ func (c *compiler) testQuantified(f *quantified) (test, error) {
 	if len(f.domain.moves) > 0 {
 		return test{}, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
 	}
-	binders, err := c.bind(f)
+	binders, err := c.bind(f, f.body)
 	if err != nil {
 		return test{}, err
 	}
@@ -339,7 +258,7 @@ func (c *compiler) levelEntry(factor int, s side, e *equality) (entry, error) {
 		known := c.schema.Levels[name]
 		at := slices.Index(known, string(l.(Level)))
 		if at < 0 {
-			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(Level)), suggest(string(l.(Level)), known))
+			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(Level)), registry.Suggest(string(l.(Level)), known))
 		}
 		numbers[i] = float64(at)
 	}

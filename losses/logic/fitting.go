@@ -26,7 +26,7 @@ func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over For
 	c.program.fits++
 	m.fit = n
 	outer := len(c.scope)
-	if n.binders, err = c.bind(&quantified{place: f.place, universal: true, domain: f.domain, body: over}); err != nil {
+	if n.binders, err = c.bind(f, over); err != nil {
 		return nil, err
 	}
 	defer c.unbind(len(n.binders) + len(f.domain.moves))

@@ -2,67 +2,6 @@ package logic
 
 import "math"
 
-// fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
-// (example 15) or a soft minimum, for forall a conjunction (example 14).
-type fold uint8
-
-const (
-	noFold            fold = iota // the aggregate of forall, the least of exists
-	anyHarmonic                   // 1 / sum_k 1/a_k
-	anyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
-	anyLogExp                     // -log(1 - prod_k (1 - e^-a_k))
-	anyTanh                       // artanh(prod_k tanh a_k)
-	anySoft                       // -t log(mean_k e^(-a_k/t))
-	allLogExp                     // log(1 + sum_k (e^a_k - 1))
-	allNorm                       // sqrt(sum_k a_k^2)
-	allRoot                       // (sum_k sqrt a_k)^2
-	allProduct                    // prod_k (1 + a_k) - 1
-	wrongFold                     // of an operation that does not exist
-)
-
-// Names of the folds in sentences.
-func anyNames() []string {
-	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh", "soft"}
-}
-
-func allNames() []string { return []string{"logexp", "norm", "root", "product"} }
-
-func (f fold) String() string {
-	switch {
-	case f <= anySoft:
-		return anyNames()[f]
-	case f < wrongFold:
-		return allNames()[f-allLogExp]
-	}
-	return "?"
-}
-
-// universal reports whether a fold belongs to forall.
-func (f fold) universal() bool { return f >= allLogExp }
-
-// foldOfAll returns the fold of a conjunction that names no aggregate.
-func foldOfAll(c Conjunction) fold {
-	switch c {
-	case AndLogExp:
-		return allLogExp
-	case AndNorm:
-		return allNorm
-	case AndRoot:
-		return allRoot
-	case AndProduct:
-		return allProduct
-	}
-	return wrongFold
-}
-
-// foldOfAny returns the fold of a disjunction.
-func foldOfAny(o Disjunction) fold {
-	if o > OrTanh {
-		return wrongFold
-	}
-	return fold(o)
-}
-
 // gathered sums up the quantities so far. The sum is relative to the extreme quantity (the least for exists, the
 // largest for forall), which keeps it from overflowing or vanishing.
 type gathered struct {

@@ -83,7 +83,7 @@ func (c *compiler) mapping(d declaration) (m *mapping, err error) {
 		return nil, c.fail(d, "%q cannot be a function; want a name other than y and z, or two with a dot between", d.Name)
 	case c.mapped(d.Name) != nil:
 		return nil, c.fail(d, "the function %s is bound already, want another name", d.Name)
-	case int(d.Class) >= len(classNames()) || int(d.By) >= len(fitNames()):
+	case d.Class > MLP || d.By > ByMax:
 		return nil, c.fail(d, "unknown class %v or criterion %v of functions", d.Class, d.By)
 	}
 	if m.from, err = c.columnsOf(d.From.access(d.from)); err != nil {
@@ -150,8 +150,8 @@ func (c *compiler) growing(f Formula, maps []*mapping) error {
 // fitting compiles the aggregate over rows of an equality of a function and a term. It also takes conjunctions of such
 // equalities, if the aggregate distributes over the conjunction.
 func (c *compiler) fitting(f *quantified, guards []Formula, rest Formula, over Formula) (node, error) {
-	if err := c.checkAggregate(f); err != nil {
-		return nil, err
+	if err := f.checkAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
 	}
 	if f.fold != noFold {
 		return nil, c.fail(f, "forall[%v] of a function's values: %s", f.fold, wantFunction)
@@ -171,7 +171,7 @@ func (c *compiler) fitting(f *quantified, guards []Formula, rest Formula, over F
 	case *connective:
 		and := c.sentence.And
 		if r.kind != conjunction || !(and == AndAdd && (f.aggregate == factor.Mean || f.aggregate == factor.Sum) || and == AndMax && f.aggregate == factor.Max) {
-			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.aggregate, connectiveName(r.kind), wantFunction)
+			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.aggregate, r.kind, wantFunction)
 		}
 		a, err := c.fitting(f, guards, r.a, over)
 		if err != nil {
@@ -185,19 +185,11 @@ func (c *compiler) fitting(f *quantified, guards []Formula, rest Formula, over F
 		}
 	}
 	part := *f
-	part.over, part.body = over, rest
+	part.body = rest
 	if len(guards) > 0 {
 		part.body = &connective{kind: implication, a: allOf(guards), b: rest}
 	}
-	return c.quantifier(&part)
-}
-
-func allOf(guards []Formula) Formula {
-	f := guards[0]
-	for _, g := range guards[1:] {
-		f = &connective{kind: conjunction, a: f, b: g}
-	}
-	return f
+	return c.quantifier(&part, over)
 }
 
 // plainly returns the first application of a function in a crisp quantifier, or the quantifier.
@@ -208,4 +200,10 @@ func plainly(f *quantified) any {
 	return f
 }
 
-func connectiveName(k kind) string { return [...]string{"and", "or", "->"}[k] }
+func allOf(guards []Formula) Formula {
+	f := guards[0]
+	for _, g := range guards[1:] {
+		f = &connective{kind: conjunction, a: f, b: g}
+	}
+	return f
+}

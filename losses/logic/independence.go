@@ -1,128 +1,14 @@
 package logic
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"gorgonia.org/gorgonia"
-
-	"github.com/unravel-ml/unravel/configs/registry"
 )
-
-// Dependence is a quantity that measures how far sub-codes are from independence.
-type Dependence uint8
-
-// The dependences. They use all rows of a batch.
-const (
-	// HSIC sums the Hilbert-Schmidt independence criterion of a sub-code and all later sub-codes together, with
-	// Gaussian kernels of the median distance, as in losses.HSIC.
-	HSIC Dependence = iota
-
-	// TotalCorrelation is KL(q(z.a, z.b, ...) || q(z.a) q(z.b) ...) in nats. In training with Gaussian posteriors,
-	// minibatch weighted sampling estimates it from the posteriors' densities, as in losses.TotalCorrelation; the
-	// estimate may be below 0. Otherwise it is the total correlation of the normal distribution with the codes'
-	// covariance C, 1/2 (sum_b log det C_b - log det C), at least 0.
-	TotalCorrelation
-
-	// ByDiscriminator is the total correlation by a discriminator that is trained along; losses.DensityRatio.
-	ByDiscriminator
-)
-
-var dependenceNames = []string{"hsic", "tc", "discriminator"}
-
-func (d Dependence) String() string {
-	if int(d) < len(dependenceNames) {
-		return dependenceNames[d]
-	}
-	return fmt.Sprintf("Dependence(%d)", uint8(d))
-}
-
-// independence says that sub-codes are independent over the rows of the batch.
-type independence struct {
-	place
-	by    Dependence
-	codes []Term // accesses without a row
-}
-
-func (*independence) formula() {}
-
-// Independent says that sub-codes are independent, as random variables of a row of the batch: the terms are [Codes],
-// [SubCode] or [CodeColumns] of the row "".
-func Independent(by Dependence, a, b Term, more ...Term) Formula {
-	return &independence{by: by, codes: append([]Term{a, b}, more...)}
-}
-
-// independent reads `[hsic](z.a, z.b)` after its first word.
-func (p *parser) independent(t token) (Formula, error) {
-	f := &independence{place: place(t.offset + 1)}
-	if p.accept("[") {
-		at := p.peek()
-		name, err := p.hyphenated("a dependence: hsic, tc or discriminator")
-		if err != nil {
-			return nil, err
-		}
-		k := slices.Index(dependenceNames, name)
-		if k < 0 {
-			return nil, errorAt(p.text, at.offset, "unknown dependence %q%s", name, registry.Suggest(name, dependenceNames))
-		}
-		f.by = Dependence(k)
-		if err := p.expect("]", " after a dependence"); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.expect("(", " and sub-codes, such as (z.a, z.b)"); err != nil {
-		return nil, err
-	}
-	for {
-		s := p.next()
-		if s.kind != word || s.text != "z" {
-			return nil, p.found(s, "a sub-code, such as z.a or z[0:2]")
-		}
-		a, err := p.space(s)
-		if err != nil {
-			return nil, err
-		}
-		if p.at("(") {
-			return nil, p.found(p.peek(), "a sub-code without a row: independence is about all rows, such as independent(z.a, z.b)")
-		}
-		f.codes = append(f.codes, a)
-		if p.accept(")") {
-			break
-		}
-		if err := p.expect(",", " or ) after a sub-code"); err != nil {
-			return nil, err
-		}
-	}
-	if len(f.codes) < 2 {
-		return nil, errorAt(p.text, t.offset, "one sub-code is not independent of itself; want two or more, such as independent(z.a, z.b)")
-	}
-	return f, nil
-}
-
-func (w *writer) independence(f *independence) {
-	w.add("independent")
-	if f.by != HSIC {
-		w.add("[", f.by.String(), "]")
-	}
-	w.add("(", f.list(), ")")
-}
-
-// list writes the sub-codes.
-func (f *independence) list() string {
-	var all []string
-	for _, t := range f.codes {
-		all = append(all, textOf(t))
-	}
-	return strings.Join(all, ", ")
-}
-
-// symbols writes independence in the symbols of probability.
-func (f *independence) symbols() string { return strings.ReplaceAll(f.list(), ", ", " ⫫ ") }
 
 // blocksOf lists the columns of the sub-codes of an independence.
 func (c *compiler) blocksOf(f *independence) ([][]int, error) {
-	if int(f.by) >= len(dependenceNames) || len(f.codes) < 2 {
+	if f.by > ByDiscriminator || len(f.codes) < 2 {
 		return nil, c.fail(f, "want a dependence (hsic, tc or discriminator) of two sub-codes or more")
 	}
 	var blocks [][]int
@@ -190,46 +76,4 @@ func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in In
 		return q.node(with, in)
 	}
 	return with.Independence(f.by, blocks, q.z(in), in)
-}
-
-// link tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
-func (f *independence) link() link {
-	switch f.by {
-	case TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", textOf(f))}
-	case ByDiscriminator:
-		estimate := fmt.Sprintf("%s is the estimate of a discriminator", textOf(f))
-		return link{estimate, estimate}
-	}
-	return link{}
-}
-
-// independent reports whether sub-codes are independent in a row drawn at random. Every block and the later blocks must
-// have every combination of their values, as often as the product of the values' frequencies.
-func (w *world) independent(f *independence) bool {
-	n := len(w.z)
-	key := func(row int, terms []Term) string {
-		var text strings.Builder
-		for _, t := range terms {
-			fmt.Fprint(&text, pick(w.z[row], w.columns(bare(t).(*access))))
-		}
-		return text.String()
-	}
-	for k := range f.codes[1:] {
-		count, left, right := map[[2]string]int{}, map[string]int{}, map[string]int{}
-		for i := range n {
-			a, b := key(i, f.codes[k:k+1]), key(i, f.codes[k+1:])
-			count[[2]string{a, b}]++
-			left[a]++
-			right[b]++
-		}
-		for a, x := range left {
-			for b, y := range right {
-				if count[[2]string{a, b}]*n != x*y {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }

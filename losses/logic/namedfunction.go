@@ -17,8 +17,8 @@ func (n *namer) functions(f *quantified, weight float64, all *[]summand) {
 		return
 	case *connective:
 		if body.kind == conjunction && n.sentence.And == AndAdd {
-			n.split(f.quantify(body.a), weight, all)
-			n.split(f.quantify(body.b), weight, all)
+			n.split(quantify(f, body.a), weight, all)
+			n.split(quantify(f, body.b), weight, all)
 			return
 		}
 	}
@@ -30,7 +30,7 @@ func (n *namer) functions(f *quantified, weight float64, all *[]summand) {
 }
 
 // quantify quantifies a part of the body over the functions that it applies.
-func (f *quantified) quantify(part Formula) Formula {
+func quantify(f *quantified, part Formula) Formula {
 	own := f.domain
 	own.names, own.functions = nil, nil
 	used := applications(part)

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -208,8 +209,8 @@ func (w *writer) access(a *access) {
 	}
 }
 
-// aggregateName names the aggregate of a universal quantifier.
-func aggregateName(q *quantified) string {
+// aggregateName is the name of the aggregate of a universal quantifier.
+func (q *quantified) aggregateName() string {
 	if q.fold != noFold {
 		return q.fold.String()
 	}
@@ -217,3 +218,81 @@ func aggregateName(q *quantified) string {
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// String returns the function as a quantifier has it.
+func (f Function) String() string {
+	w := writer{}
+	w.add(quoteFunction(f.Name), ": ")
+	w.access(f.From.access(0))
+	w.add(" -> ")
+	w.access(f.To.access(0))
+	if f.Class != AnyFunction {
+		w.add(" in ", f.Class.String())
+	}
+	if f.Class == MLP && f.Layers != nil {
+		w.add(" {layers: [")
+		for i, n := range f.Layers {
+			if i > 0 {
+				w.add(", ")
+			}
+			w.add(strconv.Itoa(n))
+		}
+		w.add("]}")
+	}
+	if f.By != ByBody {
+		w.add(" by ", f.By.String())
+	}
+	return w.String()
+}
+
+// quoteFunction writes the name of a function as it stands in a sentence.
+func quoteFunction(name string) string {
+	head, tail, dotted := strings.Cut(name, ".")
+	if !dotted {
+		return head
+	}
+	return head + "." + quoteName(tail)
+}
+
+func (w *writer) moved(m *moved) {
+	w.add("act")
+	if f := m.move.frequency(); f != 1 {
+		w.add("[", number(f), "]")
+	}
+	w.add("(", string(m.move.Name))
+	if m.move.Turn != "" {
+		w.add(".", quoteName(m.move.Turn))
+	}
+	w.add(", ")
+	w.term(m.a, levelPlus)
+	w.add(")")
+}
+
+// variables writes the variables of a domain, `i, j, g(i, j)`.
+func (d Domain) variables() string {
+	all := slices.Clone(d.names)
+	for i, f := range d.functions {
+		all[i] = f.String()
+	}
+	for _, m := range d.moves {
+		all = append(all, m.name+"("+string(m.from)+", "+string(m.to)+")")
+	}
+	return strings.Join(all, ", ")
+}
+
+func (w *writer) independence(f *independence) {
+	w.add("independent")
+	if f.by != HSIC {
+		w.add("[", f.by.String(), "]")
+	}
+	w.add("(", f.list(), ")")
+}
+
+// list writes the sub-codes.
+func (f *independence) list() string {
+	var all []string
+	for _, t := range f.codes {
+		all = append(all, textOf(t))
+	}
+	return strings.Join(all, ", ")
+}

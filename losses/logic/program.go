@@ -159,15 +159,17 @@ func (q *Quantity) name() error {
 	}
 	for _, s := range all {
 		if s.node == nil {
-			part, err := Compile(Sentence{Quantale: q.sentence.Quantale, Sampled: q.sentence.Sampled, Body: s.part, text: q.sentence.text}, q.schema)
+			part := q.sentence
+			part.Body = s.part
+			sub, err := Compile(part, q.schema)
 			if err != nil {
 				return err
 			}
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {
 				if i, ok := s.part.(*independence); ok {
-					return part.dependence(named, i, s.independent, in)
+					return sub.dependence(named, i, s.independent, in)
 				}
-				return part.node(named, in)
+				return sub.node(named, in)
 			}
 		} else if loss := s.node; q.sentence.Sampled {
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {

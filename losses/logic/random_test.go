@@ -132,13 +132,13 @@ func unplaced(s Sentence) Sentence {
 func unplacedFormula(f Formula) Formula {
 	switch f := f.(type) {
 	case *equality:
-		return &equality{0, unplacedTerm(f.a), unplacedTerm(f.b), f.premetric, f.period, f.not}
+		return &equality{a: unplacedTerm(f.a), b: unplacedTerm(f.b), premetric: f.premetric, period: f.period, not: f.not}
 	case *connective:
-		return &connective{0, f.kind, unplacedFormula(f.a), unplacedFormula(f.b)}
+		return &connective{kind: f.kind, a: unplacedFormula(f.a), b: unplacedFormula(f.b)}
 	case *negation:
-		return &negation{0, unplacedFormula(f.a)}
+		return &negation{a: unplacedFormula(f.a)}
 	case *scaled:
-		return &scaled{0, f.weight, unplacedFormula(f.a)}
+		return &scaled{weight: f.weight, a: unplacedFormula(f.a)}
 	case *quantified:
 		d := f.domain
 		d.place = 0
@@ -153,7 +153,9 @@ func unplacedFormula(f Formula) Formula {
 			space.place = 0
 			d.space = &space
 		}
-		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body), nil, f.fold, f.temperature}
+		q := *f
+		q.place, q.domain, q.body = 0, d, unplacedFormula(f.body)
+		return &q
 	}
 	return f
 }
@@ -165,9 +167,9 @@ func unplacedTerm(t Term) Term {
 		a.place = 0
 		return &a
 	case *arithmetic:
-		return &arithmetic{0, unplacedTerm(t.a), unplacedTerm(t.b), t.minus}
+		return &arithmetic{a: unplacedTerm(t.a), b: unplacedTerm(t.b), minus: t.minus}
 	case *application:
-		return &application{0, t.function, unplacedTerm(t.a)}
+		return &application{function: t.function, a: unplacedTerm(t.a)}
 	case *multiple:
 		return &multiple{0, t.factor, unplacedTerm(t.a)}
 	default:

@@ -34,6 +34,25 @@ func errorAt(text string, offset int, format string, values ...any) *Error {
 	return &Error{Line: line, Column: column, Message: fmt.Sprintf(format, values...)}
 }
 
+// Errorf returns the error of a part of the sentence: a formula, a term or another node, or nil for the sentence.
+func (s Sentence) Errorf(part any, format string, values ...any) error {
+	message := fmt.Sprintf(format, values...)
+	at := 0
+	if p, ok := part.(interface{ position() int }); ok && part != nil {
+		at = p.position()
+	}
+	if at > 0 && s.text != "" {
+		return errorAt(s.text, at-1, "%s", message)
+	}
+	switch part := part.(type) {
+	case Formula, Term:
+		return &Error{Part: textOf(part), Message: message}
+	case declaration:
+		return &Error{Part: part.Function.String(), Message: message}
+	}
+	return &Error{Message: message}
+}
+
 type tokenKind uint8
 
 const (

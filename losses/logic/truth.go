@@ -114,3 +114,15 @@ func either(a, b string) string {
 	}
 	return b
 }
+
+// link tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
+func (f *independence) link() link {
+	switch f.by {
+	case TotalCorrelation:
+		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", textOf(f))}
+	case ByDiscriminator:
+		estimate := fmt.Sprintf("%s is the estimate of a discriminator", textOf(f))
+		return link{estimate, estimate}
+	}
+	return link{}
+}

@@ -200,3 +200,6 @@ func distance(e *equality) string {
 	}
 	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.period, 'g', -1, 64) + ")"
 }
+
+// symbols writes independence in the symbols of probability.
+func (f *independence) symbols() string { return strings.ReplaceAll(f.list(), ", ", " ⫫ ") }

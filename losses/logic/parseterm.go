@@ -2,14 +2,12 @@ package logic
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/datasets/factor"
 )
-
-func suggest(name string, known []string) string { return registry.Suggest(name, known) }
 
 const wantPart = "a term, such as z(i), y.shape(i) or a number, or a formula, such as (...), not, forall or exists"
 
@@ -176,78 +174,6 @@ func (p *parser) number(want string) (float64, error) {
 	return t.value, nil
 }
 
-// quantified reads a quantifier after its keyword, forall or exists.
-func (p *parser) quantified(t token) (Formula, error) {
-	q := &quantified{place: place(t.offset + 1), universal: t.text == "forall"}
-	if q.universal {
-		q.aggregate = factor.Max
-	}
-	if p.accept("[") {
-		if err := p.parseAggregate(q); err != nil {
-			return nil, err
-		}
-	}
-	if p.atFunction() {
-		if err := p.functions(q); err != nil {
-			return nil, err
-		}
-		return q, p.body(q)
-	}
-	for {
-		v := p.next()
-		if v.kind != word || isKeyword(v.text) {
-			return nil, p.found(v, "the name of a variable")
-		}
-		if v.text == "y" || v.text == "z" {
-			return nil, errorAt(p.text, v.offset, "%s stands for all %s, want another name for a variable", v.text, spaceName(v.text == "z"))
-		}
-		if slices.Contains(q.domain.names, v.text) {
-			return nil, errorAt(p.text, v.offset, "the variable %s is named twice", v.text)
-		}
-		if p.at("(") {
-			m, err := p.move(v)
-			if err != nil {
-				return nil, err
-			}
-			q.domain.moves = append(q.domain.moves, m)
-		} else {
-			q.domain.names = append(q.domain.names, v.text)
-		}
-		if !p.accept(",") {
-			break
-		}
-	}
-	if p.accept("in") {
-		if len(q.domain.moves) > 0 {
-			return nil, errorAt(p.text, q.domain.moves[0].position()-1, "a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
-		}
-		if err := p.domain(&q.domain); err != nil {
-			return nil, err
-		}
-	}
-	return q, p.body(q)
-}
-
-// body reads the body of a quantifier, where its functions have names.
-func (p *parser) body(q *quantified) (err error) {
-	if err := p.expect(":", " after the variables of a quantifier"); err != nil {
-		return err
-	}
-	scope, moves := p.scope, p.moves
-	for _, m := range q.domain.moves {
-		p.moves = append(p.moves, m.name)
-	}
-	for _, d := range q.domain.functions {
-		if p.bound(d.Name) {
-			return errorAt(p.text, d.position()-1, "the function %s is bound already, want another name", d.Name)
-		}
-		p.scope = append(p.scope, d.Name)
-	}
-	q.body, err = p.formula()
-	p.scope, p.moves = scope, moves
-	return err
-}
-
 func spaceName(codes bool) string {
 	if codes {
 		return "codes"
@@ -255,64 +181,119 @@ func spaceName(codes bool) string {
 	return "factors"
 }
 
-// domain reads the set of a quantifier's variables.
-func (p *parser) domain(d *Domain) error {
-	t := p.next()
-	d.place = place(t.offset + 1)
-	switch {
-	case t.kind == symbol && t.text == "{":
-		d.set = memberSet
-		return p.members(d)
-	case t.kind == word && t.text == "y":
-		a, err := p.space(t)
-		if err == nil && a.name == "" {
-			err = errorAt(p.text, t.offset, "found %s without the name of a factor, want a set such as y.shape", t.text)
-		}
-		if err == nil {
-			d.set, d.factor = valueSet, a.name
-		}
-		return err
-	case t.kind == word && t.text == "z":
-		a, err := p.space(t)
-		d.set, d.space = pointSet, a
-		if err == nil && len(d.names) > 1 {
-			err = errorAt(p.text, t.offset, "%d variables stand for points of the codes, want one", len(d.names))
-		}
-		return err
+// application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name. It reports false, and reads nothing, if no
+// such function exists.
+func (p *parser) application(t token) (e expression, ok bool, err error) {
+	name, start := t.text, p.i
+	if !p.bound(name) && p.at(".") {
+		p.next()
+		name += "." + p.next().text
 	}
-	return p.found(t, "a set: {constants}, y.factor, z or z.factor")
+	if !p.bound(name) {
+		p.i = start
+		return e, false, nil
+	}
+	if err := p.expect("(", " and the argument of a function"); err != nil {
+		return e, true, err
+	}
+	inner, err := p.expression(levelPlus)
+	if err != nil {
+		return e, true, err
+	}
+	a := &application{place: place(t.offset + 1), function: name}
+	if a.a, err = p.asTerm(inner); err != nil {
+		return e, true, err
+	}
+	return expression{Term: a, at: t.offset}, true, p.expect(")", " after the argument of a function")
 }
 
-func (p *parser) members(d *Domain) error {
-	if len(d.names) > 1 {
-		return errorAt(p.text, int(d.place)-1, "%d variables stand for constants, want one", len(d.names))
+// act reads `act[2](g.angle, z(i))` after its first word.
+func (p *parser) act(t token) (Term, error) {
+	m := &moved{place: place(t.offset + 1)}
+	if p.accept("[") {
+		at := p.peek()
+		x, err := p.number("a frequency")
+		if err != nil {
+			return nil, err
+		}
+		if m.move.Frequency = x; x == 0 || math.Abs(x) > maxFrequency {
+			return nil, errorAt(p.text, at.offset, "the frequency %v is out of range; want a number other than 0, to %g", x, float64(maxFrequency))
+		}
+		if err := p.expect("]", " after a frequency"); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.expect("(", " and a transformation, such as g"); err != nil {
+		return nil, err
+	}
+	v := p.next()
+	if v.kind != word || isKeyword(v.text) {
+		return nil, p.found(v, "the name of a transformation")
+	}
+	m.move.Name = Variable(v.text)
+	if p.accept(".") {
+		n := p.next()
+		if n.kind != quotation && (n.kind != word || isKeyword(n.text)) {
+			return nil, p.found(n, "the name of a turn")
+		}
+		m.move.Turn = n.text
+	}
+	if err := p.expect(",", " and the codes that move"); err != nil {
+		return nil, err
+	}
+	e, err := p.expression(levelImplies)
+	if err != nil {
+		return nil, err
+	}
+	if m.a, err = p.asTerm(e); err != nil {
+		return nil, err
+	}
+	return m, p.expect(")", " after the codes that move")
+}
+
+// independent reads `[hsic](z.a, z.b)` after its first word.
+func (p *parser) independent(t token) (Formula, error) {
+	f := &independence{place: place(t.offset + 1)}
+	if p.accept("[") {
+		at := p.peek()
+		name, err := p.hyphenated("a dependence: hsic, tc or discriminator")
+		if err != nil {
+			return nil, err
+		}
+		k := slices.Index(dependenceNames, name)
+		if k < 0 {
+			return nil, errorAt(p.text, at.offset, "unknown dependence %q%s", name, registry.Suggest(name, dependenceNames))
+		}
+		f.by = Dependence(k)
+		if err := p.expect("]", " after a dependence"); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.expect("(", " and sub-codes, such as (z.a, z.b)"); err != nil {
+		return nil, err
 	}
 	for {
-		t := p.peek()
-		var c Term
-		switch {
-		case t.kind == quotation:
-			p.next()
-			c = Level(t.text)
-		case p.accept("["):
-			v, err := p.vector()
-			if err != nil {
-				return err
-			}
-			c = v
-		default:
-			x, err := p.number("a constant: a number, a vector such as [1, 2], or a name in quotes")
-			if err != nil {
-				return err
-			}
-			c = Number(x)
+		s := p.next()
+		if s.kind != word || s.text != "z" {
+			return nil, p.found(s, "a sub-code, such as z.a or z[0:2]")
 		}
-		d.members = append(d.members, &placed{place(t.offset + 1), c})
-		if p.accept("}") {
-			return nil
+		a, err := p.space(s)
+		if err != nil {
+			return nil, err
 		}
-		if err := p.expect(",", " or } after a constant"); err != nil {
-			return err
+		if p.at("(") {
+			return nil, p.found(p.peek(), "a sub-code without a row: independence is about all rows, such as independent(z.a, z.b)")
+		}
+		f.codes = append(f.codes, a)
+		if p.accept(")") {
+			break
+		}
+		if err := p.expect(",", " or ) after a sub-code"); err != nil {
+			return nil, err
 		}
 	}
+	if len(f.codes) < 2 {
+		return nil, errorAt(p.text, t.offset, "one sub-code is not independent of itself; want two or more, such as independent(z.a, z.b)")
+	}
+	return f, nil
 }
