@@ -7,7 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestDLSBDIsASentence checks that D_k of whitened codes, in known columns, is half the least quantity over omega of
@@ -34,7 +34,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 		if text == "" {
 			term = "z.x(i)"
 		}
-		s, err := logic.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
+		s, err := syntax.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,26 +1,27 @@
 package logic
 
-import "github.com/unravel-ml/unravel/configs/registry"
-
 import (
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // act compiles a term that a transformation moves: g_to g_from^-1 times the term. It applies the matrices of both rows
 // block by block, to the columns that a turn moves. Values of a factor are turned by adding its angle, in turns.
-func (c *compiler) act(t *moved) (linear, error) {
-	m, err := c.lookup(t.move.Name, t)
+func (c *compiler) act(t *syntax.Moved) (linear, error) {
+	m, err := c.lookup(t.Move.Name, t)
 	if err != nil {
 		return linear{}, err
 	}
-	if m.set != moveSet {
-		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.move.Name, m.what())
+	if m.set != syntax.MoveSet {
+		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Move.Name, m.what())
 	}
-	if !validNumber(t.move.Frequency) || t.move.Frequency > maxFrequency || t.move.Frequency < -maxFrequency {
-		return linear{}, c.fail(t, "the frequency %v is out of range", t.move.Frequency)
+	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency || t.Move.Frequency < -syntax.MaxFrequency {
+		return linear{}, c.fail(t, "the frequency %v is out of range", t.Move.Frequency)
 	}
-	a, err := c.linear(t.a)
+	a, err := c.linear(t.A)
 	if err != nil {
 		return a, err
 	}
@@ -33,7 +34,7 @@ func (c *compiler) act(t *moved) (linear, error) {
 	}
 	r := linear{coordinates: slices.Clone(a.coordinates)}
 	for _, b := range blocks {
-		at := c.program.matrix(c.schema, b.turn, t.move.frequency())
+		at := c.program.matrix(c.schema, b.turn, t.Move.Multiple())
 		if c.schema.Turns[b.turn].Space {
 			space(m, at, b.at, a, r)
 		} else {
@@ -88,9 +89,9 @@ func (x coordinate) times(by float64, with ...where) []part {
 }
 
 // turnedFactor finds the factor of a term of values; the factor must be circular.
-func (c *compiler) turnedFactor(t *moved) (turn int, ok bool, err error) {
-	a, ok := bare(t.a).(*access)
-	if !ok || a.codes {
+func (c *compiler) turnedFactor(t *syntax.Moved) (turn int, ok bool, err error) {
+	a, ok := syntax.Bare(t.A).(*syntax.Access)
+	if !ok || a.Codes {
 		return 0, false, nil
 	}
 	columns, err := c.columnsOf(a)
@@ -101,15 +102,15 @@ func (c *compiler) turnedFactor(t *moved) (turn int, ok bool, err error) {
 	if len(columns) == 1 {
 		k = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
 	}
-	if k < 0 || t.move.Turn != "" && t.move.Turn != c.schema.Turns[k].Name {
-		return 0, true, c.fail(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", textOf(t.a))
+	if k < 0 || t.Move.Turn != "" && t.Move.Turn != c.schema.Turns[k].Name {
+		return 0, true, c.fail(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A))
 	}
 	return k, true, nil
 }
 
 // actOnFactor adds the angle between two rows, in turns.
-func (c *compiler) actOnFactor(t *moved, m *binding, a linear, turn int) linear {
-	column, by := c.program.turn(c.schema, turn), t.move.frequency()/(2*math.Pi)
+func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, turn int) linear {
+	column, by := c.program.turn(c.schema, turn), t.Move.Multiple()/(2*math.Pi)
 	x := a.coordinates[0]
 	x.parts = merge(append(slices.Clone(x.parts), part{weight: by, column: column, variable: m.to.id}, part{weight: -by, column: column, variable: m.from.id}))
 	return linear{coordinates: []coordinate{x}}
@@ -122,13 +123,13 @@ type turnedBlock struct {
 }
 
 // blocks finds the coordinates on which turns act.
-func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
-	if t.move.Turn != "" {
+func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
+	if t.Move.Turn != "" {
 		return c.blocksOfTurn(t, width)
 	}
-	columns, ok := c.codesOf(t.a)
+	columns, ok := c.codesOf(t.A)
 	if !ok {
-		return nil, c.fail(t, "%s has no columns of its own; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", textOf(t.a), t.move.Name)
+		return nil, c.fail(t, "%s has no columns of its own; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Move.Name)
 	}
 	var all []turnedBlock
 	taken := make([]bool, len(columns))
@@ -144,7 +145,7 @@ func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
 		case len(at) == 0:
 			continue
 		case len(at) < len(own):
-			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, of which %s has only some", turn.Name, own, turn.Name, textOf(t.a))
+			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, of which %s has only some", turn.Name, own, turn.Name, syntax.TextOf(t.A))
 		}
 		blocks, err := c.cut(t, k, at, "z."+turn.Name)
 		if err != nil {
@@ -164,28 +165,28 @@ func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
 			names = append(names, turn.Name)
 		}
 		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
-			textOf(t.a), names[0], t.move.Name, names[0], registry.Suggest("", names))
+			syntax.TextOf(t.A), names[0], t.Move.Name, names[0], registry.Suggest("", names))
 	}
 	return all, nil
 }
 
 // blocksOfTurn lets one turn act on all columns.
-func (c *compiler) blocksOfTurn(t *moved, width int) ([]turnedBlock, error) {
+func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) ([]turnedBlock, error) {
 	var names []string
 	for k, turn := range c.schema.Turns {
-		if names = append(names, turn.Name); turn.Name == t.move.Turn {
+		if names = append(names, turn.Name); turn.Name == t.Move.Turn {
 			all := make([]int, width)
 			for i := range all {
 				all[i] = i
 			}
-			return c.cut(t, k, all, textOf(t.a))
+			return c.cut(t, k, all, syntax.TextOf(t.A))
 		}
 	}
-	return nil, c.fail(t, "there is no transformation %q%s", t.move.Turn, registry.Suggest(t.move.Turn, names))
+	return nil, c.fail(t, "there is no transformation %q%s", t.Move.Turn, registry.Suggest(t.Move.Turn, names))
 }
 
 // cut divides coordinates into blocks that a turn moves together.
-func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, error) {
+func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedBlock, error) {
 	turn := c.schema.Turns[k]
 	switch w := turn.width(); {
 	case len(at)%w != 0:
@@ -194,8 +195,8 @@ func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, e
 			kind = "rotations in space"
 		}
 		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, plural(len(at), "column"), w)
-	case turn.Space && t.move.frequency() != 1:
-		return nil, c.fail(t, "rotations in space have no frequency, and act[%s] gives %s one; want act", number(t.move.frequency()), turn.Name)
+	case turn.Space && t.Move.Multiple() != 1:
+		return nil, c.fail(t, "rotations in space have no frequency, and act[%s] gives %s one; want act", syntax.FormatNumber(t.Move.Multiple()), turn.Name)
 	}
 	var all []turnedBlock
 	for part := range slices.Chunk(at, turn.width()) {
@@ -205,18 +206,18 @@ func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, e
 }
 
 // codesOf lists the columns of the codes in a term, coordinate by coordinate, if all belong to one space.
-func (c *compiler) codesOf(t Term) ([]int, bool) {
-	switch t := bare(t).(type) {
-	case *access:
+func (c *compiler) codesOf(t syntax.Term) ([]int, bool) {
+	switch t := syntax.Bare(t).(type) {
+	case *syntax.Access:
 		columns, err := c.columnsOf(t)
-		return columns, err == nil && t.codes
-	case *multiple:
-		return c.codesOf(t.a)
-	case *moved:
-		return c.codesOf(t.a)
-	case *arithmetic:
-		a, ok := c.codesOf(t.a)
-		b, ok2 := c.codesOf(t.b)
+		return columns, err == nil && t.Codes
+	case *syntax.Multiple:
+		return c.codesOf(t.A)
+	case *syntax.Moved:
+		return c.codesOf(t.A)
+	case *syntax.Arithmetic:
+		a, ok := c.codesOf(t.A)
+		b, ok2 := c.codesOf(t.B)
 		return a, ok && ok2 && slices.Equal(a, b)
 	}
 	return nil, false

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
 // the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
 type Fitted struct {
-	Function
+	syntax.Function
 	FromColumns, ToColumns []int // of codes or factors
 
 	// For functions in a class:
@@ -141,12 +143,12 @@ func (p *program) entry(column, row int) string {
 // export adds the function of the last computation.
 func (f *fitted) export(m *evaluator, s *fitState, all []Fitted) []Fitted {
 	r := Fitted{Function: f.mapping.Function, FromColumns: f.mapping.from, ToColumns: f.mapping.to}
-	if f.mapping.Class != AnyFunction {
+	if f.mapping.Class != syntax.AnyFunction {
 		weights, offset := s.regression.Weights, s.regression.Intercept
 		switch f.mapping.Class {
-		case Isometry:
+		case syntax.Isometry:
 			weights, offset = s.isometry.Matrix, s.isometry.Offset
-		case Linear:
+		case syntax.Linear:
 			offset = make([]float64, len(f.target))
 		}
 		r.Offset = slices.Clone(offset)
@@ -160,7 +162,7 @@ func (f *fitted) export(m *evaluator, s *fitState, all []Fitted) []Fitted {
 		return append(all, r)
 	}
 	point := s.centre
-	if f.mapping.By != ByBody {
+	if f.mapping.By != syntax.ByBody {
 		point = s.regression.Intercept
 	}
 	level := f.levelsOf(m, s)

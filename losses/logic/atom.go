@@ -1,11 +1,15 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // atom is an equality of two terms under a premetric of their difference.
 type atom struct {
 	base
-	premetric   Premetric
+	premetric   syntax.Premetric
 	period      float64
 	coordinates []split
 	codes       bool // it depends on the codes
@@ -19,7 +23,7 @@ type split struct {
 	monomials  []monomial // parts of several entries
 }
 
-func (f *atom) smooth() bool         { return f.codes && f.premetric != Discrete }
+func (f *atom) smooth() bool         { return f.codes && f.premetric != syntax.Discrete }
 func (f *atom) cost(*engine) float64 { return 1 }
 
 // differences computes a coordinate for n tuples.
@@ -69,28 +73,28 @@ func (f *atom) value(m *evaluator, n int) []float64 {
 	for k := range f.coordinates {
 		f.coordinates[k].differences(m, d)
 		switch f.premetric {
-		case Euclidean, Squared:
+		case syntax.Euclidean, syntax.Squared:
 			for t, x := range d {
 				out[t] += x * x
 			}
-		case Absolute:
+		case syntax.Absolute:
 			for t, x := range d {
 				out[t] += math.Abs(x)
 			}
-		case Discrete:
+		case syntax.Discrete:
 			for t, x := range d {
 				if x != 0 {
 					out[t]++
 				}
 			}
-		case Circular:
+		case syntax.Circular:
 			for t, x := range d {
 				arc := math.Mod(math.Abs(x), f.period)
 				out[t] += min(arc, f.period-arc)
 			}
 		}
 	}
-	if f.premetric == Euclidean {
+	if f.premetric == syntax.Euclidean {
 		for t, x := range out {
 			out[t] = math.Sqrt(x)
 		}
@@ -106,11 +110,11 @@ func (f *atom) gradient(m *evaluator, n int, g []float64) {
 	value, any := m.values[f.id], false
 	for t, x := range g[:n] {
 		switch {
-		case f.premetric == Squared:
+		case f.premetric == syntax.Squared:
 			x *= 2
-		case f.premetric == Euclidean && value[t] > 0:
+		case f.premetric == syntax.Euclidean && value[t] > 0:
 			x /= value[t]
-		case f.premetric == Euclidean:
+		case f.premetric == syntax.Euclidean:
 			x = 0
 		}
 		any = any || x != 0
@@ -124,11 +128,11 @@ func (f *atom) gradient(m *evaluator, n int, g []float64) {
 		s := &f.coordinates[k]
 		s.differences(m, d)
 		switch f.premetric {
-		case Absolute:
+		case syntax.Absolute:
 			for t, x := range d {
 				d[t] = along[t] * sign(x)
 			}
-		case Circular:
+		case syntax.Circular:
 			for t, x := range d {
 				d[t] = along[t] * f.turn(x)
 			}

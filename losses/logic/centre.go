@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // wantCentre describes the supported quantifiers over the points of R^k, for errors.
@@ -45,50 +46,50 @@ type optimum struct {
 }
 
 // centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
-func (c *compiler) centre(f *quantified) (node, error) {
-	if err := f.checkAggregate(); err != nil {
+func (c *compiler) centre(f *syntax.Quantified) (node, error) {
+	if err := f.CheckAggregate(); err != nil {
 		return nil, c.fail(f, "%v", err)
 	}
-	columns, err := c.columnsOf(f.domain.space)
+	columns, err := c.columnsOf(f.Domain.Space)
 	if err != nil {
 		return nil, err
 	}
-	inner, ok := f.body.(*quantified)
-	if !ok || !inner.universal || inner.domain.set != rowSet || len(inner.domain.names) != 1 || len(f.domain.names) != 1 {
+	inner, ok := f.Body.(*syntax.Quantified)
+	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 || len(f.Domain.Names) != 1 {
 		return nil, c.fail(f, "%s", wantCentre)
 	}
-	if err := c.declare(f, f.domain.names[0]); err != nil {
+	if err := c.declare(f, f.Domain.Names[0]); err != nil {
 		return nil, err
 	}
-	guards, rest := inner.guards()
-	point, row := f.domain.names[0], inner.domain.names[0]
-	e, ok := rest.(*equality)
-	if !ok || slices.ContainsFunc(guards, func(g Formula) bool { return mentions(g, point) }) {
+	guards, rest := inner.Guards()
+	point, row := f.Domain.Names[0], inner.Domain.Names[0]
+	e, ok := rest.(*syntax.Equality)
+	if !ok || slices.ContainsFunc(guards, func(g syntax.Formula) bool { return syntax.Mentions(g, point) }) {
 		return nil, c.fail(f, "%s", wantCentre)
 	}
-	code, other := bare(e.a), bare(e.b)
-	if code == Variable(point) {
+	code, other := syntax.Bare(e.A), syntax.Bare(e.B)
+	if code == syntax.Variable(point) {
 		code, other = other, code
 	}
-	a, ok := code.(*access)
-	if !ok || !a.codes || string(a.row) != row || other != Variable(point) || point == row {
+	a, ok := code.(*syntax.Access)
+	if !ok || !a.Codes || string(a.Row) != row || other != syntax.Variable(point) || point == row {
 		return nil, c.fail(f, "%s", wantCentre)
 	}
 	if own, err := c.columnsOf(a); err != nil {
 		return nil, err
 	} else if !slices.Equal(own, columns) {
-		return nil, c.fail(e, "%s has other columns than the points of %s: %s", textOf(a), textOf(f.domain.space), wantCentre)
+		return nil, c.fail(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre)
 	}
-	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == factor.Sum, state: c.program.centres}
-	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok || inner.fold != noFold {
-		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.premetric, inner.aggregateName(), wantCentre)
+	n := &centre{base: c.program.node(1), columns: columns, sum: inner.Aggregate == factor.Sum, state: c.program.centres}
+	if n.kind, n.square, ok = centreOf(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
+		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre)
 	}
 	c.program.centres++
-	binders, err := c.bind(inner, inner.body)
+	binders, err := c.bind(inner, inner.Body)
 	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(binders) + len(inner.domain.moves))
+	defer c.unbind(len(binders) + len(inner.Domain.Moves))
 	q := quantifier{binders: binders}
 	if err := c.guard(&q, guards); err != nil {
 		return nil, err
@@ -98,13 +99,13 @@ func (c *compiler) centre(f *quantified) (node, error) {
 }
 
 // centreOf returns the centre problem of an aggregate of distances.
-func centreOf(a factor.Aggregate, p Premetric) (kind centreKind, square, ok bool) {
+func centreOf(a factor.Aggregate, p syntax.Premetric) (kind centreKind, square, ok bool) {
 	switch {
-	case a == factor.Max && (p == Euclidean || p == Squared):
-		return centreBall, p == Squared, true
-	case (a == factor.Mean || a == factor.Sum) && p == Euclidean:
+	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):
+		return centreBall, p == syntax.Squared, true
+	case (a == factor.Mean || a == factor.Sum) && p == syntax.Euclidean:
 		return centreMedian, false, true
-	case a == factor.MeanSquare && p == Euclidean, (a == factor.Mean || a == factor.Sum) && p == Squared:
+	case a == factor.MeanSquare && p == syntax.Euclidean, (a == factor.Mean || a == factor.Sum) && p == syntax.Squared:
 		return centreMean, false, true
 	}
 	return 0, false, false

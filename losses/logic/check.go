@@ -1,11 +1,12 @@
 package logic
 
-import "github.com/unravel-ml/unravel/configs/registry"
-
 import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Schema describes a batch: the columns of its codes and factors, with the names that a
@@ -64,20 +65,20 @@ func sortedKeys[V any](m map[string]V) []string {
 type binding struct {
 	id      int
 	name    string
-	set     set
-	factor  int      // of valueSet
-	members []Term   // of memberSet, without places
-	columns []int    // of memberSet: the columns of the members' numbers
-	width   int      // of memberSet: 0 for numbers, -1 for levels
-	known   []int    // of rowSet: factors that must be known, ascending
-	from    *binding // of moveSet: the transformation leads from this row
-	to      *binding // to this one
-	exists  bool     // exists binds it
+	set     syntax.Set
+	factor  int           // of valueSet
+	members []syntax.Term // of memberSet, without places
+	columns []int         // of memberSet: the columns of the members' numbers
+	width   int           // of memberSet: 0 for numbers, -1 for levels
+	known   []int         // of rowSet: factors that must be known, ascending
+	from    *binding      // of moveSet: the transformation leads from this row
+	to      *binding      // to this one
+	exists  bool          // exists binds it
 }
 
 // compiler turns a sentence into nodes. Its first error stops it.
 type compiler struct {
-	sentence Sentence
+	sentence syntax.Sentence
 	schema   Schema
 	scope    []*binding
 	maps     []*mapping // functions in scope
@@ -92,7 +93,7 @@ func (c *compiler) fail(part any, format string, values ...any) error {
 }
 
 // lookup finds a variable.
-func (c *compiler) lookup(v Variable, part any) (*binding, error) {
+func (c *compiler) lookup(v syntax.Variable, part any) (*binding, error) {
 	var names []string
 	for _, b := range slices.Backward(c.scope) {
 		if b.name == string(v) {
@@ -107,23 +108,23 @@ func (c *compiler) lookup(v Variable, part any) (*binding, error) {
 }
 
 // row finds the variable of a row.
-func (c *compiler) row(a *access) (*binding, error) {
-	b, err := c.lookup(a.row, a)
-	if err == nil && b.set != rowSet {
-		return nil, c.fail(a, "%s stands for %s, want a variable that stands for a row", a.row, b.what())
+func (c *compiler) row(a *syntax.Access) (*binding, error) {
+	b, err := c.lookup(a.Row, a)
+	if err == nil && b.set != syntax.RowSet {
+		return nil, c.fail(a, "%s stands for %s, want a variable that stands for a row", a.Row, b.what())
 	}
 	return b, err
 }
 
 func (b *binding) what() string {
 	switch b.set {
-	case valueSet:
+	case syntax.ValueSet:
 		return "a value of a factor"
-	case memberSet:
+	case syntax.MemberSet:
 		return "a constant"
-	case pointSet:
+	case syntax.PointSet:
 		return "a point of the codes"
-	case moveSet:
+	case syntax.MoveSet:
 		return "a transformation"
 	}
 	return "a row"
@@ -139,26 +140,26 @@ func (c *compiler) factor(name string, part any) (int, error) {
 }
 
 // columnsOf lists the columns of z or y that an access selects.
-func (c *compiler) columnsOf(a *access) ([]int, error) {
+func (c *compiler) columnsOf(a *syntax.Access) ([]int, error) {
 	all := len(c.schema.Factors)
-	if a.codes {
+	if a.Codes {
 		all = c.schema.Codes
 	}
 	switch {
-	case a.name != "" && a.codes:
-		columns, ok := c.schema.SubCodes[a.name]
+	case a.Name != "" && a.Codes:
+		columns, ok := c.schema.SubCodes[a.Name]
 		if !ok {
-			return nil, c.fail(a, "there is no sub-code %q%s", a.name, registry.Suggest(a.name, sortedKeys(c.schema.SubCodes)))
+			return nil, c.fail(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, sortedKeys(c.schema.SubCodes)))
 		}
 		return columns, nil
-	case a.name != "":
-		i, err := c.factor(a.name, a)
+	case a.Name != "":
+		i, err := c.factor(a.Name, a)
 		return []int{i}, err
-	case len(a.columns) > 0:
+	case len(a.Columns) > 0:
 		var columns []int
-		for _, r := range a.columns {
+		for _, r := range a.Columns {
 			if r.Lo < 0 || r.Hi <= r.Lo || r.Hi > all {
-				return nil, c.fail(a, "columns %d:%d do not exist: the %s have %d columns", r.Lo, r.Hi, spaceName(a.codes), all)
+				return nil, c.fail(a, "columns %d:%d do not exist: the %s have %d columns", r.Lo, r.Hi, syntax.SpaceName(a.Codes), all)
 			}
 			for i := r.Lo; i < r.Hi; i++ {
 				if slices.Contains(columns, i) {
@@ -170,7 +171,7 @@ func (c *compiler) columnsOf(a *access) ([]int, error) {
 		return columns, nil
 	}
 	if all == 0 {
-		return nil, c.fail(a, "there are no %s", spaceName(a.codes))
+		return nil, c.fail(a, "there are no %s", syntax.SpaceName(a.Codes))
 	}
 	columns := make([]int, all)
 	for i := range columns {

@@ -1,6 +1,10 @@
 package logic
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of many tuples that differ in
 // the innermost variable.
@@ -25,44 +29,44 @@ type base struct{ id int }
 
 func (b base) number() int { return b.id }
 
-func (c *compiler) node(f Formula) (node, error) {
+func (c *compiler) node(f syntax.Formula) (node, error) {
 	if f == nil {
 		return nil, c.fail(nil, "a formula is nil")
 	}
-	if isCrisp(f) {
+	if syntax.IsCrisp(f) {
 		t, err := c.test(f)
 		return &indicator{c.program.node(c.width), t, c.lane}, err
 	}
 	switch f := f.(type) {
-	case *equality:
+	case *syntax.Equality:
 		return c.atom(f)
-	case *connective:
+	case *syntax.Connective:
 		return c.connective(f)
-	case *negation:
-		a, err := c.node(f.a)
+	case *syntax.Negated:
+		a, err := c.node(f.A)
 		if err != nil {
 			return nil, err
 		}
-		if c.sentence.Not == NotStrict && a.smooth() {
-			return nil, c.fail(f.a, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", textOf(f.a))
+		if c.sentence.Not == syntax.NotStrict && a.smooth() {
+			return nil, c.fail(f.A, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", syntax.TextOf(f.A))
 		}
 		return &unary{c.program.node(c.width), a, negations(c.sentence.Not)}, nil
-	case *independence:
+	case *syntax.Independence:
 		return c.independence(f)
-	case *scaled:
-		if !validWeight(f.weight) {
-			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
+	case *syntax.Scaled:
+		if !syntax.ValidWeight(f.Weight) {
+			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
 		}
-		a, err := c.node(f.a)
-		return &scale{c.program.node(c.width), a, f.weight}, err
-	case *quantified:
+		a, err := c.node(f.A)
+		return &scale{c.program.node(c.width), a, f.Weight}, err
+	case *syntax.Quantified:
 		switch {
-		case f.domain.set == functionSet:
+		case f.Domain.Set == syntax.FunctionSet:
 			return c.functions(f)
-		case f.domain.set == pointSet && !f.universal:
+		case f.Domain.Set == syntax.PointSet && !f.Universal:
 			return c.centre(f)
 		}
-		return c.quantifier(f, f.body)
+		return c.quantifier(f, f.Body)
 	}
 	return nil, c.fail(f, "%T is not a formula of this package", f)
 }
@@ -70,34 +74,34 @@ func (c *compiler) node(f Formula) (node, error) {
 // wantIsolated describes what strict operations can have, for errors.
 const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
 
-func (c *compiler) connective(f *connective) (node, error) {
-	if f.a == nil || f.b == nil {
+func (c *compiler) connective(f *syntax.Connective) (node, error) {
+	if f.A == nil || f.B == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if f.kind == implication && isCrisp(f.a) {
-		t, err := c.test(f.a)
+	if f.Kind == syntax.ImpliesKind && syntax.IsCrisp(f.A) {
+		t, err := c.test(f.A)
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.node(f.b)
+		b, err := c.node(f.B)
 		return &guarded{c.program.node(c.width), t, c.lane, b}, err
 	}
-	a, err := c.node(f.a)
+	a, err := c.node(f.A)
 	if err != nil {
 		return nil, err
 	}
-	if f.kind == implication && c.sentence.Implies == ImpliesStrict && a.smooth() {
-		return nil, c.fail(f.a, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", textOf(f.a))
+	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.smooth() {
+		return nil, c.fail(f.A, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", syntax.TextOf(f.A))
 	}
-	b, err := c.node(f.b)
+	b, err := c.node(f.B)
 	if err != nil {
 		return nil, err
 	}
 	var o operation
-	switch f.kind {
-	case conjunction:
+	switch f.Kind {
+	case syntax.AndKind:
 		o = conjunctions(c.sentence.And)
-	case disjunction:
+	case syntax.OrKind:
 		o = disjunctions(c.sentence.Or)
 	default:
 		o = implications(c.sentence.Implies)
@@ -105,21 +109,21 @@ func (c *compiler) connective(f *connective) (node, error) {
 	return &binary{c.program.node(c.width), a, b, o}, nil
 }
 
-func (c *compiler) atom(e *equality) (node, error) {
-	if e.premetric > Wasserstein || e.not || e.premetric == Circular && !validPeriod(e.period) {
+func (c *compiler) atom(e *syntax.Equality) (node, error) {
+	if e.Premetric > syntax.Wasserstein || e.Not || e.Premetric == syntax.Circular && !syntax.ValidPeriod(e.Period) {
 		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, circular with a period of more than 0, cosine, kl or wasserstein")
 	}
-	switch e.premetric {
-	case Cosine:
+	switch e.Premetric {
+	case syntax.Cosine:
 		return c.cosine(e)
-	case KL, Wasserstein:
+	case syntax.KL, syntax.Wasserstein:
 		return c.posteriors(e)
 	}
-	a, err := c.linear(e.a)
+	a, err := c.linear(e.A)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.linear(e.b)
+	b, err := c.linear(e.B)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,7 @@ func (c *compiler) atom(e *equality) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &atom{base: c.program.node(c.width), premetric: e.premetric, period: e.period}
+	n := &atom{base: c.program.node(c.width), premetric: e.Premetric, period: e.Period}
 	n.coordinates, n.codes = c.split(difference)
 	return n, nil
 }
@@ -154,28 +158,28 @@ func (c *compiler) split(l linear) (all []split, codes bool) {
 }
 
 // quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
-func (c *compiler) quantifier(f *quantified, over Formula) (node, error) {
-	if f.body == nil {
+func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (node, error) {
+	if f.Body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if err := f.checkAggregate(); err != nil {
+	if err := f.CheckAggregate(); err != nil {
 		return nil, c.fail(f, "%v", err)
 	}
-	guards, rest := f.guards()
-	if f.universal && !hasQuantifier(rest) && applies(rest, c.exact()) {
+	guards, rest := f.Guards()
+	if f.Universal && !syntax.HasQuantifier(rest) && applies(rest, c.exact()) {
 		return c.fitting(f, guards, rest, over)
 	}
 	binders, err := c.bind(f, over)
 	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(binders) + len(f.domain.moves))
-	q := &quantifier{base: c.program.node(1), universal: f.universal, aggregate: f.aggregate, binders: binders, fold: f.fold, temperature: f.temperature}
+	defer c.unbind(len(binders) + len(f.Domain.Moves))
+	q := &quantifier{base: c.program.node(1), universal: f.Universal, aggregate: f.Aggregate, binders: binders, fold: f.Fold, temperature: f.Temperature}
 	if err := c.guard(q, guards); err != nil {
 		return nil, err
 	}
-	q.leaf = !hasQuantifier(rest)
-	q.symmetric = symmetric(f, guards, rest)
+	q.leaf = !syntax.HasQuantifier(rest)
+	q.symmetric = syntax.Symmetric(f, guards, rest)
 	lane, width := c.lane, c.width
 	if c.lane, c.width = -1, 1; q.leaf {
 		c.lane, c.width = binders[len(binders)-1].variable, chunk
@@ -195,14 +199,14 @@ func (c *compiler) quantifier(f *quantified, over Formula) (node, error) {
 
 // guard attaches each test to the last variable that it mentions, and turns equalities
 // of a factor into groups.
-func (c *compiler) guard(q *quantifier, guards []Formula) error {
+func (c *compiler) guard(q *quantifier, guards []syntax.Formula) error {
 	for _, g := range guards {
 		t, err := c.test(g)
 		if err != nil {
 			return err
 		}
 		names := map[string]bool{}
-		variablesOf(g, names)
+		syntax.VariablesOf(g, names)
 		last := -1
 		for k, b := range q.binders {
 			if names[b.name] {
@@ -214,7 +218,7 @@ func (c *compiler) guard(q *quantifier, guards []Formula) error {
 			continue
 		}
 		b := q.binders[last]
-		if e, ok := g.(*equality); ok && b.group(c, e) {
+		if e, ok := g.(*syntax.Equality); ok && b.group(c, e) {
 			continue
 		}
 		b.tests = append(b.tests, t)
@@ -224,24 +228,24 @@ func (c *compiler) guard(q *quantifier, guards []Formula) error {
 
 // bind resolves the variables of a quantifier and puts them into scope. Rows range over the rows in which the factors
 // that over mentions are known.
-func (c *compiler) bind(f *quantified, over Formula) ([]*binder, error) {
-	d := f.domain
-	if len(d.names) == 0 {
+func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) ([]*binder, error) {
+	d := f.Domain
+	if len(d.Names) == 0 {
 		return nil, c.fail(f, "a quantifier without a variable")
 	}
 	var binders []*binder
-	for _, name := range d.names {
+	for _, name := range d.Names {
 		if err := c.declare(f, name); err != nil {
 			return nil, err
 		}
-		b := &binding{id: c.program.variables, name: name, set: d.set, exists: !f.universal && f.fold == noFold}
+		b := &binding{id: c.program.variables, name: name, set: d.Set, exists: !f.Universal && f.Fold == syntax.NoFold}
 		c.program.variables++
 		if err := c.resolve(f, b, over); err != nil {
 			return nil, err
 		}
 		c.scope = append(c.scope, b)
 		list := -1
-		if b.set == rowSet {
+		if b.set == syntax.RowSet {
 			list = c.program.index(b.known, -1)
 		}
 		binders = append(binders, &binder{binding: b, variable: b.id, list: list, members: len(b.members), by: -1})
@@ -250,8 +254,8 @@ func (c *compiler) bind(f *quantified, over Formula) ([]*binder, error) {
 }
 
 // declare checks the name of a new variable.
-func (c *compiler) declare(f *quantified, name string) error {
-	if !isName(name) || name == "y" || name == "z" {
+func (c *compiler) declare(f *syntax.Quantified, name string) error {
+	if !syntax.IsName(name) || name == "y" || name == "z" {
 		return c.fail(f, "%q cannot be a variable; want a name other than y and z", name)
 	}
 	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
@@ -263,42 +267,42 @@ func (c *compiler) declare(f *quantified, name string) error {
 func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
 
 // resolve determines the domain of a variable.
-func (c *compiler) resolve(f *quantified, b *binding, over Formula) (err error) {
-	d := f.domain
-	switch d.set {
-	case rowSet:
+func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula) (err error) {
+	d := f.Domain
+	switch d.Set {
+	case syntax.RowSet:
 		b.known, err = c.mentioned(over, b.name)
-	case valueSet:
+	case syntax.ValueSet:
 		c.program.useLabels()
-		if b.factor, err = c.factor(d.factor, d); err == nil {
+		if b.factor, err = c.factor(d.Factor, d); err == nil {
 			c.program.leveled[b.factor] = true
 		}
-	case memberSet:
+	case syntax.MemberSet:
 		err = c.resolveMembers(f, b)
-	case pointSet:
+	case syntax.PointSet:
 		err = c.fail(f, "%s", wantCentre)
-	case functionSet:
+	case syntax.FunctionSet:
 		err = c.fail(plainly(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
 	}
 	return err
 }
 
 // resolveMembers makes columns of the constants of a finite set.
-func (c *compiler) resolveMembers(f *quantified, b *binding) error {
-	for i, t := range f.domain.members {
-		v := bare(t)
+func (c *compiler) resolveMembers(f *syntax.Quantified, b *binding) error {
+	for i, t := range f.Domain.Members {
+		v := syntax.Bare(t)
 		width := 0
 		switch v := v.(type) {
-		case Number:
-		case Vector:
+		case syntax.Number:
+		case syntax.Vector:
 			width = len(v)
-		case Level:
+		case syntax.Level:
 			width = -1
 		default:
-			return c.fail(f, "%s is not a constant; want numbers, vectors or names of levels", textOf(t))
+			return c.fail(f, "%s is not a constant; want numbers, vectors or names of levels", syntax.TextOf(t))
 		}
 		if i > 0 && width != b.width {
-			return c.fail(f.domain, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels")
+			return c.fail(f.Domain, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels")
 		}
 		b.members, b.width = append(b.members, v), width
 	}

@@ -1,6 +1,10 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // cosine is the cosine distance of two terms. It computes half the squared distance of their unit vectors, which is
 // exactly 0 between equal terms.
@@ -13,12 +17,12 @@ type cosine struct {
 }
 
 // cosine compiles an equality under the cosine distance.
-func (c *compiler) cosine(e *equality) (node, error) {
-	a, err := c.linear(e.a)
+func (c *compiler) cosine(e *syntax.Equality) (node, error) {
+	a, err := c.linear(e.A)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.linear(e.b)
+	b, err := c.linear(e.B)
 	if err != nil {
 		return nil, err
 	}

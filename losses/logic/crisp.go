@@ -1,10 +1,11 @@
 package logic
 
-import "github.com/unravel-ml/unravel/configs/registry"
-
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // test is a crisp formula as a function of the variables' values.
@@ -21,41 +22,41 @@ func (t test) costs(e *engine) float64 {
 }
 
 // test compiles a crisp formula.
-func (c *compiler) test(f Formula) (test, error) {
+func (c *compiler) test(f syntax.Formula) (test, error) {
 	switch f := f.(type) {
-	case *equality:
+	case *syntax.Equality:
 		same, err := c.same(f)
-		if err == nil && f.not {
+		if err == nil && f.Not {
 			return test{holds: func(m *evaluator) bool { return !same(m) }}, nil
 		}
 		return test{holds: same}, err
-	case *negation:
-		a, err := c.test(f.a)
+	case *syntax.Negated:
+		a, err := c.test(f.A)
 		return test{func(m *evaluator) bool { return !a.holds(m) }, a.cost}, err
-	case *scaled:
-		if !validWeight(f.weight) {
-			return test{}, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
+	case *syntax.Scaled:
+		if !syntax.ValidWeight(f.Weight) {
+			return test{}, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
 		}
-		return c.test(f.a)
-	case *connective:
+		return c.test(f.A)
+	case *syntax.Connective:
 		return c.testConnective(f)
-	case *quantified:
+	case *syntax.Quantified:
 		return c.testQuantified(f)
 	}
 	return test{}, c.fail(f, "%T is not a formula of this package", f)
 }
 
-func (c *compiler) testConnective(f *connective) (test, error) {
-	a, err := c.test(f.a)
+func (c *compiler) testConnective(f *syntax.Connective) (test, error) {
+	a, err := c.test(f.A)
 	if err != nil {
 		return a, err
 	}
-	b, err := c.test(f.b)
+	b, err := c.test(f.B)
 	t := test{cost: func(e *engine) float64 { return a.costs(e) + b.costs(e) }}
-	switch f.kind {
-	case conjunction:
+	switch f.Kind {
+	case syntax.AndKind:
 		t.holds = func(m *evaluator) bool { return a.holds(m) && b.holds(m) }
-	case disjunction:
+	case syntax.OrKind:
 		t.holds = func(m *evaluator) bool { return a.holds(m) || b.holds(m) }
 	default:
 		t.holds = func(m *evaluator) bool { return !a.holds(m) || b.holds(m) }
@@ -64,16 +65,16 @@ func (c *compiler) testConnective(f *connective) (test, error) {
 }
 
 // testQuantified compiles a quantifier over a crisp formula.
-func (c *compiler) testQuantified(f *quantified) (test, error) {
-	if len(f.domain.moves) > 0 {
+func (c *compiler) testQuantified(f *syntax.Quantified) (test, error) {
+	if len(f.Domain.Moves) > 0 {
 		return test{}, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
 	}
-	binders, err := c.bind(f, f.body)
+	binders, err := c.bind(f, f.Body)
 	if err != nil {
 		return test{}, err
 	}
 	defer c.unbind(len(binders))
-	body, err := c.test(f.body)
+	body, err := c.test(f.Body)
 	if err != nil {
 		return test{}, err
 	}
@@ -84,11 +85,11 @@ func (c *compiler) testQuantified(f *quantified) (test, error) {
 		}
 		for _, v := range binders[k].all(m.data) {
 			m.index[binders[k].variable] = v
-			if try(m, k+1) != f.universal {
-				return !f.universal
+			if try(m, k+1) != f.Universal {
+				return !f.Universal
 			}
 		}
-		return f.universal
+		return f.Universal
 	}
 	return test{func(m *evaluator) bool { return try(m, 0) }, func(e *engine) float64 {
 		cost := 1 + body.costs(e)
@@ -115,22 +116,22 @@ func (e entry) value(m *evaluator) float64 {
 
 // side is a side of a crisp equality.
 type side struct {
-	row    *binding // a row
-	levels []Term   // names of levels: one, or the members of a variable
-	member *binding // the variable of the levels
-	owner  *binding // of factors: the row, or the value
-	labels []int    // the factors
-	values []entry  // as numbers: of factors, numbers and vectors
-	number bool     // the number denotes a vector of any width
+	row    *binding      // a row
+	levels []syntax.Term // names of levels: one, or the members of a variable
+	member *binding      // the variable of the levels
+	owner  *binding      // of factors: the row, or the value
+	labels []int         // the factors
+	values []entry       // as numbers: of factors, numbers and vectors
+	number bool          // the number denotes a vector of any width
 }
 
 // same compiles an equality of rows, factors or constants.
-func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
-	a, err := c.side(e.a, e)
+func (c *compiler) same(e *syntax.Equality) (func(m *evaluator) bool, error) {
+	a, err := c.side(e.A, e)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.side(e.b, e)
+	b, err := c.side(e.B, e)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 		return func(m *evaluator) bool { return m.index[i] == m.index[j] }, nil
 	case len(a.labels) > 0 && len(b.labels) > 0:
 		if !slices.Equal(a.labels, b.labels) {
-			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", textOf(e.a), textOf(e.b))
+			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B))
 		}
 		return sameEntries(c.program.labelEntries(a), c.program.labelEntries(b), false), nil
 	case len(a.labels) == 1 && b.levels != nil:
@@ -152,11 +153,11 @@ func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
+	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B))
 }
 
 // sameNumbers compares numbers rounded to float32.
-func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *evaluator) bool, error) {
+func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) (func(m *evaluator) bool, error) {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
 		if s.number {
@@ -185,12 +186,12 @@ func sameEntries(a, b []entry, single bool) func(m *evaluator) bool {
 }
 
 // side classifies a side of a crisp equality.
-func (c *compiler) side(t Term, e *equality) (side, error) {
-	switch v := bare(t).(type) {
+func (c *compiler) side(t syntax.Term, e *syntax.Equality) (side, error) {
+	switch v := syntax.Bare(t).(type) {
 	case nil:
 		return side{}, c.fail(e, "a term is nil")
-	case *access:
-		if v.codes {
+	case *syntax.Access:
+		if v.Codes {
 			return side{}, c.fail(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]")
 		}
 		b, err := c.row(v)
@@ -204,41 +205,41 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 		}
 		c.program.useLabels()
 		return s, err
-	case Number:
+	case syntax.Number:
 		return side{values: []entry{{constant: float64(v), column: -1}}, number: true}, nil
-	case Vector:
+	case syntax.Vector:
 		s := side{}
 		for _, x := range v {
 			s.values = append(s.values, entry{constant: x, column: -1})
 		}
 		return s, nil
-	case Level:
-		return side{levels: []Term{v}}, nil
-	case Variable:
+	case syntax.Level:
+		return side{levels: []syntax.Term{v}}, nil
+	case syntax.Variable:
 		return c.sideVariable(v, t)
-	case *moved:
+	case *syntax.Moved:
 		return side{}, c.fail(e, "a plain = of what a transformation moves; want a premetric, such as =[squared]")
-	case *application:
+	case *syntax.Application:
 		return side{}, c.fail(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
-	case *arithmetic, *multiple:
+	case *syntax.Arithmetic, *syntax.Multiple:
 		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
 	}
 	return side{}, c.fail(e, "%T is not a term of this package", t)
 }
 
-func (c *compiler) sideVariable(v Variable, t Term) (side, error) {
+func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) (side, error) {
 	b, err := c.lookup(v, t)
 	if err != nil {
 		return side{}, err
 	}
 	switch {
-	case b.set == rowSet:
+	case b.set == syntax.RowSet:
 		return side{row: b}, nil
-	case b.set == valueSet:
+	case b.set == syntax.ValueSet:
 		return side{owner: b, labels: []int{b.factor}, values: []entry{{column: c.program.levelValues + b.factor, variable: b.id}}}, nil
-	case b.set == moveSet:
+	case b.set == syntax.MoveSet:
 		return side{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.set == pointSet:
+	case b.set == syntax.PointSet:
 		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.width < 0:
 		return side{levels: b.members, member: b}, nil
@@ -251,14 +252,14 @@ func (c *compiler) sideVariable(v Variable, t Term) (side, error) {
 }
 
 // levelEntry finds the numbers of levels by their names.
-func (c *compiler) levelEntry(factor int, s side, e *equality) (entry, error) {
+func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) (entry, error) {
 	name := c.schema.Factors[factor]
 	numbers := make([]float64, len(s.levels))
 	for i, l := range s.levels {
 		known := c.schema.Levels[name]
-		at := slices.Index(known, string(l.(Level)))
+		at := slices.Index(known, string(l.(syntax.Level)))
 		if at < 0 {
-			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(Level)), registry.Suggest(string(l.(Level)), known))
+			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(syntax.Level)), registry.Suggest(string(l.(syntax.Level)), known))
 		}
 		numbers[i] = float64(at)
 	}

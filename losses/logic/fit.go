@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // fit fits the function to the tuples from lo to hi and returns the minimum: the mean of distances or their squares, or
@@ -13,7 +14,7 @@ func (f *fitted) fit(m *evaluator, s *fitState, lo, hi int) (float64, error) {
 	x, t := s.x[lo*width:hi*width], s.t[lo*targets:hi*targets]
 	s.g = sized(s.g, len(s.t))
 	g := s.g[lo*targets : hi*targets]
-	if f.mapping.Class == Isometry {
+	if f.mapping.Class == syntax.Isometry {
 		if err := s.isometry.Fit(x, width, t, targets); err != nil {
 			return 0, err
 		}
@@ -31,7 +32,7 @@ func (f *fitted) fit(m *evaluator, s *fitState, lo, hi int) (float64, error) {
 		s.column = x
 		clear(x)
 	}
-	linear := f.mapping.Class == Linear
+	linear := f.mapping.Class == syntax.Linear
 	if linear { // for points and their opposites, the best affine map is linear
 		x, t = mirrored(&s.column, x), mirrored(&s.centre, t)
 	}
@@ -97,7 +98,7 @@ func (f *fitted) scaled(s *fitState, v float64) float64 {
 	switch n := float64(f.of(s)); {
 	case f.aggregate == factor.Sum:
 		by, scale = n*v, n
-	case f.aggregate == factor.Max && f.premetric == Squared:
+	case f.aggregate == factor.Max && f.premetric == syntax.Squared:
 		by, scale = v*v, 2*v
 	}
 	if scale != 1 {
@@ -120,7 +121,7 @@ func (f *fitted) slopes(m *evaluator, s *fitState) (dt, dx []float64) {
 		}
 		return s.dt, s.dx
 	}
-	if f.mapping.By != ByBody {
+	if f.mapping.By != syntax.ByBody {
 		return f.through(m, s)
 	}
 	for i := range f.of(s) {
@@ -132,7 +133,7 @@ func (f *fitted) slopes(m *evaluator, s *fitState) (dt, dx []float64) {
 // pull sets dx to the gradient of a fixed function in its argument, given the gradient g in the target.
 func (f *fitted) pull(s *fitState, g, dx []float64) {
 	w := s.regression.Weights
-	if f.mapping.Class == Isometry {
+	if f.mapping.Class == syntax.Isometry {
 		w = s.isometry.Matrix
 	}
 	for j := range dx {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // measured fits the function by a criterion, and returns the aggregate of the distances from its values.
@@ -16,12 +17,12 @@ func (f *fitted) measured(m *evaluator, s *fitState) (float64, error) {
 			return 0, err
 		}
 		residuals := s.regression.Residuals
-		if f.mapping.Class == Isometry {
+		if f.mapping.Class == syntax.Isometry {
 			residuals = s.isometry.Residuals
 		}
 		rest := s.rest[int(lo)*targets : int(hi)*targets]
 		for i := range rest {
-			if rest[i] = residuals[i]; f.mapping.Class == Linear { // without the intercept, which ties may leave
+			if rest[i] = residuals[i]; f.mapping.Class == syntax.Linear { // without the intercept, which ties may leave
 				rest[i] = (residuals[i] - residuals[len(rest)+i]) / 2
 			}
 		}
@@ -67,7 +68,7 @@ func (f *fitted) aggregated(s *fitState) float64 {
 func (f *fitted) length(r, g []float64) (d float64) {
 	for k, x := range r {
 		switch f.premetric {
-		case Absolute:
+		case syntax.Absolute:
 			d += math.Abs(x)
 			g[k] = sign(x)
 		default:
@@ -75,7 +76,7 @@ func (f *fitted) length(r, g []float64) (d float64) {
 			g[k] = 2 * x
 		}
 	}
-	if f.premetric != Euclidean {
+	if f.premetric != syntax.Euclidean {
 		return d
 	}
 	d = math.Sqrt(d)
@@ -101,9 +102,9 @@ func (f *fitted) through(m *evaluator, s *fitState) (dt, dx []float64) {
 		g := s.given[lo*targets : hi*targets]
 		dt, dx := s.dt[lo*targets:hi*targets], s.dx[lo*width:hi*width]
 		switch {
-		case f.mapping.Class == Isometry:
+		case f.mapping.Class == syntax.Isometry:
 			s.isometry.Through(g, dt, dx)
-		case f.mapping.Class == Linear:
+		case f.mapping.Class == syntax.Linear:
 			f.throughLinear(s, g, dt, dx)
 		default:
 			if width == 0 {

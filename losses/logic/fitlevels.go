@@ -1,6 +1,9 @@
 package logic
 
-import "github.com/unravel-ml/unravel/datasets/factor"
+import (
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // centres fits a function of levels: each level gets the centre of its targets.
 func (f *fitted) centres(m *evaluator, s *fitState) (float64, error) {
@@ -69,7 +72,7 @@ func (f *fitted) centre(s *fitState, points, g []float64) (v float64, err error)
 		}
 		s.centre = append(s.centre[:0], s.ball.Centre...)
 		v, scale := s.ball.Radius, 1.0
-		if f.premetric == Squared {
+		if f.premetric == syntax.Squared {
 			v, scale = v*v, 2*v
 		}
 		s.ball.Gradient(scale, g)

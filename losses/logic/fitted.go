@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // fitted is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
@@ -14,7 +15,7 @@ type fitted struct {
 	base
 	mapping   *mapping
 	aggregate factor.Aggregate
-	premetric Premetric
+	premetric syntax.Premetric
 	method    method
 	binders   []*binder
 	tests     []test
@@ -91,9 +92,9 @@ func (f *fitted) quantity(m *evaluator, s *fitState) (float64, error) {
 	switch {
 	case f.of(s) == 0:
 		return 0, nil
-	case f.mapping.By != ByBody:
+	case f.mapping.By != syntax.ByBody:
 		return f.measured(m, s)
-	case f.mapping.Class == AnyFunction:
+	case f.mapping.Class == syntax.AnyFunction:
 		return f.centres(m, s)
 	}
 	v, err := f.fit(m, s, 0, f.of(s))
@@ -123,7 +124,7 @@ func (f *fitted) gather(m *evaluator, s *fitState) {
 		f.walk(m, s, 0)
 	}
 	s.starts = append(s.starts[:0], 0, int32(f.of(s)))
-	if f.mapping.Class == AnyFunction && f.level == nil {
+	if f.mapping.Class == syntax.AnyFunction && f.level == nil {
 		f.sort(m, s)
 	}
 	s.x, s.t = f.compute(m, s, f.source, s.x), f.compute(m, s, f.target, s.t)

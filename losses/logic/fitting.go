@@ -5,31 +5,32 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // fitted compiles `forall i: guards -> h(x(i)) =[premetric] t(i)`.
-func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over Formula) (node, error) {
+func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *syntax.Equality, over syntax.Formula) (node, error) {
 	a, target, err := c.applied(e)
 	if err != nil {
 		return nil, err
 	}
-	m := c.mapped(a.function)
+	m := c.mapped(a.Function)
 	switch {
 	case m == nil:
-		return nil, c.fail(a, "there is no function %s; want exists %s: ... around it", a.function, a.function)
-	case f.domain.set != rowSet:
+		return nil, c.fail(a, "there is no function %s; want exists %s: ... around it", a.Function, a.Function)
+	case f.Domain.Set != syntax.RowSet:
 		return nil, c.fail(f, "a function is fitted to rows: %s", wantFunction)
 	case m.fit != nil:
 		return nil, c.fail(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction)
 	}
-	n := &fitted{base: c.program.node(1), mapping: m, aggregate: f.aggregate, premetric: e.premetric, state: c.program.fits}
+	n := &fitted{base: c.program.node(1), mapping: m, aggregate: f.Aggregate, premetric: e.Premetric, state: c.program.fits}
 	c.program.fits++
 	m.fit = n
 	outer := len(c.scope)
 	if n.binders, err = c.bind(f, over); err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(n.binders) + len(f.domain.moves))
+	defer c.unbind(len(n.binders) + len(f.Domain.Moves))
 	q := quantifier{binders: n.binders}
 	if err := c.guard(&q, guards); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over For
 		return nil, err
 	}
 	if len(t.coordinates) != len(m.to) && !t.number {
-		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", textOf(a), plural(len(m.to), "column"), plural(len(t.coordinates), "column"))
+		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), plural(len(m.to), "column"), plural(len(t.coordinates), "column"))
 	}
 	for k := range m.to {
 		n.target = append(n.target, t.at(k))
@@ -63,59 +64,59 @@ func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over For
 }
 
 // applied splits an equality into a function's value and the other term.
-func (c *compiler) applied(e *equality) (*application, Term, error) {
-	a, ok := bare(e.a).(*application)
-	other := e.b
+func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term, error) {
+	a, ok := syntax.Bare(e.A).(*syntax.Application)
+	other := e.B
 	if !ok {
-		a, ok = bare(e.b).(*application)
-		other = e.a
+		a, ok = syntax.Bare(e.B).(*syntax.Application)
+		other = e.A
 	}
-	if !ok || e.not {
+	if !ok || e.Not {
 		return nil, nil, c.fail(e, "a function's value is not alone on its side: %s", wantAlone)
 	}
 	nested := false
-	for _, t := range []Term{a.a, other} {
-		termsOf(t, func(t Term) {
-			if _, ok := t.(*application); ok {
+	for _, t := range []syntax.Term{a.A, other} {
+		syntax.TermsOf(t, func(t syntax.Term) {
+			if _, ok := t.(*syntax.Application); ok {
 				nested = true
 			}
 		})
 	}
-	if nested || other == nil || a.a == nil {
+	if nested || other == nil || a.A == nil {
 		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantAlone)
 	}
 	return a, other, nil
 }
 
 // argument compiles the argument of a function.
-func (c *compiler) argument(n *fitted, a *application) error {
+func (c *compiler) argument(n *fitted, a *syntax.Application) error {
 	m := n.mapping
-	x, isAccess := bare(a.a).(*access)
+	x, isAccess := syntax.Bare(a.A).(*syntax.Access)
 	if isAccess {
 		columns, err := c.columnsOf(x)
 		if err != nil {
 			return err
 		}
-		if x.codes != m.From.Codes || !slices.Equal(columns, m.from) {
-			return c.fail(a, "%s is a function of %s, got %s", m.Name, textOf(m.From.access(0)), textOf(a.a))
+		if x.Codes != m.From.Codes || !slices.Equal(columns, m.from) {
+			return c.fail(a, "%s is a function of %s, got %s", m.Name, syntax.TextOf(m.From.Access(0)), syntax.TextOf(a.A))
 		}
 	}
-	if m.Class == AnyFunction {
+	if m.Class == syntax.AnyFunction {
 		return c.levels(n, a, x)
 	}
-	l, err := c.linear(a.a)
+	l, err := c.linear(a.A)
 	if err != nil {
 		return err
 	}
 	if len(l.coordinates) != len(m.from) {
-		return c.fail(a, "%s is a function of %s, got %s of %d", m.Name, plural(len(m.from), "column"), textOf(a.a), len(l.coordinates))
+		return c.fail(a, "%s is a function of %s, got %s of %d", m.Name, plural(len(m.from), "column"), syntax.TextOf(a.A), len(l.coordinates))
 	}
 	n.source = l.coordinates
 	return nil
 }
 
 // levels compiles the argument of a function of levels: factors of a row, or a value.
-func (c *compiler) levels(n *fitted, a *application, x *access) error {
+func (c *compiler) levels(n *fitted, a *syntax.Application, x *syntax.Access) error {
 	c.program.useLabels()
 	n.variable = -1
 	if x != nil {
@@ -129,28 +130,28 @@ func (c *compiler) levels(n *fitted, a *application, x *access) error {
 		}
 		return nil
 	}
-	v, ok := bare(a.a).(Variable)
+	v, ok := syntax.Bare(a.A).(syntax.Variable)
 	if ok {
 		b, err := c.lookup(v, a)
 		if err != nil {
 			return err
 		}
-		if b.set == valueSet && slices.Equal(n.mapping.from, []int{b.factor}) {
+		if b.set == syntax.ValueSet && slices.Equal(n.mapping.from, []int{b.factor}) {
 			n.level = b
 			return nil
 		}
 	}
-	return c.fail(a, "%s is a function of levels of %s, got %s", n.mapping.Name, textOf(n.mapping.From.access(0)), textOf(a.a))
+	return c.fail(a, "%s is a function of levels of %s, got %s", n.mapping.Name, syntax.TextOf(n.mapping.From.Access(0)), syntax.TextOf(a.A))
 }
 
 // shared rejects a function that several fits share: the variables between it and its rows must stand for values in its
 // argument, or be sought too.
-func (c *compiler) shared(m *mapping, a *application, guards []Formula, between []*binding) error {
+func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.Formula, between []*binding) error {
 	for _, b := range between {
 		if b.exists {
 			continue
 		}
-		if m.Class == AnyFunction && b.set == valueSet && slices.Contains(m.from, b.factor) && c.pinned(a, guards, b) {
+		if m.Class == syntax.AnyFunction && b.set == syntax.ValueSet && slices.Contains(m.from, b.factor) && c.pinned(a, guards, b) {
 			continue
 		}
 		return c.fail(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction)
@@ -159,19 +160,19 @@ func (c *compiler) shared(m *mapping, a *application, guards []Formula, between 
 }
 
 // pinned reports whether the argument of a function has the value of a variable.
-func (c *compiler) pinned(a *application, guards []Formula, b *binding) bool {
-	x, ok := bare(a.a).(*access)
+func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *binding) bool {
+	x, ok := syntax.Bare(a.A).(*syntax.Access)
 	if !ok {
-		return bare(a.a) == Variable(b.name)
+		return syntax.Bare(a.A) == syntax.Variable(b.name)
 	}
-	return slices.ContainsFunc(guards, func(g Formula) bool {
-		e, ok := g.(*equality)
-		if !ok || e.not {
+	return slices.ContainsFunc(guards, func(g syntax.Formula) bool {
+		e, ok := g.(*syntax.Equality)
+		if !ok || e.Not {
 			return false
 		}
-		for _, sides := range [][2]Term{{e.a, e.b}, {e.b, e.a}} {
-			own, ok := bare(sides[0]).(*access)
-			if !ok || own.codes || own.row != x.row || bare(sides[1]) != Variable(b.name) {
+		for _, sides := range [][2]syntax.Term{{e.A, e.B}, {e.B, e.A}} {
+			own, ok := syntax.Bare(sides[0]).(*syntax.Access)
+			if !ok || own.Codes || own.Row != x.Row || syntax.Bare(sides[1]) != syntax.Variable(b.name) {
 				continue
 			}
 			if columns, err := c.columnsOf(own); err == nil && slices.Equal(columns, []int{b.factor}) {
@@ -183,34 +184,34 @@ func (c *compiler) pinned(a *application, guards []Formula, b *binding) bool {
 }
 
 // choose finds the method of the fit.
-func (c *compiler) choose(n *fitted, e *equality) error {
+func (c *compiler) choose(n *fitted, e *syntax.Equality) error {
 	m, p := n.mapping, n.premetric
-	if len(m.to) == 1 && p == Absolute {
-		p = Euclidean // for numbers they are the same
+	if len(m.to) == 1 && p == syntax.Absolute {
+		p = syntax.Euclidean // for numbers they are the same
 	}
-	if p != Euclidean && p != Squared && p != Absolute {
+	if p != syntax.Euclidean && p != syntax.Squared && p != syntax.Absolute {
 		return c.fail(e, "=[%v] of a function's values: %s", n.premetric, wantFunction)
 	}
 	n.premetric = p
 	mean := n.aggregate == factor.Mean || n.aggregate == factor.Sum
 	switch {
-	case m.By != ByBody:
-		n.method = [...]method{ByLeastSquares: fitSquares, ByAbsolute: fitAbsolute, ByMax: fitMax}[m.By]
-	case p == Squared && mean, p == Euclidean && n.aggregate == factor.MeanSquare:
+	case m.By != syntax.ByBody:
+		n.method = [...]method{syntax.ByLeastSquares: fitSquares, syntax.ByAbsolute: fitAbsolute, syntax.ByMax: fitMax}[m.By]
+	case p == syntax.Squared && mean, p == syntax.Euclidean && n.aggregate == factor.MeanSquare:
 		n.method = fitSquares
-	case p == Absolute && mean:
+	case p == syntax.Absolute && mean:
 		n.method = fitAbsolute
-	case p == Euclidean && mean:
+	case p == syntax.Euclidean && mean:
 		n.method = fitNorms
-	case n.aggregate == factor.Max && p != Absolute:
+	case n.aggregate == factor.Max && p != syntax.Absolute:
 		n.method = fitMax
 	default:
 		return c.fail(e, "forall[%v] with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
 	}
-	if m.Class == Isometry && n.method != fitSquares {
+	if m.Class == syntax.Isometry && n.method != fitSquares {
 		return c.fail(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
 	}
-	if joint := n.method == fitMax || n.method == fitNorms; joint && m.Class != AnyFunction && (len(m.from)+1)*len(m.to) >= geometry.MaxJoint {
+	if joint := n.method == fitMax || n.method == fitNorms; joint && m.Class != syntax.AnyFunction && (len(m.from)+1)*len(m.to) >= geometry.MaxJoint {
 		return c.fail(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", (len(m.from)+1)*len(m.to), geometry.MaxJoint, n.aggregate, n.premetric)
 	}
 	return nil

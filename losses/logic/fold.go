@@ -1,11 +1,15 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // gathered sums up the quantities so far. The sum is relative to the extreme quantity (the least for exists, the
 // largest for forall), which keeps it from overflowing or vanishing.
 type gathered struct {
-	fold        fold
+	fold        syntax.Fold
 	temperature float64 // of anySoft
 	extreme     float64 // of the summed quantities
 	sum         float64
@@ -24,7 +28,7 @@ func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
 // add adds a quantity that counts several times. It reports whether the quantity is the first 0 of a disjunction.
 func (s *gathered) add(a, times float64) (first bool) {
 	switch {
-	case a == 0 && !s.fold.universal() && s.fold != anySoft:
+	case a == 0 && !s.fold.Universal() && s.fold != syntax.AnySoft:
 		first = s.zeros == 0
 		s.zeros += times
 		return first
@@ -34,7 +38,7 @@ func (s *gathered) add(a, times float64) (first bool) {
 	}
 	if s.summed == 0 {
 		s.extreme = a
-	} else if s.fold.universal() && a > s.extreme || !s.fold.universal() && a < s.extreme {
+	} else if s.fold.Universal() && a > s.extreme || !s.fold.Universal() && a < s.extreme {
 		s.rescale(a)
 	}
 	s.sum += times * s.term(a)
@@ -49,7 +53,7 @@ func (s *gathered) merge(p gathered) {
 	case s.summed == 0:
 		s.extreme, s.sum = p.extreme, p.sum
 	default:
-		if s.fold.universal() == (p.extreme > s.extreme) {
+		if s.fold.Universal() == (p.extreme > s.extreme) {
 			s.rescale(p.extreme)
 		} else {
 			p.rescale(s.extreme)
@@ -64,20 +68,20 @@ func (s *gathered) rescale(to float64) {
 	from := s.extreme
 	s.extreme = to
 	switch s.fold {
-	case anyHarmonic:
+	case syntax.AnyHarmonic:
 		s.sum *= to / from
-	case anyHarmonicSquare:
+	case syntax.AnyHarmonicSquare:
 		s.sum *= to / from * (to / from)
-	case anyLogExp:
+	case syntax.AnyLogExp:
 		s.sum *= math.Exp(to - from)
-	case anyTanh:
+	case syntax.AnyTanh:
 		s.sum *= math.Exp(2 * (to - from))
-	case anySoft:
+	case syntax.AnySoft:
 		by := (to - from) / s.temperature
 		s.sum = math.Exp(by)*s.sum + s.summed*math.Expm1(by)
-	case allLogExp:
+	case syntax.AllLogExp:
 		s.sum *= math.Exp(from - to)
-	case allNorm:
+	case syntax.AllNorm:
 		if to > 0 {
 			s.sum *= from / to * (from / to)
 		}
@@ -88,11 +92,11 @@ func (s *gathered) rescale(to float64) {
 func (s *gathered) term(a float64) float64 {
 	m := s.extreme
 	switch s.fold {
-	case anyHarmonic:
+	case syntax.AnyHarmonic:
 		return m / a
-	case anyHarmonicSquare:
+	case syntax.AnyHarmonicSquare:
 		return m / a * (m / a)
-	case anyLogExp: // e^m (-log(1 - e^-a))
+	case syntax.AnyLogExp: // e^m (-log(1 - e^-a))
 		switch {
 		case a > 37:
 			return math.Exp(m - a)
@@ -100,7 +104,7 @@ func (s *gathered) term(a float64) float64 {
 			return -math.Exp(m) * math.Log1p(-math.Exp(-a))
 		}
 		return -math.Exp(m) * math.Log(-math.Expm1(-a))
-	case anyTanh: // e^2m (-log tanh a)
+	case syntax.AnyTanh: // e^2m (-log tanh a)
 		switch {
 		case a > 19:
 			return 2 * math.Exp(2*(m-a))
@@ -108,19 +112,19 @@ func (s *gathered) term(a float64) float64 {
 			return 2 * math.Exp(2*m) * math.Atanh(math.Exp(-2*a))
 		}
 		return -math.Exp(2*m) * math.Log(math.Tanh(a))
-	case anySoft: // less 1, which keeps the digits at high temperatures
+	case syntax.AnySoft: // less 1, which keeps the digits at high temperatures
 		return math.Expm1((m - a) / s.temperature)
-	case allLogExp: // e^-m (e^a - 1)
+	case syntax.AllLogExp: // e^-m (e^a - 1)
 		if a > 1 {
 			return math.Exp(a-m) - math.Exp(-m)
 		}
 		return math.Exp(-m) * math.Expm1(a)
-	case allNorm:
+	case syntax.AllNorm:
 		if a == 0 {
 			return 0
 		}
 		return a / m * (a / m)
-	case allRoot:
+	case syntax.AllRoot:
 		return math.Sqrt(a)
 	}
 	return math.Log1p(a)
@@ -132,15 +136,15 @@ func (s *gathered) result() float64 {
 	switch {
 	case math.IsNaN(s.sum) || math.IsNaN(m):
 		return math.NaN()
-	case s.fold.universal() && s.infinite > 0:
+	case s.fold.Universal() && s.infinite > 0:
 		return math.Inf(1)
-	case s.fold.universal():
+	case s.fold.Universal():
 		return s.all()
 	case s.zeros > 0:
 		return 0
 	case s.summed == 0:
 		return math.Inf(1)
-	case s.fold == anySoft:
+	case s.fold == syntax.AnySoft:
 		return max(m, m-s.temperature*math.Log1p((s.sum-s.infinite)/s.count()))
 	}
 	return max(s.any(), math.SmallestNonzeroFloat64) // no quantity is 0
@@ -151,11 +155,11 @@ func (s *gathered) all() float64 {
 	switch {
 	case s.summed == 0:
 		return 0
-	case s.fold == allNorm:
+	case s.fold == syntax.AllNorm:
 		return m * math.Sqrt(s.sum)
-	case s.fold == allRoot:
+	case s.fold == syntax.AllRoot:
 		return s.sum * s.sum
-	case s.fold == allProduct:
+	case s.fold == syntax.AllProduct:
 		return math.Expm1(s.sum)
 	case m > 300:
 		return m + math.Log(s.sum+math.Exp(-m))
@@ -166,11 +170,11 @@ func (s *gathered) all() float64 {
 func (s *gathered) any() float64 {
 	m := s.extreme
 	switch s.fold {
-	case anyHarmonic:
+	case syntax.AnyHarmonic:
 		return m / s.sum
-	case anyHarmonicSquare:
+	case syntax.AnyHarmonicSquare:
 		return m / math.Sqrt(s.sum)
-	case anyLogExp:
+	case syntax.AnyLogExp:
 		total := s.total()
 		switch {
 		case m > 300:
@@ -192,7 +196,7 @@ func (s *gathered) any() float64 {
 
 // total is -log of the product of anyLogExp or anyTanh.
 func (s *gathered) total() float64 {
-	if s.fold == anyTanh {
+	if s.fold == syntax.AnyTanh {
 		return s.sum * math.Exp(-2*s.extreme)
 	}
 	return s.sum * math.Exp(-s.extreme)
@@ -205,24 +209,24 @@ func (s *gathered) slope(a, r float64) float64 {
 		return 0
 	}
 	switch s.fold {
-	case anyHarmonic:
+	case syntax.AnyHarmonic:
 		return r / a * (r / a)
-	case anyHarmonicSquare:
+	case syntax.AnyHarmonicSquare:
 		return r / a * (r / a) * (r / a)
-	case anyLogExp:
+	case syntax.AnyLogExp:
 		return math.Exp(r-a) * math.Expm1(-r) / math.Expm1(-a)
-	case anyTanh:
+	case syntax.AnyTanh:
 		return math.Exp(2*(r-a)) * math.Expm1(-4*r) / math.Expm1(-4*a)
-	case anySoft:
+	case syntax.AnySoft:
 		return math.Exp((s.extreme-a)/s.temperature) / (s.sum + s.summed)
-	case allLogExp:
+	case syntax.AllLogExp:
 		return math.Exp(a - r)
-	case allNorm:
+	case syntax.AllNorm:
 		if r == 0 {
 			return 0
 		}
 		return a / r
-	case allRoot:
+	case syntax.AllRoot:
 		if a == 0 {
 			return 1
 		}
@@ -234,7 +238,7 @@ func (s *gathered) slope(a, r float64) float64 {
 // slopeOfZero is the derivative of a disjunction at 0, in the first quantity that is 0.
 func (s *gathered) slopeOfZero() float64 {
 	switch {
-	case s.fold == anyHarmonic || s.fold == anyHarmonicSquare:
+	case s.fold == syntax.AnyHarmonic || s.fold == syntax.AnyHarmonicSquare:
 		return 1 // as of equal minima, the first one counts
 	case s.zeros > 1:
 		return 0

@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 func folds() []gathered {
 	var all []gathered
-	for f := anyHarmonic; f < wrongFold; f++ {
-		if f != anySoft {
+	for f := syntax.AnyHarmonic; f < syntax.WrongFold; f++ {
+		if f != syntax.AnySoft {
 			all = append(all, gathered{fold: f})
 		}
 	}
 	for _, t := range []float64{0.01, 1, 30} {
-		all = append(all, gathered{fold: anySoft, temperature: t})
+		all = append(all, gathered{fold: syntax.AnySoft, temperature: t})
 	}
 	return all
 }
@@ -54,14 +55,14 @@ func TestFolds(t *testing.T) {
 			binary := list[0]
 			for _, a := range list[1:] {
 				switch {
-				case s.fold == anySoft:
-				case s.fold.universal():
-					binary = conjunctions([]Conjunction{AndLogExp, AndNorm, AndRoot, AndProduct}[s.fold-allLogExp]).value(binary, a)
+				case s.fold == syntax.AnySoft:
+				case s.fold.Universal():
+					binary = conjunctions([]syntax.Conjunction{syntax.AndLogExp, syntax.AndNorm, syntax.AndRoot, syntax.AndProduct}[s.fold-syntax.AllLogExp]).value(binary, a)
 				default:
-					binary = disjunctions(Disjunction(s.fold)).value(binary, a)
+					binary = disjunctions(syntax.Disjunction(s.fold)).value(binary, a)
 				}
 			}
-			if s.fold != anySoft && !(got == binary || math.Abs(got-binary) <= 1e-11*binary || got < 1e-300) {
+			if s.fold != syntax.AnySoft && !(got == binary || math.Abs(got-binary) <= 1e-11*binary || got < 1e-300) {
 				t.Errorf("%v of %v: %v, joined in turn %v", s.fold, list, got, binary)
 			}
 		}
@@ -77,11 +78,11 @@ func TestFoldLaws(t *testing.T) {
 			switch {
 			case math.IsNaN(v) || v <= 0:
 				t.Errorf("%v of %v is %v", s.fold, list, v)
-			case s.fold.universal() && v < most*(1-1e-12):
+			case s.fold.Universal() && v < most*(1-1e-12):
 				t.Errorf("%v of %v is %v, less than the largest", s.fold, list, v)
-			case s.fold == anySoft && !(v >= least && v <= least+s.temperature*math.Log(float64(len(list)))*(1+1e-12)+1e-300):
+			case s.fold == syntax.AnySoft && !(v >= least && v <= least+s.temperature*math.Log(float64(len(list)))*(1+1e-12)+1e-300):
 				t.Errorf("soft %v of %v is %v", s.temperature, list, v)
-			case !s.fold.universal() && s.fold != anySoft && v > least*(1+1e-12):
+			case !s.fold.Universal() && s.fold != syntax.AnySoft && v > least*(1+1e-12):
 				t.Errorf("%v of %v is %v, more than the least", s.fold, list, v)
 			}
 			if back := slices.Clone(list); len(list) > 1 {
@@ -110,10 +111,10 @@ func TestFoldLaws(t *testing.T) {
 				}
 			}
 			unit := math.Inf(1)
-			if s.fold.universal() {
+			if s.fold.Universal() {
 				unit = 0
 			}
-			if w := s.of(append(list, unit)...); s.fold != anySoft && w != v {
+			if w := s.of(append(list, unit)...); s.fold != syntax.AnySoft && w != v {
 				t.Errorf("%v of %v is %v, and %v with %v", s.fold, list, v, w, unit)
 			}
 			checkZeros(t, s, list)
@@ -130,7 +131,7 @@ func checkZeros(t *testing.T, s gathered, list []float64) {
 	if v := s.of(zeros...); v != 0 {
 		t.Errorf("%v of %v is %v", s.fold, zeros, v)
 	}
-	if exact := !s.fold.universal() && s.fold != anySoft; (one == 0) != exact && slices.Max(list)/max(s.temperature, 1) > 1e-15 {
+	if exact := !s.fold.Universal() && s.fold != syntax.AnySoft; (one == 0) != exact && slices.Max(list)/max(s.temperature, 1) > 1e-15 {
 		t.Errorf("%v of %v and 0 is %v", s.fold, list, one)
 	}
 	infinite := []float64{math.Inf(1), math.Inf(1)}
@@ -176,7 +177,7 @@ func TestSoft(t *testing.T) {
 		}
 		before := math.Inf(1)
 		for _, temperature := range []float64{1e8, 1e3, 10, 1, 0.1, 1e-3, 1e-6, 1e-9} {
-			s := gathered{fold: anySoft, temperature: temperature * least}
+			s := gathered{fold: syntax.AnySoft, temperature: temperature * least}
 			v := s.of(list...)
 			if v > before*(1+1e-12) {
 				t.Errorf("of %v: %v at the temperature %v, and %v at a higher one", list, v, temperature, before)
@@ -186,7 +187,7 @@ func TestSoft(t *testing.T) {
 				t.Errorf("of %v: %v at the temperature %v", list, v, temperature)
 			}
 		}
-		if v := (gathered{fold: anySoft, temperature: 1e9 * mean * mean / least}).of(list...); math.Abs(v-mean) > 1e-5*mean {
+		if v := (gathered{fold: syntax.AnySoft, temperature: 1e9 * mean * mean / least}).of(list...); math.Abs(v-mean) > 1e-5*mean {
 			t.Errorf("of %v: %v at a high temperature, want the mean %v", list, v, mean)
 		}
 	}
@@ -196,16 +197,16 @@ func TestSoft(t *testing.T) {
 func TestLargeFolds(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct {
-		fold    fold
+		fold    syntax.Fold
 		a, want float64
 	}{
-		{anyHarmonic, 1e-300, 1e-300 / n}, {anyHarmonic, 1e300, 1e300 / n},
-		{anyHarmonicSquare, 1e-300, 1e-300 / 1024}, {anyHarmonicSquare, 1e200, 1e200 / 1024},
-		{anyLogExp, 800, 800 - 20*math.Ln2}, {anyTanh, 800, 800 - 10*math.Ln2}, {anySoft, 800, 800},
-		{allNorm, 1e300, 1e300 * 1024}, {allNorm, 1e-300, 1e-300 * 1024}, {allLogExp, 800, 800 + 20*math.Ln2},
-		{allRoot, 1e290, 1e290 * n * n}, {allProduct, 1e-12, math.Expm1(1e-12 * n)}, {allProduct, 1, math.Inf(1)},
+		{syntax.AnyHarmonic, 1e-300, 1e-300 / n}, {syntax.AnyHarmonic, 1e300, 1e300 / n},
+		{syntax.AnyHarmonicSquare, 1e-300, 1e-300 / 1024}, {syntax.AnyHarmonicSquare, 1e200, 1e200 / 1024},
+		{syntax.AnyLogExp, 800, 800 - 20*math.Ln2}, {syntax.AnyTanh, 800, 800 - 10*math.Ln2}, {syntax.AnySoft, 800, 800},
+		{syntax.AllNorm, 1e300, 1e300 * 1024}, {syntax.AllNorm, 1e-300, 1e-300 * 1024}, {syntax.AllLogExp, 800, 800 + 20*math.Ln2},
+		{syntax.AllRoot, 1e290, 1e290 * n * n}, {syntax.AllProduct, 1e-12, math.Expm1(1e-12 * n)}, {syntax.AllProduct, 1, math.Inf(1)},
 		// A product below the range of numbers is not 0.
-		{anyLogExp, 0.5, math.SmallestNonzeroFloat64}, {anyTanh, 0.5, math.SmallestNonzeroFloat64},
+		{syntax.AnyLogExp, 0.5, math.SmallestNonzeroFloat64}, {syntax.AnyTanh, 0.5, math.SmallestNonzeroFloat64},
 	} {
 		s := gathered{fold: c.fold, temperature: 1}
 		for range n {

@@ -1,6 +1,9 @@
 package logic
 
-import "github.com/unravel-ml/unravel/internal/parallel"
+import (
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // pieces bounds the number of parts of a quantifier's work. The parts do not depend on the
 // number of threads, and their results are joined in order.
@@ -12,7 +15,7 @@ const pieceSize = 1 << 14
 // parts returns the number of parts of a quantifier's work if its first variable has n
 // candidates.
 func (q *quantifier) parts(m *evaluator, n int) int {
-	if m.piece || m.engine.record != nil || q.binders[0].set != rowSet || n < 2 {
+	if m.piece || m.engine.record != nil || q.binders[0].set != syntax.RowSet || n < 2 {
 		return 1
 	}
 	work := float64(n) * q.body.cost(m.engine)
@@ -62,7 +65,7 @@ func (q *quantifier) part(m *evaluator, s *state, i int) {
 func (q *quantifier) merge(s, part *state) {
 	s.sum += part.sum
 	s.count += part.count
-	if q.fold != noFold {
+	if q.fold != syntax.NoFold {
 		if s.gathered.zeros == 0 && part.gathered.zeros > 0 {
 			copy(s.best, part.best)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // wantFunction describes the supported quantifiers over functions, for errors.
@@ -18,7 +19,7 @@ const wantAlone = "want h(z(i)) alone on one side of one equality, such as h(z(i
 
 // mapping is a function in scope.
 type mapping struct {
-	declaration
+	syntax.Declaration
 	from, to []int
 	outer    int // variables bound around
 	fit      *fitted
@@ -27,22 +28,22 @@ type mapping struct {
 
 // functions compiles `exists h: z -> y in affine: body`. The least quantity of the body consists of its parts' least
 // quantities if the parts share no function and the body grows with them.
-func (c *compiler) functions(f *quantified) (node, error) {
-	if f.universal {
+func (c *compiler) functions(f *syntax.Quantified) (node, error) {
+	if f.Universal {
 		return nil, c.fail(f, "functions stand behind forall, want exists")
 	}
-	if f.fold != noFold {
-		return nil, c.fail(f, "exists[%v] of functions, want exists, which takes the least", f.fold)
+	if f.Fold != syntax.NoFold {
+		return nil, c.fail(f, "exists[%v] of functions, want exists, which takes the least", f.Fold)
 	}
-	if len(f.domain.functions) == 0 {
+	if len(f.Domain.Functions) == 0 {
 		return nil, c.fail(f, "a quantifier without a variable")
 	}
-	if f.body == nil {
+	if f.Body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
 	before := len(c.maps)
 	defer func() { c.maps = c.maps[:before] }()
-	for _, d := range f.domain.functions {
+	for _, d := range f.Domain.Functions {
 		m, err := c.mapping(d)
 		if err != nil {
 			return nil, err
@@ -53,12 +54,12 @@ func (c *compiler) functions(f *quantified) (node, error) {
 	if err := c.networks(f, own); err != nil {
 		return nil, err
 	}
-	if err := c.growing(f.body, own); err != nil {
+	if err := c.growing(f.Body, own); err != nil {
 		return nil, err
 	}
 	lane, width := c.lane, c.width
 	c.lane, c.width = -1, 1
-	body, err := c.node(f.body)
+	body, err := c.node(f.Body)
 	c.lane, c.width = lane, width
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (c *compiler) functions(f *quantified) (node, error) {
 			continue
 		}
 		if m.fit == nil {
-			return nil, c.fail(m.declaration, "the function %s is not applied: %s", m.Name, wantAlone)
+			return nil, c.fail(m.Declaration, "the function %s is not applied: %s", m.Name, wantAlone)
 		}
 		c.program.fitted = append(c.program.fitted, m.fit)
 	}
@@ -76,26 +77,26 @@ func (c *compiler) functions(f *quantified) (node, error) {
 }
 
 // mapping checks a function and finds its columns.
-func (c *compiler) mapping(d declaration) (m *mapping, err error) {
-	m = &mapping{declaration: d, outer: len(c.scope)}
+func (c *compiler) mapping(d syntax.Declaration) (m *mapping, err error) {
+	m = &mapping{Declaration: d, outer: len(c.scope)}
 	switch {
-	case !validFunction(d.Name):
+	case !syntax.ValidFunction(d.Name):
 		return nil, c.fail(d, "%q cannot be a function; want a name other than y and z, or two with a dot between", d.Name)
 	case c.mapped(d.Name) != nil:
 		return nil, c.fail(d, "the function %s is bound already, want another name", d.Name)
-	case d.Class > MLP || d.By > ByMax:
+	case d.Class > syntax.MLP || d.By > syntax.ByMax:
 		return nil, c.fail(d, "unknown class %v or criterion %v of functions", d.Class, d.By)
 	}
-	if m.from, err = c.columnsOf(d.From.access(d.from)); err != nil {
+	if m.from, err = c.columnsOf(d.From.Access(d.FromPlace)); err != nil {
 		return nil, err
 	}
-	if m.to, err = c.columnsOf(d.To.access(d.to)); err != nil {
+	if m.to, err = c.columnsOf(d.To.Access(d.ToPlace)); err != nil {
 		return nil, err
 	}
 	switch {
-	case d.Class == AnyFunction && d.From.Codes:
+	case d.Class == syntax.AnyFunction && d.From.Codes:
 		return nil, c.fail(d, "%s has no class, which only functions of levels can do without; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", d.Name)
-	case d.Class == Isometry && len(m.to) < len(m.from):
+	case d.Class == syntax.Isometry && len(m.to) < len(m.from):
 		return nil, c.fail(d, "there is no isometry of %s into %s; want as many columns or more", plural(len(m.from), "column"), plural(len(m.to), "column"))
 	}
 	return m, nil
@@ -112,36 +113,36 @@ func (c *compiler) mapped(name string) *mapping {
 }
 
 // applies reports whether a formula applies any of the functions.
-func applies(f Formula, maps []*mapping) bool {
-	return slices.ContainsFunc(applications(f), func(a *application) bool {
-		return slices.ContainsFunc(maps, func(m *mapping) bool { return m.Name == a.function })
+func applies(f syntax.Formula, maps []*mapping) bool {
+	return slices.ContainsFunc(syntax.Applications(f), func(a *syntax.Application) bool {
+		return slices.ContainsFunc(maps, func(m *mapping) bool { return m.Name == a.Function })
 	})
 }
 
 // growing checks that the quantity of a formula grows with the quantities of its parts that apply functions.
-func (c *compiler) growing(f Formula, maps []*mapping) error {
+func (c *compiler) growing(f syntax.Formula, maps []*mapping) error {
 	switch f := f.(type) {
-	case *connective:
-		if f.kind == implication && f.a != nil && applies(f.a, maps) {
+	case *syntax.Connective:
+		if f.Kind == syntax.ImpliesKind && f.A != nil && applies(f.A, maps) {
 			return c.fail(f, "a function is applied left of ->, where less is not better: %s", wantAlone)
 		}
-		if f.kind != implication && f.a != nil {
-			if err := c.growing(f.a, maps); err != nil {
+		if f.Kind != syntax.ImpliesKind && f.A != nil {
+			if err := c.growing(f.A, maps); err != nil {
 				return err
 			}
 		}
-		if f.b != nil {
-			return c.growing(f.b, maps)
+		if f.B != nil {
+			return c.growing(f.B, maps)
 		}
-	case *negation:
-		if f.a != nil && applies(f.a, maps) {
+	case *syntax.Negated:
+		if f.A != nil && applies(f.A, maps) {
 			return c.fail(f, "a function is applied in a negation, where less is not better: %s", wantAlone)
 		}
-	case *scaled:
-		return c.growing(f.a, maps)
-	case *quantified:
-		if f.body != nil {
-			return c.growing(f.body, maps)
+	case *syntax.Scaled:
+		return c.growing(f.A, maps)
+	case *syntax.Quantified:
+		if f.Body != nil {
+			return c.growing(f.Body, maps)
 		}
 	}
 	return nil
@@ -149,61 +150,61 @@ func (c *compiler) growing(f Formula, maps []*mapping) error {
 
 // fitting compiles the aggregate over rows of an equality of a function and a term. It also takes conjunctions of such
 // equalities, if the aggregate distributes over the conjunction.
-func (c *compiler) fitting(f *quantified, guards []Formula, rest Formula, over Formula) (node, error) {
-	if err := f.checkAggregate(); err != nil {
+func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest syntax.Formula, over syntax.Formula) (node, error) {
+	if err := f.CheckAggregate(); err != nil {
 		return nil, c.fail(f, "%v", err)
 	}
-	if f.fold != noFold {
-		return nil, c.fail(f, "forall[%v] of a function's values: %s", f.fold, wantFunction)
+	if f.Fold != syntax.NoFold {
+		return nil, c.fail(f, "forall[%v] of a function's values: %s", f.Fold, wantFunction)
 	}
 	switch r := rest.(type) {
-	case *scaled:
-		if !validWeight(r.weight) {
-			return nil, c.fail(r, "a formula is multiplied by %v, want a number of more than 0", r.weight)
+	case *syntax.Scaled:
+		if !syntax.ValidWeight(r.Weight) {
+			return nil, c.fail(r, "a formula is multiplied by %v, want a number of more than 0", r.Weight)
 		}
-		n := &scale{base: c.program.node(1), weight: r.weight}
-		if f.aggregate == factor.MeanSquare {
-			n.weight *= r.weight
+		n := &scale{base: c.program.node(1), weight: r.Weight}
+		if f.Aggregate == factor.MeanSquare {
+			n.weight *= r.Weight
 		}
 		var err error
-		n.body, err = c.fitting(f, guards, r.a, over)
+		n.body, err = c.fitting(f, guards, r.A, over)
 		return n, err
-	case *connective:
+	case *syntax.Connective:
 		and := c.sentence.And
-		if r.kind != conjunction || !(and == AndAdd && (f.aggregate == factor.Mean || f.aggregate == factor.Sum) || and == AndMax && f.aggregate == factor.Max) {
-			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.aggregate, r.kind, wantFunction)
+		if r.Kind != syntax.AndKind || !(and == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum) || and == syntax.AndMax && f.Aggregate == factor.Max) {
+			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.Aggregate, r.Kind, wantFunction)
 		}
-		a, err := c.fitting(f, guards, r.a, over)
+		a, err := c.fitting(f, guards, r.A, over)
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.fitting(f, guards, r.b, over)
+		b, err := c.fitting(f, guards, r.B, over)
 		return &binary{c.program.node(1), a, b, conjunctions(and)}, err
-	case *equality:
-		if len(applications(r)) > 0 {
+	case *syntax.Equality:
+		if len(syntax.Applications(r)) > 0 {
 			return c.fitted(f, guards, r, over)
 		}
 	}
 	part := *f
-	part.body = rest
+	part.Body = rest
 	if len(guards) > 0 {
-		part.body = &connective{kind: implication, a: allOf(guards), b: rest}
+		part.Body = &syntax.Connective{Kind: syntax.ImpliesKind, A: allOf(guards), B: rest}
 	}
 	return c.quantifier(&part, over)
 }
 
 // plainly returns the first application of a function in a crisp quantifier, or the quantifier.
-func plainly(f *quantified) any {
-	if all := applications(f.body); len(all) > 0 {
+func plainly(f *syntax.Quantified) any {
+	if all := syntax.Applications(f.Body); len(all) > 0 {
 		return all[0]
 	}
 	return f
 }
 
-func allOf(guards []Formula) Formula {
+func allOf(guards []syntax.Formula) syntax.Formula {
 	f := guards[0]
 	for _, g := range guards[1:] {
-		f = &connective{kind: conjunction, a: f, b: g}
+		f = &syntax.Connective{Kind: syntax.AndKind, A: f, B: g}
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // load puts a batch into an engine.
@@ -73,7 +74,7 @@ func TestRandomGradients(t *testing.T) {
 	}
 }
 
-func compiled(t testing.TB, s Sentence) *Quantity {
+func compiled(t testing.TB, s syntax.Sentence) *Quantity {
 	t.Helper()
 	q, err := Compile(s, testSchema)
 	if err != nil {
@@ -216,9 +217,9 @@ func TestGradcheck(t *testing.T) {
 	}
 }
 
-func parsed(t testing.TB, text string) Sentence {
+func parsed(t testing.TB, text string) syntax.Sentence {
 	t.Helper()
-	s, err := Parse(text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

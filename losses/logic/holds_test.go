@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]): by the rules of logic, from
@@ -31,7 +32,7 @@ func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 
 func (q *Quantity) world(b Batch) *world {
 	return &world{schema: q.schema, z: q.rows(b), y: b.Values, labels: b.Labels, means: b.Codes, logVariances: b.LogVariances,
-		bound: map[string]thing{}, batch: b, turns: q.turnsInUse(), moves: map[Variable]pairMove{}}
+		bound: map[string]thing{}, batch: b, turns: q.turnsInUse(), moves: map[syntax.Variable]syntax.PairMove{}}
 }
 
 // world is a batch with an assignment of the variables.
@@ -45,7 +46,7 @@ type world struct {
 	bound map[string]thing
 	batch Batch
 	turns []int // columns of the batch's moves that must be known
-	moves map[Variable]pairMove
+	moves map[syntax.Variable]syntax.PairMove
 }
 
 // thing is the value of a term.
@@ -59,66 +60,66 @@ type thing struct {
 	rounded bool   // it was moved
 }
 
-func (w *world) holds(f Formula) bool {
+func (w *world) holds(f syntax.Formula) bool {
 	switch f := f.(type) {
-	case *equality:
-		if f.premetric == KL || f.premetric == Wasserstein {
-			a, b := w.posterior(f.a), w.posterior(f.b)
+	case *syntax.Equality:
+		if f.Premetric == syntax.KL || f.Premetric == syntax.Wasserstein {
+			a, b := w.posterior(f.A), w.posterior(f.B)
 			return slices.Equal(a[0], b[0]) && slices.Equal(a[1], b[1])
 		}
-		return w.equal(f, w.term(f.a), w.term(f.b)) != f.not
-	case *connective:
-		switch f.kind {
-		case conjunction:
-			return w.holds(f.a) && w.holds(f.b)
-		case disjunction:
-			return w.holds(f.a) || w.holds(f.b)
+		return w.equal(f, w.term(f.A), w.term(f.B)) != f.Not
+	case *syntax.Connective:
+		switch f.Kind {
+		case syntax.AndKind:
+			return w.holds(f.A) && w.holds(f.B)
+		case syntax.OrKind:
+			return w.holds(f.A) || w.holds(f.B)
 		}
-		return !w.holds(f.a) || w.holds(f.b)
-	case *negation:
-		return !w.holds(f.a)
-	case *independence:
+		return !w.holds(f.A) || w.holds(f.B)
+	case *syntax.Negated:
+		return !w.holds(f.A)
+	case *syntax.Independence:
 		return w.independent(f)
-	case *scaled:
-		return w.holds(f.a)
-	case *quantified:
-		if f.domain.set == functionSet {
-			return w.satisfiable(f.body, withFunctions(nil, f.domain))
+	case *syntax.Scaled:
+		return w.holds(f.A)
+	case *syntax.Quantified:
+		if f.Domain.Set == syntax.FunctionSet {
+			return w.satisfiable(f.Body, withFunctions(nil, f.Domain))
 		}
-		return w.quantified(f, f.domain.names)
+		return w.quantified(f, f.Domain.Names)
 	}
 	panic(fmt.Sprintf("logic: %T is not a formula", f))
 }
 
 // quantified tries all assignments of the variables.
-func (w *world) quantified(f *quantified, names []string) bool {
+func (w *world) quantified(f *syntax.Quantified, names []string) bool {
 	if len(names) == 0 {
 		if !w.movable(f) {
-			return f.universal
+			return f.Universal
 		}
-		return w.holds(f.body)
+		return w.holds(f.Body)
 	}
 	defer delete(w.bound, names[0])
 	for _, t := range w.things(f, names[0]) {
 		w.bound[names[0]] = t
-		if w.quantified(f, names[1:]) != f.universal {
-			return !f.universal
+		if w.quantified(f, names[1:]) != f.Universal {
+			return !f.Universal
 		}
 	}
-	return f.universal
+	return f.Universal
 }
 
-func (w *world) things(f *quantified, name string) []thing {
+func (w *world) things(f *syntax.Quantified, name string) []thing {
 	var all []thing
-	switch d := f.domain; d.set {
-	case rowSet:
+	switch d := f.Domain; d.Set {
+	case syntax.RowSet:
 		for i := range w.z {
-			if w.known(f.body, name, i) {
+			if w.known(f.Body, name, i) {
 				all = append(all, thing{row: i})
 			}
 		}
-	case valueSet:
-		k := slices.Index(w.schema.Factors, d.factor)
+	case syntax.ValueSet:
+		k := slices.Index(w.schema.Factors, d.Factor)
 		for i, l := range w.labels {
 			if l[k] >= 0 && !slices.ContainsFunc(all, func(t thing) bool { return t.labels[0] == l[k] }) {
 				t := thing{row: -1, factors: []int{k}, labels: []float64{l[k]}}
@@ -128,13 +129,13 @@ func (w *world) things(f *quantified, name string) []thing {
 				all = append(all, t)
 			}
 		}
-	case memberSet:
-		for _, m := range d.members {
+	case syntax.MemberSet:
+		for _, m := range d.Members {
 			all = append(all, w.term(m))
 		}
-	case pointSet:
+	case syntax.PointSet:
 		// If a formula that Compile accepts holds for a point, it holds for a row's point, or for any.
-		columns := w.columns(d.space)
+		columns := w.columns(d.Space)
 		all = append(all, thing{row: -1, vector: make([]float64, len(columns))})
 		for _, z := range w.z {
 			all = append(all, thing{row: -1, vector: pick(z, columns)})
@@ -144,10 +145,10 @@ func (w *world) things(f *quantified, name string) []thing {
 }
 
 // known reports whether the factors of a row in a formula are known.
-func (w *world) known(f Formula, name string, row int) bool {
+func (w *world) known(f syntax.Formula, name string, row int) bool {
 	all := true
-	terms(f, func(t Term) {
-		if a, ok := t.(*access); ok && !a.codes && string(a.row) == name && w.labels != nil {
+	syntax.Terms(f, func(t syntax.Term) {
+		if a, ok := t.(*syntax.Access); ok && !a.Codes && string(a.Row) == name && w.labels != nil {
 			for _, l := range pick(w.labels[row], w.columns(a)) {
 				all = all && l >= 0
 			}
@@ -157,18 +158,18 @@ func (w *world) known(f Formula, name string, row int) bool {
 }
 
 // columns lists the columns of an access.
-func (w *world) columns(a *access) []int {
+func (w *world) columns(a *syntax.Access) []int {
 	var columns []int
 	switch {
-	case a.name != "" && a.codes:
-		return w.schema.SubCodes[a.name]
-	case a.name != "":
-		return []int{slices.Index(w.schema.Factors, a.name)}
+	case a.Name != "" && a.Codes:
+		return w.schema.SubCodes[a.Name]
+	case a.Name != "":
+		return []int{slices.Index(w.schema.Factors, a.Name)}
 	}
-	ranges := a.columns
+	ranges := a.Columns
 	if len(ranges) == 0 {
-		ranges = []Range{{0, len(w.schema.Factors)}}
-		if a.codes {
+		ranges = []syntax.Range{{Lo: 0, Hi: len(w.schema.Factors)}}
+		if a.Codes {
 			ranges[0].Hi = w.schema.Codes
 		}
 	}
@@ -188,19 +189,19 @@ func pick(x []float64, columns []int) []float64 {
 	return r
 }
 
-func (w *world) term(t Term) thing {
-	switch t := bare(t).(type) {
-	case Variable:
+func (w *world) term(t syntax.Term) thing {
+	switch t := syntax.Bare(t).(type) {
+	case syntax.Variable:
 		return w.bound[string(t)]
-	case Number:
+	case syntax.Number:
 		return thing{row: -1, vector: []float64{float64(t)}, number: true}
-	case Vector:
+	case syntax.Vector:
 		return thing{row: -1, vector: t}
-	case Level:
+	case syntax.Level:
 		return thing{row: -1, name: string(t)}
-	case *access:
-		row, columns := w.bound[string(t.row)].row, w.columns(t)
-		if t.codes {
+	case *syntax.Access:
+		row, columns := w.bound[string(t.Row)].row, w.columns(t)
+		if t.Codes {
 			return thing{row: -1, vector: pick(w.z[row], columns)}
 		}
 		r := thing{row: -1, factors: columns}
@@ -211,23 +212,23 @@ func (w *world) term(t Term) thing {
 			r.vector = pick(w.y[row], columns)
 		}
 		return r
-	case *moved:
+	case *syntax.Moved:
 		return w.moved(t)
-	case *multiple:
-		return combine(w.term(t.a), thing{vector: []float64{0}, number: true}, t.factor, 1)
-	case *arithmetic:
-		if t.minus {
-			return combine(w.term(t.a), w.term(t.b), 1, -1)
+	case *syntax.Multiple:
+		return combine(w.term(t.A), thing{vector: []float64{0}, number: true}, t.Factor, 1)
+	case *syntax.Arithmetic:
+		if t.Minus {
+			return combine(w.term(t.A), w.term(t.B), 1, -1)
 		}
-		return combine(w.term(t.a), w.term(t.b), 1, 1)
+		return combine(w.term(t.A), w.term(t.B), 1, 1)
 	}
 	panic(fmt.Sprintf("logic: %T is not a term", t))
 }
 
 // posterior returns the means and log variances of columns of a row's code.
-func (w *world) posterior(t Term) [2][]float64 {
-	a := bare(t).(*access)
-	row, columns := w.bound[string(a.row)].row, w.columns(a)
+func (w *world) posterior(t syntax.Term) [2][]float64 {
+	a := syntax.Bare(t).(*syntax.Access)
+	row, columns := w.bound[string(a.Row)].row, w.columns(a)
 	return [2][]float64{pick(w.means[row], columns), pick(w.logVariances[row], columns)}
 }
 
@@ -248,8 +249,8 @@ func (t thing) at(i int) float64 {
 }
 
 // equal compares two things as an equality does.
-func (w *world) equal(e *equality, a, b thing) bool {
-	if e.premetric == Crisp {
+func (w *world) equal(e *syntax.Equality, a, b thing) bool {
+	if e.Premetric == syntax.Crisp {
 		return w.same(a, b)
 	}
 	for i := range max(len(a.vector), len(b.vector)) {
@@ -257,7 +258,7 @@ func (w *world) equal(e *equality, a, b thing) bool {
 		if (a.rounded || b.rounded) && math.Abs(x-y) < 1e-9 {
 			continue
 		}
-		if x != y && !(e.premetric == Circular && math.Remainder(x-y, e.period) == 0) {
+		if x != y && !(e.Premetric == syntax.Circular && math.Remainder(x-y, e.Period) == 0) {
 			return false
 		}
 	}
@@ -289,63 +290,63 @@ type demand struct{ at, value []float64 }
 
 // satisfiable reports whether there are functions that make a formula true. As Compile admits no function in two fits,
 // the parts of a formula can be satisfied separately.
-func (w *world) satisfiable(f Formula, maps map[string]Function) bool {
-	if !slices.ContainsFunc(applications(f), func(a *application) bool { _, ok := maps[a.function]; return ok }) {
+func (w *world) satisfiable(f syntax.Formula, maps map[string]syntax.Function) bool {
+	if !slices.ContainsFunc(syntax.Applications(f), func(a *syntax.Application) bool { _, ok := maps[a.Function]; return ok }) {
 		return w.holds(f)
 	}
 	switch f := f.(type) {
-	case *connective:
-		switch f.kind {
-		case conjunction:
-			return w.satisfiable(f.a, maps) && w.satisfiable(f.b, maps)
-		case disjunction:
-			return w.satisfiable(f.a, maps) || w.satisfiable(f.b, maps)
+	case *syntax.Connective:
+		switch f.Kind {
+		case syntax.AndKind:
+			return w.satisfiable(f.A, maps) && w.satisfiable(f.B, maps)
+		case syntax.OrKind:
+			return w.satisfiable(f.A, maps) || w.satisfiable(f.B, maps)
 		}
-		return !w.holds(f.a) || w.satisfiable(f.b, maps)
-	case *scaled:
-		return w.satisfiable(f.a, maps)
-	case *quantified:
-		if f.domain.set == functionSet {
-			return w.satisfiable(f.body, withFunctions(maps, f.domain))
+		return !w.holds(f.A) || w.satisfiable(f.B, maps)
+	case *syntax.Scaled:
+		return w.satisfiable(f.A, maps)
+	case *syntax.Quantified:
+		if f.Domain.Set == syntax.FunctionSet {
+			return w.satisfiable(f.Body, withFunctions(maps, f.Domain))
 		}
-		if _, rest := f.guards(); f.universal && !hasQuantifier(rest) {
+		if _, rest := f.Guards(); f.Universal && !syntax.HasQuantifier(rest) {
 			return w.fits(f, maps)
 		}
-		return w.each(f, f.domain.names, func() bool { return w.satisfiable(f.body, maps) })
+		return w.each(f, f.Domain.Names, func() bool { return w.satisfiable(f.Body, maps) })
 	}
-	panic(fmt.Sprintf("logic: no function can be sought in %s", textOf(f)))
+	panic(fmt.Sprintf("logic: no function can be sought in %s", syntax.TextOf(f)))
 }
 
-func withFunctions(maps map[string]Function, d Domain) map[string]Function {
-	all := map[string]Function{}
+func withFunctions(maps map[string]syntax.Function, d syntax.Domain) map[string]syntax.Function {
+	all := map[string]syntax.Function{}
 	for name, f := range maps {
 		all[name] = f
 	}
-	for _, f := range d.functions {
+	for _, f := range d.Functions {
 		all[f.Name] = f.Function
 	}
 	return all
 }
 
 // each tries all assignments of the variables of a quantifier.
-func (w *world) each(f *quantified, names []string, holds func() bool) bool {
+func (w *world) each(f *syntax.Quantified, names []string, holds func() bool) bool {
 	if len(names) == 0 {
 		return holds()
 	}
 	defer delete(w.bound, names[0])
 	for _, t := range w.things(f, names[0]) {
 		w.bound[names[0]] = t
-		if w.each(f, names[1:], holds) != f.universal {
-			return !f.universal
+		if w.each(f, names[1:], holds) != f.Universal {
+			return !f.Universal
 		}
 	}
-	return f.universal
+	return f.Universal
 }
 
 // fits reports whether there are functions with the values that a quantifier over rows demands.
-func (w *world) fits(f *quantified, maps map[string]Function) bool {
+func (w *world) fits(f *syntax.Quantified, maps map[string]syntax.Function) bool {
 	demands := map[string][]demand{}
-	if !w.each(f, f.domain.names, func() bool { return w.collect(f.body, maps, demands) }) {
+	if !w.each(f, f.Domain.Names, func() bool { return w.collect(f.Body, maps, demands) }) {
 		return false
 	}
 	for name, all := range demands {
@@ -357,29 +358,29 @@ func (w *world) fits(f *quantified, maps map[string]Function) bool {
 }
 
 // collect lists the values that a formula demands of functions, and reports whether the rest of the formula is true.
-func (w *world) collect(f Formula, maps map[string]Function, demands map[string][]demand) bool {
+func (w *world) collect(f syntax.Formula, maps map[string]syntax.Function, demands map[string][]demand) bool {
 	switch f := f.(type) {
-	case *connective:
-		if f.kind == implication {
-			return !w.holds(f.a) || w.collect(f.b, maps, demands)
+	case *syntax.Connective:
+		if f.Kind == syntax.ImpliesKind {
+			return !w.holds(f.A) || w.collect(f.B, maps, demands)
 		}
-		return w.collect(f.a, maps, demands) && w.collect(f.b, maps, demands)
-	case *scaled:
-		return w.collect(f.a, maps, demands)
-	case *equality:
-		a, other := bare(f.a), f.b
-		if _, ok := a.(*application); !ok {
-			a, other = bare(f.b), f.a
+		return w.collect(f.A, maps, demands) && w.collect(f.B, maps, demands)
+	case *syntax.Scaled:
+		return w.collect(f.A, maps, demands)
+	case *syntax.Equality:
+		a, other := syntax.Bare(f.A), f.B
+		if _, ok := a.(*syntax.Application); !ok {
+			a, other = syntax.Bare(f.B), f.A
 		}
-		if a, ok := a.(*application); ok {
-			d, x, t := demand{}, w.term(a.a), w.term(other)
-			if d.at = x.vector; maps[a.function].Class == AnyFunction {
+		if a, ok := a.(*syntax.Application); ok {
+			d, x, t := demand{}, w.term(a.A), w.term(other)
+			if d.at = x.vector; maps[a.Function].Class == syntax.AnyFunction {
 				d.at = x.labels
 			}
-			for k := range w.columns(maps[a.function].To.access(0)) {
+			for k := range w.columns(maps[a.Function].To.Access(0)) {
 				d.value = append(d.value, t.at(k))
 			}
-			demands[a.function] = append(demands[a.function], d)
+			demands[a.Function] = append(demands[a.Function], d)
 			return true
 		}
 	}
@@ -390,14 +391,14 @@ func (w *world) collect(f Formula, maps map[string]Function, demands map[string]
 // a network of enough units, has them if equal arguments have equal values. An affine or linear map has them if the
 // values add nothing to the rank of the arguments. An isometry has them if all distances of values are equal to the
 // distances of arguments.
-func exactly(c Class, all []demand) bool {
+func exactly(c syntax.Class, all []demand) bool {
 	for _, d := range all {
 		if slices.ContainsFunc(slices.Concat(d.at, d.value), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
 			return false
 		}
 	}
 	switch c {
-	case AnyFunction, MLP:
+	case syntax.AnyFunction, syntax.MLP:
 		for i, d := range all {
 			for _, e := range all[:i] {
 				if slices.Equal(d.at, e.at) && !slices.Equal(d.value, e.value) {
@@ -406,7 +407,7 @@ func exactly(c Class, all []demand) bool {
 			}
 		}
 		return true
-	case Isometry:
+	case syntax.Isometry:
 		for i, d := range all {
 			for _, e := range all[:i] {
 				if distanceOf(d.at, e.at).Cmp(distanceOf(d.value, e.value)) != 0 {
@@ -419,7 +420,7 @@ func exactly(c Class, all []demand) bool {
 	var arguments, both [][]*big.Rat
 	for _, d := range all {
 		var row []*big.Rat
-		if c == Affine {
+		if c == syntax.Affine {
 			row = append(row, big.NewRat(1, 1))
 		}
 		row = append(row, rational(d.at)...)
@@ -474,18 +475,18 @@ func rank(rows [][]*big.Rat) (r int) {
 }
 
 // related reports whether an equality of a formula applies functions twice.
-func related(f Formula) bool {
+func related(f syntax.Formula) bool {
 	switch f := f.(type) {
-	case *connective:
-		return related(f.a) || related(f.b)
-	case *negation:
-		return related(f.a)
-	case *scaled:
-		return related(f.a)
-	case *quantified:
-		return related(f.body)
-	case *equality:
-		return len(applications(f)) > 1
+	case *syntax.Connective:
+		return related(f.A) || related(f.B)
+	case *syntax.Negated:
+		return related(f.A)
+	case *syntax.Scaled:
+		return related(f.A)
+	case *syntax.Quantified:
+		return related(f.Body)
+	case *syntax.Equality:
+		return len(syntax.Applications(f)) > 1
 	}
 	return false
 }
@@ -504,9 +505,9 @@ func (q *Quantity) turnsInUse() []int {
 }
 
 // movable reports whether the transformations of a quantifier are known of its rows.
-func (w *world) movable(f *quantified) bool {
-	for _, m := range f.domain.moves {
-		if w.moves[Variable(m.name)] = m; !w.related(m) {
+func (w *world) movable(f *syntax.Quantified) bool {
+	for _, m := range f.Domain.Moves {
+		if w.moves[syntax.Variable(m.Name)] = m; !w.related(m) {
 			return false
 		}
 	}
@@ -514,8 +515,8 @@ func (w *world) movable(f *quantified) bool {
 }
 
 // related reports whether the transformation between two rows is known.
-func (w *world) related(m pairMove) bool {
-	from, to := w.bound[string(m.from)].row, w.bound[string(m.to)].row
+func (w *world) related(m syntax.PairMove) bool {
+	from, to := w.bound[string(m.From)].row, w.bound[string(m.To)].row
 	if g := w.batch.Groups; g != nil && (g[from] < 0 || g[from] != g[to]) {
 		return false
 	}
@@ -525,20 +526,20 @@ func (w *world) related(m pairMove) bool {
 }
 
 // moved turns a vector by the transformation between two rows: by its matrix.
-func (w *world) moved(t *moved) thing {
-	r := w.term(t.a)
+func (w *world) moved(t *syntax.Moved) thing {
+	r := w.term(t.A)
 	r.vector, r.rounded = slices.Clone(r.vector), true
-	m := w.moves[t.move.Name]
-	from, to := w.batch.Moves[w.bound[string(m.from)].row], w.batch.Moves[w.bound[string(m.to)].row]
+	m := w.moves[t.Move.Name]
+	from, to := w.batch.Moves[w.bound[string(m.From)].row], w.batch.Moves[w.bound[string(m.To)].row]
 	c := compiler{schema: w.schema}
-	columns, _ := c.codesOf(t.a)
+	columns, _ := c.codesOf(t.A)
 	first := 0
 	for _, turn := range w.schema.Turns {
 		at, factor := w.turnedBy(t, turn, columns, len(r.vector))
 		if factor {
-			r.vector[0] += t.move.frequency() * (to[first] - from[first]) / (2 * math.Pi)
+			r.vector[0] += t.Move.Multiple() * (to[first] - from[first]) / (2 * math.Pi)
 		}
-		g := turn.between(from[first:], to[first:], t.move.frequency())
+		g := turn.between(from[first:], to[first:], t.Move.Multiple())
 		first += turn.Columns()
 		for block := range slices.Chunk(at, turn.width()) {
 			x := make([]float64, len(block))
@@ -556,12 +557,12 @@ func (w *world) moved(t *moved) thing {
 }
 
 // turnedBy lists the coordinates that a turn moves, or reports that the term is the turn's factor.
-func (w *world) turnedBy(t *moved, turn Turn, columns []int, width int) (at []int, factor bool) {
-	if a, ok := bare(t.a).(*access); ok && !a.codes {
+func (w *world) turnedBy(t *syntax.Moved, turn Turn, columns []int, width int) (at []int, factor bool) {
+	if a, ok := syntax.Bare(t.A).(*syntax.Access); ok && !a.Codes {
 		return nil, w.schema.Factors[w.columns(a)[0]] == turn.Name
 	}
-	if t.move.Turn != "" {
-		if t.move.Turn != turn.Name {
+	if t.Move.Turn != "" {
+		if t.Move.Turn != turn.Name {
 			return nil, false
 		}
 		for i := range width {
@@ -588,19 +589,19 @@ func (t Turn) between(from, to []float64, by float64) [9]float64 {
 
 // independent reports whether sub-codes are independent in a row drawn at random. Every block and the later blocks must
 // have every combination of their values, as often as the product of the values' frequencies.
-func (w *world) independent(f *independence) bool {
+func (w *world) independent(f *syntax.Independence) bool {
 	n := len(w.z)
-	key := func(row int, terms []Term) string {
+	key := func(row int, terms []syntax.Term) string {
 		var text strings.Builder
 		for _, t := range terms {
-			fmt.Fprint(&text, pick(w.z[row], w.columns(bare(t).(*access))))
+			fmt.Fprint(&text, pick(w.z[row], w.columns(syntax.Bare(t).(*syntax.Access))))
 		}
 		return text.String()
 	}
-	for k := range f.codes[1:] {
+	for k := range f.Codes[1:] {
 		count, left, right := map[[2]string]int{}, map[string]int{}, map[string]int{}
 		for i := range n {
-			a, b := key(i, f.codes[k:k+1]), key(i, f.codes[k+1:])
+			a, b := key(i, f.Codes[k:k+1]), key(i, f.Codes[k+1:])
 			count[[2]string{a, b}]++
 			left[a]++
 			right[b]++

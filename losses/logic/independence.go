@@ -4,19 +4,21 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // blocksOf lists the columns of the sub-codes of an independence.
-func (c *compiler) blocksOf(f *independence) ([][]int, error) {
-	if f.by > ByDiscriminator || len(f.codes) < 2 {
+func (c *compiler) blocksOf(f *syntax.Independence) ([][]int, error) {
+	if f.By > syntax.ByDiscriminator || len(f.Codes) < 2 {
 		return nil, c.fail(f, "want a dependence (hsic, tc or discriminator) of two sub-codes or more")
 	}
 	var blocks [][]int
 	var taken []int
-	for _, t := range f.codes {
-		a, ok := bare(t).(*access)
-		if !ok || !a.codes || a.row != "" {
-			return nil, c.fail(f, "%s is no sub-code; want sub-codes without a row, such as independent(z.a, z.b)", textOf(t))
+	for _, t := range f.Codes {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes || a.Row != "" {
+			return nil, c.fail(f, "%s is no sub-code; want sub-codes without a row, such as independent(z.a, z.b)", syntax.TextOf(t))
 		}
 		columns, err := c.columnsOf(a)
 		if err != nil {
@@ -34,7 +36,7 @@ func (c *compiler) blocksOf(f *independence) ([][]int, error) {
 }
 
 // independence compiles an independence.
-func (c *compiler) independence(f *independence) (node, error) {
+func (c *compiler) independence(f *syntax.Independence) (node, error) {
 	blocks, err := c.blocksOf(f)
 	if err != nil {
 		return nil, err
@@ -42,38 +44,38 @@ func (c *compiler) independence(f *independence) (node, error) {
 	b := c.program.node(c.width)
 	state := c.program.dependences
 	c.program.dependences++
-	switch f.by {
-	case HSIC:
+	switch f.By {
+	case syntax.HSIC:
 		return &criterion{base: b, blocks: blocks, state: state}, nil
-	case TotalCorrelation:
+	case syntax.TotalCorrelation:
 		return &correlation{base: b, blocks: blocks, state: state}, nil
 	}
 	if !c.isSummand(f, c.sentence.Body) {
-		return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", textOf(f))
+		return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
 	}
 	if c.program.learned == "" {
-		c.program.learned = textOf(f)
+		c.program.learned = syntax.TextOf(f)
 	}
 	return &correlation{base: b, blocks: blocks, state: state}, nil // stands for it; only its operation of losses is run
 }
 
 // isSummand reports whether a sentence adds up a part.
-func (c *compiler) isSummand(part, f Formula) bool {
+func (c *compiler) isSummand(part, f syntax.Formula) bool {
 	switch f := f.(type) {
-	case *scaled:
-		return c.isSummand(part, f.a)
-	case *connective:
-		return f.kind == conjunction && c.sentence.And == AndAdd && (c.isSummand(part, f.a) || c.isSummand(part, f.b))
+	case *syntax.Scaled:
+		return c.isSummand(part, f.A)
+	case *syntax.Connective:
+		return f.Kind == syntax.AndKind && c.sentence.And == syntax.AndAdd && (c.isSummand(part, f.A) || c.isSummand(part, f.B))
 	}
 	return f == part
 }
 
 // dependence returns the node of a sentence that is an independence: an operation of the losses, or the sentence's
 // operation.
-func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
+func (q *Quantity) dependence(with Named, f *syntax.Independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
 	densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
-	if with.Independence == nil || f.by == TotalCorrelation && !densities {
+	if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
 		return q.node(with, in)
 	}
-	return with.Independence(f.by, blocks, q.z(in), in)
+	return with.Independence(f.By, blocks, q.z(in), in)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // lanes computes many tuples at once that differ in the last variable.
@@ -39,7 +40,7 @@ func (q *quantifier) pick(m *evaluator, s *state, b *binder, candidates []int32)
 func (q *quantifier) tuples(m *evaluator, s *state, rows []int32) {
 	v := q.body.value(m, len(rows))
 	switch {
-	case s.forward && q.fold != noFold:
+	case s.forward && q.fold != syntax.NoFold:
 		for t, x := range v {
 			q.addFold(m, s, x, q.weight(m, rows[t]), rows[t])
 		}

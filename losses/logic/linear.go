@@ -1,6 +1,10 @@
 package logic
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
 type linear struct {
@@ -25,46 +29,46 @@ type part struct {
 type where struct{ column, variable int }
 
 // linear compiles a numeric term.
-func (c *compiler) linear(t Term) (linear, error) {
+func (c *compiler) linear(t syntax.Term) (linear, error) {
 	switch t := t.(type) {
 	case nil:
 		return linear{}, c.fail(nil, "a term is nil")
-	case *access:
+	case *syntax.Access:
 		return c.linearAccess(t)
-	case *moved:
+	case *syntax.Moved:
 		return c.act(t)
-	case *multiple:
-		a, err := c.linear(t.a)
-		if err == nil && !validNumber(t.factor) {
-			err = c.fail(t, "the factor %v is out of range", t.factor)
+	case *syntax.Multiple:
+		a, err := c.linear(t.A)
+		if err == nil && !validNumber(t.Factor) {
+			err = c.fail(t, "the factor %v is out of range", t.Factor)
 		}
-		return a.times(t.factor), err
-	case *arithmetic:
-		a, err := c.linear(t.a)
+		return a.times(t.Factor), err
+	case *syntax.Arithmetic:
+		a, err := c.linear(t.A)
 		if err != nil {
 			return a, err
 		}
-		b, err := c.linear(t.b)
+		b, err := c.linear(t.B)
 		if err != nil {
 			return b, err
 		}
-		if t.minus {
+		if t.Minus {
 			b = b.times(-1)
 		}
 		return c.add(t, a, b)
 	}
-	switch v := bare(t).(type) {
-	case *application:
-		if m := c.mapped(v.function); m != nil && m.network != nil {
+	switch v := syntax.Bare(t).(type) {
+	case *syntax.Application:
+		if m := c.mapped(v.Function); m != nil && m.network != nil {
 			return c.networkValue(v, m)
 		}
-		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", textOf(t), wantFunction)
-	case Number:
+		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", syntax.TextOf(t), wantFunction)
+	case syntax.Number:
 		if !validNumber(float64(v)) {
 			return linear{}, c.fail(t, "the number %v is out of range", float64(v))
 		}
 		return linear{coordinates: []coordinate{{offset: float64(v)}}, number: true}, nil
-	case Vector:
+	case syntax.Vector:
 		var l linear
 		for _, x := range v {
 			if !validNumber(x) {
@@ -76,15 +80,15 @@ func (c *compiler) linear(t Term) (linear, error) {
 			return l, c.fail(t, "the vector is empty")
 		}
 		return l, nil
-	case Level:
+	case syntax.Level:
 		return linear{}, c.fail(t, "the name of a level has no distance; want a plain = between it and a factor")
-	case Variable:
+	case syntax.Variable:
 		return c.linearVariable(v, t)
 	}
 	return linear{}, c.fail(t, "%T is not a term of this package", t)
 }
 
-func (c *compiler) linearAccess(a *access) (linear, error) {
+func (c *compiler) linearAccess(a *syntax.Access) (linear, error) {
 	b, err := c.row(a)
 	if err != nil {
 		return linear{}, err
@@ -95,7 +99,7 @@ func (c *compiler) linearAccess(a *access) (linear, error) {
 	}
 	var l linear
 	for _, column := range columns {
-		if !a.codes {
+		if !a.Codes {
 			column = c.program.valueColumn(column)
 		}
 		l.coordinates = append(l.coordinates, coordinate{parts: []part{{weight: 1, column: column, variable: b.id}}})
@@ -103,19 +107,19 @@ func (c *compiler) linearAccess(a *access) (linear, error) {
 	return l, nil
 }
 
-func (c *compiler) linearVariable(v Variable, t Term) (linear, error) {
+func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) (linear, error) {
 	b, err := c.lookup(v, t)
 	if err != nil {
 		return linear{}, err
 	}
 	switch {
-	case b.set == rowSet:
+	case b.set == syntax.RowSet:
 		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
-	case b.set == moveSet:
+	case b.set == syntax.MoveSet:
 		return linear{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.set == pointSet:
+	case b.set == syntax.PointSet:
 		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
-	case b.set == valueSet:
+	case b.set == syntax.ValueSet:
 		return linear{coordinates: []coordinate{{parts: []part{{weight: 1, column: c.program.levelValueColumn(b.factor), variable: b.id}}}}}, nil
 	case b.width < 0:
 		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)

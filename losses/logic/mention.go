@@ -1,14 +1,18 @@
 package logic
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // mentioned lists the factors of a row in a formula. A row with any of them unknown is not in the variable's domain.
-func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
+func (c *compiler) mentioned(f syntax.Formula, name string) ([]int, error) {
 	var known []int
 	var first error
-	terms(f, func(t Term) {
-		a, ok := t.(*access)
-		if !ok || a.codes || string(a.row) != name {
+	syntax.Terms(f, func(t syntax.Term) {
+		a, ok := t.(*syntax.Access)
+		if !ok || a.Codes || string(a.Row) != name {
 			return
 		}
 		columns, err := c.columnsOf(a)
@@ -27,13 +31,13 @@ func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 
 // group turns an equality of the variable's factor into the group of rows of the variable. The other side is a factor
 // of an earlier variable, or a value. It reports whether it could.
-func (b *binder) group(c *compiler, e *equality) bool {
-	if e.not || b.set != rowSet {
+func (b *binder) group(c *compiler, e *syntax.Equality) bool {
+	if e.Not || b.set != syntax.RowSet {
 		return false
 	}
-	for _, sides := range [][2]Term{{e.a, e.b}, {e.b, e.a}} {
-		own, ok := bare(sides[0]).(*access)
-		if !ok || own.codes || string(own.row) != b.name {
+	for _, sides := range [][2]syntax.Term{{e.A, e.B}, {e.B, e.A}} {
+		own, ok := syntax.Bare(sides[0]).(*syntax.Access)
+		if !ok || own.Codes || string(own.Row) != b.name {
 			continue
 		}
 		factors, err := c.columnsOf(own)
@@ -41,20 +45,20 @@ func (b *binder) group(c *compiler, e *equality) bool {
 			return false
 		}
 		var other *binding
-		switch t := bare(sides[1]).(type) {
-		case *access:
-			if string(t.row) != b.name {
+		switch t := syntax.Bare(sides[1]).(type) {
+		case *syntax.Access:
+			if string(t.Row) != b.name {
 				other, _ = c.row(t)
 			}
-		case Variable:
-			if v, err := c.lookup(t, e); err == nil && v.set == valueSet {
+		case syntax.Variable:
+			if v, err := c.lookup(t, e); err == nil && v.set == syntax.ValueSet {
 				other = v
 			}
 		}
 		if other == nil || b.by >= 0 {
 			continue
 		}
-		b.by, b.like, b.likeValue = factors[0], other.id, other.set == valueSet
+		b.by, b.like, b.likeValue = factors[0], other.id, other.set == syntax.ValueSet
 		b.list = c.program.index(b.known, b.by)
 		return len(factors) == 1
 	}

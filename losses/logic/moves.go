@@ -1,34 +1,38 @@
 package logic
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // bindMoves resolves the transformations of a quantifier, and restricts the later of their rows
 // to the group of the earlier one.
-func (c *compiler) bindMoves(f *quantified, binders []*binder) error {
-	for _, m := range f.domain.moves {
-		if err := c.declare(f, m.name); err != nil {
+func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binder) error {
+	for _, m := range f.Domain.Moves {
+		if err := c.declare(f, m.Name); err != nil {
 			return err
 		}
-		b := &binding{name: m.name, set: moveSet}
+		b := &binding{name: m.Name, set: syntax.MoveSet}
 		for _, row := range []struct {
-			name Variable
+			name syntax.Variable
 			to   **binding
-		}{{m.from, &b.from}, {m.to, &b.to}} {
-			found, err := c.lookup(row.name, m.place)
+		}{{m.From, &b.from}, {m.To, &b.to}} {
+			found, err := c.lookup(row.name, m.Place)
 			if err != nil {
 				return err
 			}
-			if found.set != rowSet {
-				return c.fail(m.place, "%s stands for %s, want a variable that stands for a row", row.name, found.what())
+			if found.set != syntax.RowSet {
+				return c.fail(m.Place, "%s stands for %s, want a variable that stands for a row", row.name, found.what())
 			}
 			*row.to = found
 		}
 		if b.from == b.to {
-			return c.fail(m.place, "%s leads from %s to itself; want two rows", m.name, m.from)
+			return c.fail(m.Place, "%s leads from %s to itself; want two rows", m.Name, m.From)
 		}
 		if len(c.schema.Turns) == 0 {
-			return c.fail(m.place, "%s(%s, %s): no transformations between images are known; want data with a circular factor or one of rotations, "+
-				"and in training a supervision that gives its transformations: pairs, paths or groups", m.name, m.from, m.to)
+			return c.fail(m.Place, "%s(%s, %s): no transformations between images are known; want data with a circular factor or one of rotations, "+
+				"and in training a supervision that gives its transformations: pairs, paths or groups", m.Name, m.From, m.To)
 		}
 		if err := c.relate(b, binders, m); err != nil {
 			return err
@@ -39,7 +43,7 @@ func (c *compiler) bindMoves(f *quantified, binders []*binder) error {
 }
 
 // relate makes the later row of a transformation range over the group of the earlier one.
-func (c *compiler) relate(m *binding, binders []*binder, part pairMove) error {
+func (c *compiler) relate(m *binding, binders []*binder, part syntax.PairMove) error {
 	group := c.program.factors // groups of moves come after the factors
 	c.program.input(moves, c.schema.moves())
 	var later *binder
@@ -52,7 +56,7 @@ func (c *compiler) relate(m *binding, binders []*binder, part pairMove) error {
 		}
 	}
 	if later == nil {
-		return c.fail(part.place, "%s relates rows of other quantifiers; want one of them bound by this one", part.name)
+		return c.fail(part.Place, "%s relates rows of other quantifiers; want one of them bound by this one", part.Name)
 	}
 	earlier := m.from
 	if later.binding == m.from {
@@ -68,7 +72,7 @@ func (c *compiler) relate(m *binding, binders []*binder, part pairMove) error {
 		}})
 	}
 	for _, b := range binders { // the rows of a list are known before the list
-		if b.set == rowSet {
+		if b.set == syntax.RowSet {
 			b.list = c.program.index(b.known, b.by)
 		}
 	}

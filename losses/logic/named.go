@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Named holds the operations of the named losses that can be parts of a sentence; see
@@ -19,7 +20,7 @@ type Named struct {
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch.
-	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
+	Independence func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
 	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
 	// that is trained along with the model.
@@ -32,22 +33,22 @@ type Contraction struct {
 	Aggregate factor.Aggregate
 	Columns   []int // of the codes
 	Factors   []int
-	Premetric Premetric // Euclidean, Absolute, Discrete or Circular
-	Period    float64   // of Circular; 0: 1
+	Premetric syntax.Premetric // Euclidean, Absolute, Discrete or Circular
+	Period    float64          // of Circular; 0: 1
 }
 
 // summand is a term of a sentence that is a weighted sum: weight times a node.
 type summand struct {
 	weight float64
 	node   func(with Named, in Inputs) (*gorgonia.Node, error)
-	part   Formula // no named loss, or an independence
+	part   syntax.Formula // no named loss, or an independence
 
 	independent [][]int // the blocks of an independence
 }
 
 // summands splits a sentence into a weighted sum, and recognises the parts that are named losses and thus have ready
 // operations. It returns nil if the sentence has no such part.
-func summands(s Sentence, schema Schema) []summand {
+func summands(s syntax.Sentence, schema Schema) []summand {
 	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
 	var all []summand
 	n.split(s.Body, 1, &all)
@@ -60,42 +61,42 @@ func summands(s Sentence, schema Schema) []summand {
 // namer recognises named losses in sentences that have passed Compile.
 type namer struct{ compiler }
 
-func (n *namer) split(f Formula, weight float64, all *[]summand) {
+func (n *namer) split(f syntax.Formula, weight float64, all *[]summand) {
 	switch f := f.(type) {
-	case *scaled:
-		n.split(f.a, weight*f.weight, all)
+	case *syntax.Scaled:
+		n.split(f.A, weight*f.Weight, all)
 		return
-	case *connective:
-		if f.kind == conjunction && n.sentence.And == AndAdd {
-			n.split(f.a, weight, all)
-			n.split(f.b, weight, all)
+	case *syntax.Connective:
+		if f.Kind == syntax.AndKind && n.sentence.And == syntax.AndAdd {
+			n.split(f.A, weight, all)
+			n.split(f.B, weight, all)
 			return
 		}
 	}
-	if i, ok := f.(*independence); ok {
+	if i, ok := f.(*syntax.Independence); ok {
 		blocks, _ := n.blocksOf(i)
 		*all = append(*all, summand{weight: weight, part: i, independent: blocks})
 		return
 	}
-	if q, ok := f.(*quantified); ok && q.domain.set == functionSet {
+	if q, ok := f.(*syntax.Quantified); ok && q.Domain.Set == syntax.FunctionSet {
 		n.functions(q, weight, all)
 		return
 	}
 	s := summand{weight: weight, part: f}
-	if q, ok := f.(*quantified); ok && q.universal && q.fold == noFold {
+	if q, ok := f.(*syntax.Quantified); ok && q.Universal && q.Fold == syntax.NoFold {
 		n.name(q, &s)
 	}
 	*all = append(*all, s)
 }
 
 // name recognises a loss of a quantified formula.
-func (n *namer) name(f *quantified, s *summand) {
-	if f.domain.set == valueSet && len(f.domain.names) == 1 {
+func (n *namer) name(f *syntax.Quantified, s *summand) {
+	if f.Domain.Set == syntax.ValueSet && len(f.Domain.Names) == 1 {
 		n.modularity(f, s)
 		return
 	}
 	p, ok := n.pair(f)
-	if !ok || f.aggregate != factor.Max && len(p.guards) > 0 {
+	if !ok || f.Aggregate != factor.Max && len(p.guards) > 0 {
 		return
 	}
 	if len(p.guards) == 0 {
@@ -103,8 +104,8 @@ func (n *namer) name(f *quantified, s *summand) {
 		return
 	}
 	// The diameter of the codes of rows that agree in a factor.
-	e, ok := p.rest.(*equality)
-	if !ok || len(p.guards) != 1 || e.premetric != Euclidean {
+	e, ok := p.rest.(*syntax.Equality)
+	if !ok || len(p.guards) != 1 || e.Premetric != syntax.Euclidean {
 		return
 	}
 	if k := n.factorOf(p.guards[0], p.i, p.j); k >= 0 {
@@ -126,31 +127,31 @@ func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, colu
 // pair is a universal quantifier over two rows.
 type pair struct {
 	i, j   string
-	guards []Formula
-	rest   Formula
+	guards []syntax.Formula
+	rest   syntax.Formula
 }
 
-func (n *namer) pair(f *quantified) (pair, bool) {
-	if !f.universal || f.fold != noFold || f.domain.set != rowSet || len(f.domain.names) != 2 || len(f.domain.moves) > 0 {
+func (n *namer) pair(f *syntax.Quantified) (pair, bool) {
+	if !f.Universal || f.Fold != syntax.NoFold || f.Domain.Set != syntax.RowSet || len(f.Domain.Names) != 2 || len(f.Domain.Moves) > 0 {
 		return pair{}, false
 	}
-	guards, rest := f.guards()
-	return pair{f.domain.names[0], f.domain.names[1], guards, rest}, true
+	guards, rest := f.Guards()
+	return pair{f.Domain.Names[0], f.Domain.Names[1], guards, rest}, true
 }
 
 // modularity recognises an aggregate over the values of a factor: of a deviation of the codes of the rows with the
 // value.
-func (n *namer) modularity(f *quantified, s *summand) {
-	about := slices.Index(n.schema.Factors, f.domain.factor)
-	value, body, scale := f.domain.names[0], f.body, 1.0
+func (n *namer) modularity(f *syntax.Quantified, s *summand) {
+	about := slices.Index(n.schema.Factors, f.Domain.Factor)
+	value, body, scale := f.Domain.Names[0], f.Body, 1.0
 	for {
-		m, ok := body.(*scaled)
+		m, ok := body.(*syntax.Scaled)
 		if !ok {
 			break
 		}
-		body, scale = m.a, scale*m.weight
+		body, scale = m.A, scale*m.Weight
 	}
-	q, ok := body.(*quantified)
+	q, ok := body.(*syntax.Quantified)
 	if !ok {
 		return
 	}
@@ -162,11 +163,11 @@ func (n *namer) modularity(f *quantified, s *summand) {
 		return
 	}
 	scale *= times
-	if f.aggregate == factor.MeanSquare {
+	if f.Aggregate == factor.MeanSquare {
 		scale *= scale
 	}
 	s.weight *= scale
-	s.modularity(d, f.aggregate, about, columns)
+	s.modularity(d, f.Aggregate, about, columns)
 }
 
 // distinct reports whether no column comes twice.
@@ -180,7 +181,7 @@ func distinct(columns []int) bool {
 }
 
 // spread recognises deviations by pairs of rows.
-func (n *namer) spread(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
+func (n *namer) spread(q *syntax.Quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
 	p, ok := n.pair(q)
 	if !ok || len(p.guards) != 2 {
 		return 0, nil, 0
@@ -189,35 +190,35 @@ func (n *namer) spread(q *quantified, value string, about int) (d factor.Deviati
 	if !(first == p.i && second == p.j || first == p.j && second == p.i) {
 		return 0, nil, 0
 	}
-	e, ok := p.rest.(*equality)
+	e, ok := p.rest.(*syntax.Equality)
 	if !ok {
 		return 0, nil, 0
 	}
 	switch columns = n.codes(e, p.i, p.j); {
-	case q.aggregate == factor.Max && e.premetric == Euclidean:
+	case q.Aggregate == factor.Max && e.Premetric == syntax.Euclidean:
 		return factor.Diameter, columns, 1
-	case q.aggregate == factor.Mean && e.premetric == Euclidean:
+	case q.Aggregate == factor.Mean && e.Premetric == syntax.Euclidean:
 		return factor.MPD, columns, 2
-	case q.aggregate == factor.MeanSquare && e.premetric == Euclidean, q.aggregate == factor.Mean && e.premetric == Squared:
+	case q.Aggregate == factor.MeanSquare && e.Premetric == syntax.Euclidean, q.Aggregate == factor.Mean && e.Premetric == syntax.Squared:
 		return factor.Variance, columns, 2
 	}
 	return 0, nil, 0
 }
 
 // deviation recognises deviations from a point.
-func (n *namer) deviation(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
-	inner, ok := q.body.(*quantified)
-	if !ok || q.domain.set != pointSet || len(inner.domain.moves) > 0 {
+func (n *namer) deviation(q *syntax.Quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
+	inner, ok := q.Body.(*syntax.Quantified)
+	if !ok || q.Domain.Set != syntax.PointSet || len(inner.Domain.Moves) > 0 {
 		return 0, nil, 0
 	}
-	guards, rest := inner.guards()
-	if len(guards) != 1 || n.valued(guards[0], value, about) != inner.domain.names[0] {
+	guards, rest := inner.Guards()
+	if len(guards) != 1 || n.valued(guards[0], value, about) != inner.Domain.Names[0] {
 		return 0, nil, 0
 	}
-	columns, _ = n.columnsOf(q.domain.space)
-	kind, square, _ := centreOf(inner.aggregate, rest.(*equality).premetric)
+	columns, _ = n.columnsOf(q.Domain.Space)
+	kind, square, _ := centreOf(inner.Aggregate, rest.(*syntax.Equality).Premetric)
 	switch {
-	case square || inner.aggregate == factor.Sum:
+	case square || inner.Aggregate == factor.Sum:
 		return 0, nil, 0
 	case kind == centreBall:
 		return factor.Radius, columns, 1
@@ -228,31 +229,31 @@ func (n *namer) deviation(q *quantified, value string, about int) (d factor.Devi
 }
 
 // valued returns the row i of a guard `y.factor(i) = v`, or "" for other guards.
-func (n *namer) valued(g Formula, value string, about int) string {
-	e, ok := g.(*equality)
-	if !ok || e.not {
+func (n *namer) valued(g syntax.Formula, value string, about int) string {
+	e, ok := g.(*syntax.Equality)
+	if !ok || e.Not {
 		return ""
 	}
-	a, b := bare(e.a), bare(e.b)
-	if a == Variable(value) {
+	a, b := syntax.Bare(e.A), syntax.Bare(e.B)
+	if a == syntax.Variable(value) {
 		a, b = b, a
 	}
-	if row, ok := a.(*access); ok && b == Variable(value) && n.isFactor(row, about) {
-		return string(row.row)
+	if row, ok := a.(*syntax.Access); ok && b == syntax.Variable(value) && n.isFactor(row, about) {
+		return string(row.Row)
 	}
 	return ""
 }
 
 // isFactor reports whether a term is the value of one factor.
-func (n *namer) isFactor(a *access, about int) bool {
+func (n *namer) isFactor(a *syntax.Access, about int) bool {
 	columns, err := n.columnsOf(a)
-	return err == nil && !a.codes && len(columns) == 1 && columns[0] == about
+	return err == nil && !a.Codes && len(columns) == 1 && columns[0] == about
 }
 
 // factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, or -1 for other guards.
-func (n *namer) factorOf(g Formula, i, j string) int {
-	e, ok := g.(*equality)
-	if !ok || e.not {
+func (n *namer) factorOf(g syntax.Formula, i, j string) int {
+	e, ok := g.(*syntax.Equality)
+	if !ok || e.Not {
 		return -1
 	}
 	if columns := n.sides(e, i, j, false); len(columns) == 1 {
@@ -262,16 +263,16 @@ func (n *namer) factorOf(g Formula, i, j string) int {
 }
 
 // codes returns the columns of an equality of the codes of two rows, or nil for other equalities.
-func (n *namer) codes(e *equality, i, j string) []int { return n.sides(e, i, j, true) }
+func (n *namer) codes(e *syntax.Equality, i, j string) []int { return n.sides(e, i, j, true) }
 
 // sides returns the columns of an equality of the same columns of two rows.
-func (n *namer) sides(e *equality, i, j string, codes bool) []int {
-	a, ok := bare(e.a).(*access)
-	b, ok2 := bare(e.b).(*access)
-	if !ok || !ok2 || a.codes != codes || b.codes != codes {
+func (n *namer) sides(e *syntax.Equality, i, j string, codes bool) []int {
+	a, ok := syntax.Bare(e.A).(*syntax.Access)
+	b, ok2 := syntax.Bare(e.B).(*syntax.Access)
+	if !ok || !ok2 || a.Codes != codes || b.Codes != codes {
 		return nil
 	}
-	if !(string(a.row) == i && string(b.row) == j || string(a.row) == j && string(b.row) == i) {
+	if !(string(a.Row) == i && string(b.Row) == j || string(a.Row) == j && string(b.Row) == i) {
 		return nil
 	}
 	columns, err := n.columnsOf(a)
@@ -283,18 +284,18 @@ func (n *namer) sides(e *equality, i, j string, codes bool) []int {
 }
 
 // contraction recognises `z(i) =[euclidean] z(j) -> y(i) =[...] y(j)`.
-func (n *namer) contraction(f *quantified, p pair, s *summand) {
-	c, ok := p.rest.(*connective)
-	if !ok || c.kind != implication || n.sentence.Implies != ImpliesMonus {
+func (n *namer) contraction(f *syntax.Quantified, p pair, s *summand) {
+	c, ok := p.rest.(*syntax.Connective)
+	if !ok || c.Kind != syntax.ImpliesKind || n.sentence.Implies != syntax.ImpliesMonus {
 		return
 	}
-	from, ok := c.a.(*equality)
-	to, ok2 := c.b.(*equality)
-	if !ok || !ok2 || from.premetric != Euclidean {
+	from, ok := c.A.(*syntax.Equality)
+	to, ok2 := c.B.(*syntax.Equality)
+	if !ok || !ok2 || from.Premetric != syntax.Euclidean {
 		return
 	}
-	settings := Contraction{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j), Factors: n.sides(to, p.i, p.j, false), Premetric: to.premetric, Period: to.period}
-	known := slices.Contains([]Premetric{Euclidean, Absolute, Discrete, Circular}, to.premetric)
+	settings := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, p.i, p.j), Factors: n.sides(to, p.i, p.j, false), Premetric: to.Premetric, Period: to.Period}
+	known := slices.Contains([]syntax.Premetric{syntax.Euclidean, syntax.Absolute, syntax.Discrete, syntax.Circular}, to.Premetric)
 	if !known || settings.Columns == nil || settings.Factors == nil {
 		return
 	}

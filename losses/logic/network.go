@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/lbfgs"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Network is a function in mlp of a sentence: dense layers of tanh units, and a dense layer without an activation.
@@ -26,7 +27,7 @@ var defaultLayers = []int{64}
 // learned is a network in a program. Its values at all rows are columns of the program.
 type learned struct {
 	Network
-	function Function
+	function syntax.Function
 	to       []int // columns of its values in the codes or factors
 	codes    bool  // its arguments are codes
 	columns  []int // of the codes or factors
@@ -35,16 +36,16 @@ type learned struct {
 
 // network makes the values of a function in mlp an input. The function is trained along, or fitted to the whole
 // sentence. Its quantifier must therefore be a summand of the sentence.
-func (c *compiler) network(m *mapping, f *quantified) error {
+func (c *compiler) network(m *mapping, f *syntax.Quantified) error {
 	switch {
-	case m.By != ByBody:
-		return c.fail(m.declaration, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By)
+	case m.By != syntax.ByBody:
+		return c.fail(m.Declaration, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By)
 	case !c.isSummand(f, c.sentence.Body):
 		return c.fail(f, "a function in mlp is trained by the whole sentence; want its quantifier as one of the parts that the sentence adds up by and, with a factor or without")
 	}
 	for _, n := range c.program.networks {
 		if n.Name == m.Name {
-			return c.fail(m.declaration, "two functions in mlp are called %s, and have parameters of this name; want another name", m.Name)
+			return c.fail(m.Declaration, "two functions in mlp are called %s, and have parameters of this name; want another name", m.Name)
 		}
 	}
 	if !m.From.Codes {
@@ -64,10 +65,10 @@ func (c *compiler) network(m *mapping, f *quantified) error {
 }
 
 // networkValue compiles the value of a function in mlp at codes or factors of a row.
-func (c *compiler) networkValue(a *application, m *mapping) (linear, error) {
-	x, ok := bare(a.a).(*access)
+func (c *compiler) networkValue(a *syntax.Application, m *mapping) (linear, error) {
+	x, ok := syntax.Bare(a.A).(*syntax.Access)
 	if !ok {
-		return linear{}, c.fail(a, "%s in mlp is a function of %s of a row, got %s", m.Name, textOf(m.From.access(0)), textOf(a.a))
+		return linear{}, c.fail(a, "%s in mlp is a function of %s of a row, got %s", m.Name, syntax.TextOf(m.From.Access(0)), syntax.TextOf(a.A))
 	}
 	row, err := c.row(x)
 	if err != nil {
@@ -77,8 +78,8 @@ func (c *compiler) networkValue(a *application, m *mapping) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	if x.codes != m.From.Codes || !slices.Equal(columns, m.from) {
-		return linear{}, c.fail(a, "%s is a function of %s, got %s", m.Name, textOf(m.From.access(0)), textOf(a.a))
+	if x.Codes != m.From.Codes || !slices.Equal(columns, m.from) {
+		return linear{}, c.fail(a, "%s is a function of %s, got %s", m.Name, syntax.TextOf(m.From.Access(0)), syntax.TextOf(a.A))
 	}
 	var l linear
 	for k := range m.to {
@@ -340,9 +341,9 @@ func (p *perceptron) layer(l int, w, g []float64) {
 }
 
 // networks makes inputs of the functions in mlp. A quantifier that mixes functions in mlp with others is an error.
-func (c *compiler) networks(f *quantified, own []*mapping) error {
+func (c *compiler) networks(f *syntax.Quantified, own []*mapping) error {
 	for _, m := range own {
-		if m.Class == MLP {
+		if m.Class == syntax.MLP {
 			if err := c.network(m, f); err != nil {
 				return err
 			}
@@ -356,7 +357,7 @@ func (c *compiler) networks(f *quantified, own []*mapping) error {
 
 // exact lists the functions in scope that are fitted by solving a problem rather than by training.
 func (c *compiler) exact() []*mapping {
-	return slices.DeleteFunc(slices.Clone(c.maps), func(m *mapping) bool { return m.Class == MLP })
+	return slices.DeleteFunc(slices.Clone(c.maps), func(m *mapping) bool { return m.Class == syntax.MLP })
 }
 
 // networkValues returns the networks with their values for every row.

@@ -1,6 +1,10 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite
 // derivative is replaced by its finite part. At infinite quantities they are 0.
@@ -22,17 +26,17 @@ const (
 // steepest bounds unbounded derivatives.
 const steepest = 1e100
 
-func conjunctions(c Conjunction) operation {
+func conjunctions(c syntax.Conjunction) operation {
 	switch c {
-	case AndMax:
+	case syntax.AndMax:
 		return operation{value: func(a, b float64) float64 { return max(a, b) }, slope: slopeMax}
-	case AndLogExp:
+	case syntax.AndLogExp:
 		return operation{value: logExp, slope: slopeLogExp}
-	case AndNorm:
+	case syntax.AndNorm:
 		return operation{value: math.Hypot, slope: slopeNorm}
-	case AndRoot:
+	case syntax.AndRoot:
 		return operation{value: root, slope: slopeRoot}
-	case AndProduct:
+	case syntax.AndProduct:
 		return operation{value: product, slope: slopeProduct}
 	}
 	return operation{quick: quickAdd, value: func(a, b float64) float64 { return a + b }, slope: slopeAdd}
@@ -109,15 +113,15 @@ func slopeProduct(a, b, r float64) (da, db float64) {
 	return min(1+b, steepest), min(1+a, steepest)
 }
 
-func disjunctions(d Disjunction) operation {
+func disjunctions(d syntax.Disjunction) operation {
 	switch d {
-	case OrHarmonic:
+	case syntax.OrHarmonic:
 		return operation{value: harmonic, slope: slopeHarmonic}
-	case OrHarmonicSquare:
+	case syntax.OrHarmonicSquare:
 		return operation{value: harmonicSquare, slope: slopeHarmonicSquare}
-	case OrLogExp:
+	case syntax.OrLogExp:
 		return operation{value: orLogExp, slope: slopeOrLogExp}
-	case OrTanh:
+	case syntax.OrTanh:
 		return operation{value: orTanh, slope: slopeOrTanh}
 	}
 	return operation{value: func(a, b float64) float64 { return min(a, b) }, slope: slopeMin}
@@ -203,21 +207,21 @@ func slopeOrTanh(a, b, r float64) (da, db float64) {
 	return (along - across) / 2, (along + across) / 2
 }
 
-func implications(i Implication) operation {
+func implications(i syntax.Implication) operation {
 	switch i {
-	case ImpliesMax:
+	case syntax.ImpliesMax:
 		return residual(
 			func(_, b float64) float64 { return b },
 			func(_, _, _ float64) (da, db float64) { return 0, 1 })
-	case ImpliesLogExp:
+	case syntax.ImpliesLogExp:
 		return residual(impliesLogExp, func(a, b, r float64) (da, db float64) {
 			return -min(math.Exp(a-r), steepest), min(math.Exp(b-r), steepest)
 		})
-	case ImpliesNorm:
+	case syntax.ImpliesNorm:
 		return residual(
 			func(a, b float64) float64 { return math.Sqrt(b-a) * math.Sqrt(b+a) },
 			func(a, b, r float64) (da, db float64) { return -min(a/r, steepest), min(b/r, steepest) })
-	case ImpliesRoot:
+	case syntax.ImpliesRoot:
 		return residual(
 			func(a, b float64) float64 { d := math.Sqrt(b) - math.Sqrt(a); return d * d },
 			func(a, b, _ float64) (da, db float64) {
@@ -226,12 +230,12 @@ func implications(i Implication) operation {
 				}
 				return 1 - ratioRoot(b, a), 1 - ratioRoot(a, b)
 			})
-	case ImpliesProduct:
+	case syntax.ImpliesProduct:
 		return residual(
 			func(a, b float64) float64 { return (b - a) / (1 + a) },
 			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), steepest), 1 / (1 + a) })
 	}
-	if i == ImpliesStrict {
+	if i == syntax.ImpliesStrict {
 		return operation{
 			value: func(a, b float64) float64 {
 				if a == 0 || math.IsNaN(a) {
@@ -289,8 +293,8 @@ type change struct {
 	slope func(a float64) float64
 }
 
-func negations(n Negation) change {
-	if n == NotInverse {
+func negations(n syntax.Negation) change {
+	if n == syntax.NotInverse {
 		return change{
 			value: func(a float64) float64 { return 1 / a },
 			slope: func(a float64) float64 {
@@ -301,7 +305,7 @@ func negations(n Negation) change {
 			},
 		}
 	}
-	if n == NotStrict {
+	if n == syntax.NotStrict {
 		return change{
 			value: func(a float64) float64 {
 				switch {

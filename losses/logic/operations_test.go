@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // grid are quantities from tiny to large.
@@ -11,14 +13,14 @@ var grid = []float64{0, 1e-12, 1e-6, 0.01, 0.3, 0.7, 1, 1.5, 2, 5, 12, 30, 40, 3
 
 func operations() map[string]operation {
 	all := map[string]operation{}
-	for i, name := range conjunctionNames() {
-		all["and "+name] = conjunctions(Conjunction(i))
+	for i, name := range syntax.ConjunctionNames() {
+		all["and "+name] = conjunctions(syntax.Conjunction(i))
 	}
-	for i, name := range disjunctionNames() {
-		all["or "+name] = disjunctions(Disjunction(i))
+	for i, name := range syntax.DisjunctionNames() {
+		all["or "+name] = disjunctions(syntax.Disjunction(i))
 	}
-	for i, name := range implicationNames() {
-		all["-> "+name] = implications(Implication(i))
+	for i, name := range syntax.ImplicationNames() {
+		all["-> "+name] = implications(syntax.Implication(i))
 	}
 	return all
 }
@@ -27,11 +29,11 @@ func operations() map[string]operation {
 // neither overflow nor cancel.
 func TestOperations(t *testing.T) {
 	for k := range 6 {
-		q := Quantale{Conjunction(k), Disjunction(min(k, 4)), Implication(k), NotComplement}
+		q := syntax.Quantale{And: syntax.Conjunction(k), Or: syntax.Disjunction(min(k, 4)), Implies: syntax.Implication(k), Not: syntax.NotComplement}
 		for _, a := range grid {
 			for _, b := range grid {
 				for which, o := range []operation{conjunctions(q.And), disjunctions(q.Or), implications(q.Implies)} {
-					got, want := o.value(a, b), referenceOf(q, [...]kind{conjunction, disjunction, implication}[which], a, b)
+					got, want := o.value(a, b), referenceOf(q, [...]syntax.Kind{syntax.AndKind, syntax.OrKind, syntax.ImpliesKind}[which], a, b)
 					tolerance := 1e-9
 					if max(a, b) > 300 || math.IsNaN(want) || which == 1 && (min(a, b) > 10 || a*b == 0) || which == 2 && max(a, b) > 30 {
 						continue
@@ -66,8 +68,8 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
-	for i, name := range conjunctionNames() {
-		and, implies := conjunctions(Conjunction(i)), implications(Implication(i))
+	for i, name := range syntax.ConjunctionNames() {
+		and, implies := conjunctions(syntax.Conjunction(i)), implications(syntax.Implication(i))
 		for _, a := range grid {
 			for _, b := range grid {
 				// The least c with c and a >= b.
@@ -124,11 +126,11 @@ func TestSlopes(t *testing.T) {
 			}
 		}
 	}
-	for n := range negationNames() {
-		c := negations(Negation(n))
+	for n := range syntax.NegationNames() {
+		c := negations(syntax.Negation(n))
 		for _, a := range []float64{0.2, 0.5, 1.1, 3} {
 			if want := (c.value(a+1e-6) - c.value(a-1e-6)) / 2e-6; math.Abs(c.slope(a)-want) > 1e-6*max(1, math.Abs(want)) {
-				t.Errorf("%v of %v: slope %v, want %v", Negation(n), a, c.slope(a), want)
+				t.Errorf("%v of %v: slope %v, want %v", syntax.Negation(n), a, c.slope(a), want)
 			}
 		}
 	}
@@ -138,24 +140,24 @@ func TestSlopes(t *testing.T) {
 func TestNames(t *testing.T) {
 	for c, n := range map[string]int{"and": 6, "or": 5, "->": 7, "not": 3} {
 		for i := range n {
-			var q Quantale
+			var q syntax.Quantale
 			switch c {
 			case "and":
-				q.And = Conjunction(i)
+				q.And = syntax.Conjunction(i)
 			case "or":
-				q.Or = Disjunction(i)
+				q.Or = syntax.Disjunction(i)
 			case "->":
-				q.Implies = Implication(i)
+				q.Implies = syntax.Implication(i)
 			default:
-				q.Not = Negation(i)
+				q.Not = syntax.Negation(i)
 			}
-			s, err := Parse(q.String() + " forall i: i = i")
+			s, err := syntax.Parse(q.String() + " forall i: i = i")
 			if err != nil || s.Quantale != q {
 				t.Errorf("%v is parsed as %v, %v", q, s.Quantale, err)
 			}
 		}
 	}
-	if got := fmt.Sprint(Crisp, Circular, Premetric(9), NotInverse, Negation(4)); got != "crisp circular Premetric(9) inverse Negation(4)" {
+	if got := fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.Premetric(9), syntax.NotInverse, syntax.Negation(4)); got != "crisp circular Premetric(9) inverse Negation(4)" {
 		t.Error(got)
 	}
 }

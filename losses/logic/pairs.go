@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // pairs is a quantifier over all pairs of rows within groups. Its body is the distance of one term at the two rows:
@@ -22,13 +23,13 @@ type pairs struct {
 // pairs compiles such a quantifier; it returns nil for others.
 func (c *compiler) pairs(q *quantifier) node {
 	a, ok := q.body.(*atom)
-	if !ok || !q.universal || q.fold != noFold || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
+	if !ok || !q.universal || q.fold != syntax.NoFold || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
 		return nil
 	}
 	p := &pairs{quantifier: q, state: c.program.pairs}
 	switch {
-	case a.premetric == Euclidean && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
-	case a.premetric == Euclidean && q.aggregate == factor.MeanSquare, a.premetric == Squared && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
+	case a.premetric == syntax.Euclidean && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
+	case a.premetric == syntax.Euclidean && q.aggregate == factor.MeanSquare, a.premetric == syntax.Squared && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
 		p.squares = true
 	default:
 		return nil

@@ -1,12 +1,16 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
 // posteriors is the divergence or distance of the Gaussian posteriors of two rows, from their
 // means and log variances.
 type posteriors struct {
 	base
-	premetric   Premetric
+	premetric   syntax.Premetric
 	differences []split // of the means
 	a, b        []split // log variances
 	numbers     [2]base // hold log variances
@@ -15,12 +19,12 @@ type posteriors struct {
 const wantPosteriors = "want codes of two rows, such as z(i) =[kl] z(j) or z.shape(i) =[kl] z.shape(j): the posteriors of these columns"
 
 // posteriors compiles an equality of posteriors.
-func (c *compiler) posteriors(e *equality) (node, error) {
+func (c *compiler) posteriors(e *syntax.Equality) (node, error) {
 	var means, variances [2]linear
-	for i, t := range []Term{e.a, e.b} {
-		a, ok := bare(t).(*access)
-		if !ok || !a.codes {
-			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.premetric, textOf(e.a), textOf(e.b), wantPosteriors)
+	for i, t := range []syntax.Term{e.A, e.B} {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes {
+			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors)
 		}
 		row, err := c.row(a)
 		if err != nil {
@@ -39,7 +43,7 @@ func (c *compiler) posteriors(e *equality) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &posteriors{base: c.program.node(c.width), premetric: e.premetric, numbers: [2]base{c.program.node(c.width), c.program.node(c.width)}}
+	n := &posteriors{base: c.program.node(c.width), premetric: e.Premetric, numbers: [2]base{c.program.node(c.width), c.program.node(c.width)}}
 	n.differences, _ = c.split(difference)
 	n.a, _ = c.split(variances[0])
 	n.b, _ = c.split(variances[1])
@@ -63,7 +67,7 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 	clear(out)
 	for k := range f.differences {
 		d, a, b := f.column(m, k, n)
-		if f.premetric == KL {
+		if f.premetric == syntax.KL {
 			for t := range out {
 				x := standard(d[t], b[t])
 				out[t] += (excess(apart(a[t], b[t])) + x*x) / 2
@@ -75,7 +79,7 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 			out[t] += d[t]*d[t] + s*s
 		}
 	}
-	if f.premetric == Wasserstein {
+	if f.premetric == syntax.Wasserstein {
 		for t, x := range out {
 			out[t] = math.Sqrt(x)
 		}
@@ -133,7 +137,7 @@ func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
 			switch {
 			case g[t] == 0 || math.IsInf(value[t], 1) || value[t] == 0:
 				dd, da[t], db[t] = 0, 0, 0
-			case f.premetric == KL:
+			case f.premetric == syntax.KL:
 				x, by := standard(d[t], b[t]), math.Expm1(apart(a[t], b[t]))/2
 				dd, da[t], db[t] = steep(x*math.Exp(-b[t]/2)), steep(by), steep(-by-x*x/2)
 				if x == 0 {

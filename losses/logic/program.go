@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // program is a compiled sentence. All its inputs are entries of columns:
@@ -75,7 +77,7 @@ func (p *program) labelEntries(s side) []entry {
 	var entries []entry
 	for _, f := range s.labels {
 		column := p.labels + f
-		if s.owner.set == valueSet {
+		if s.owner.set == syntax.ValueSet {
 			column = p.levelLabels + f
 		}
 		entries = append(entries, entry{column: column, variable: s.owner.id})
@@ -117,7 +119,7 @@ const chunk = 256
 
 // Quantity is a compiled sentence: a function from batches to [0, inf].
 type Quantity struct {
-	sentence Sentence
+	sentence syntax.Sentence
 	schema   Schema
 	program  *program
 	summands []summand // replaces the program with the operations of named losses, if any
@@ -125,21 +127,21 @@ type Quantity struct {
 
 // Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of
 // the sentence, or describes the error of the schema.
-func Compile(s Sentence, schema Schema) (*Quantity, error) {
+func Compile(s syntax.Sentence, schema Schema) (*Quantity, error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)
 	}
 	c := &compiler{sentence: s, schema: schema, program: newProgram(schema), lane: -1, width: 1}
-	if err := s.Quantale.check(); err != nil {
+	if err := s.Quantale.Check(); err != nil {
 		return nil, c.fail(nil, "%v", err)
 	}
 	root, err := c.node(s.Body)
 	if err != nil {
 		return nil, err
 	}
-	if f := unbounded(s.Body); f != nil {
+	if f := syntax.Unbounded(s.Body); f != nil {
 		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
-			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", textOf(f))
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f))
 	}
 	c.program.root = root
 	q := &Quantity{sentence: s, schema: schema, program: c.program}
@@ -152,7 +154,7 @@ func Compile(s Sentence, schema Schema) (*Quantity, error) {
 // name finds the named losses that the sentence adds up.
 func (q *Quantity) name() error {
 	all := summands(q.sentence, q.schema)
-	if i, ok := q.sentence.Body.(*independence); ok { // it is its only part
+	if i, ok := q.sentence.Body.(*syntax.Independence); ok { // it is its only part
 		blocks := all[0].independent
 		q.summands = []summand{{weight: 1, node: func(named Named, in Inputs) (*gorgonia.Node, error) { return q.dependence(named, i, blocks, in) }}}
 		return nil
@@ -166,7 +168,7 @@ func (q *Quantity) name() error {
 				return err
 			}
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {
-				if i, ok := s.part.(*independence); ok {
+				if i, ok := s.part.(*syntax.Independence); ok {
 					return sub.dependence(named, i, s.independent, in)
 				}
 				return sub.node(named, in)
@@ -183,7 +185,7 @@ func (q *Quantity) name() error {
 }
 
 // Sentence returns the compiled sentence.
-func (q *Quantity) Sentence() Sentence { return q.sentence }
+func (q *Quantity) Sentence() syntax.Sentence { return q.sentence }
 
 // NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.needsValues }

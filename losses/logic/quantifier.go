@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // quantifier aggregates the quantities of a body over the tuples of its variables.
@@ -18,7 +19,7 @@ type quantifier struct {
 	body      node
 	state     int
 
-	fold        fold
+	fold        syntax.Fold
 	temperature float64
 }
 
@@ -56,9 +57,9 @@ type state struct {
 // all returns the values of the variable without groups.
 func (b *binder) all(d *data) []int32 {
 	switch b.set {
-	case valueSet:
+	case syntax.ValueSet:
 		return d.ascending[:d.counts[b.factor]]
-	case memberSet:
+	case syntax.MemberSet:
 		return d.ascending[:b.members]
 	}
 	return d.lists[b.list].rows
@@ -84,7 +85,7 @@ func (b *binder) most(d *data) float64 {
 	if b.by >= 0 {
 		return float64(d.lists[b.list].largest)
 	}
-	if b.set == valueSet {
+	if b.set == syntax.ValueSet {
 		return float64(max(d.counts[b.factor], 1))
 	}
 	return float64(len(b.all(d)))
@@ -117,7 +118,7 @@ func (q *quantifier) value(m *evaluator, _ int) []float64 {
 	q.run(m)
 	out := m.values[q.id][:1]
 	switch {
-	case q.fold != noFold:
+	case q.fold != syntax.NoFold:
 		s.result = s.gathered.result()
 		s.count, out[0] = s.gathered.count(), s.result
 	case !q.universal && !s.found:
@@ -140,7 +141,7 @@ func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.states[q.state]
 	switch {
 	case g[0] == 0 || !q.smooth() || s.count == 0:
-	case q.fold != noFold:
+	case q.fold != syntax.NoFold:
 		q.gradientOfFold(m, s, g[0])
 	case !q.universal || q.aggregate == factor.Max:
 		if s.found && !math.IsInf(s.least, 1) {
@@ -271,7 +272,7 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 // share returns the gradient in a quantity of the body.
 func (q *quantifier) share(s *state, v float64) float64 {
 	switch {
-	case q.fold != noFold:
+	case q.fold != syntax.NoFold:
 		return s.g * s.gathered.slope(v, s.result)
 	case q.aggregate != factor.MeanSquare:
 		return s.g
@@ -286,7 +287,7 @@ func (q *quantifier) share(s *state, v float64) float64 {
 func (q *quantifier) join(m *evaluator, s *state, v, weight float64, last int32) {
 	s.count += weight
 	switch {
-	case q.fold != noFold:
+	case q.fold != syntax.NoFold:
 		q.addFold(m, s, v, weight, last)
 	case q.universal && q.aggregate == factor.MeanSquare:
 		s.sum += weight * v * v

@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"fmt"
@@ -107,19 +107,19 @@ func premetricNames() []string {
 	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
 }
 
-func conjunctionNames() []string {
+func ConjunctionNames() []string {
 	return []string{"add", "max", "logexp", "norm", "root", "product"}
 }
 
-func disjunctionNames() []string {
+func DisjunctionNames() []string {
 	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh"}
 }
 
-func implicationNames() []string {
+func ImplicationNames() []string {
 	return []string{"monus", "max", "logexp", "norm", "root", "product", "strict"}
 }
 
-func negationNames() []string { return []string{"complement", "inverse", "strict"} }
+func NegationNames() []string { return []string{"complement", "inverse", "strict"} }
 
 func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
 
@@ -130,13 +130,13 @@ func (p Premetric) String() string {
 	return nameOf("Premetric", premetricNames(), int(p))
 }
 
-func (c Conjunction) String() string { return nameOf("Conjunction", conjunctionNames(), int(c)) }
+func (c Conjunction) String() string { return nameOf("Conjunction", ConjunctionNames(), int(c)) }
 
-func (d Disjunction) String() string { return nameOf("Disjunction", disjunctionNames(), int(d)) }
+func (d Disjunction) String() string { return nameOf("Disjunction", DisjunctionNames(), int(d)) }
 
-func (i Implication) String() string { return nameOf("Implication", implicationNames(), int(i)) }
+func (i Implication) String() string { return nameOf("Implication", ImplicationNames(), int(i)) }
 
-func (n Negation) String() string { return nameOf("Negation", negationNames(), int(n)) }
+func (n Negation) String() string { return nameOf("Negation", NegationNames(), int(n)) }
 
 func nameOf(kind string, names []string, i int) string {
 	if i < len(names) {
@@ -170,13 +170,13 @@ func (q *Quantale) set(connective, name string) error {
 	var to *uint8
 	switch connective {
 	case "and":
-		names, to = conjunctionNames(), (*uint8)(&q.And)
+		names, to = ConjunctionNames(), (*uint8)(&q.And)
 	case "or":
-		names, to = disjunctionNames(), (*uint8)(&q.Or)
+		names, to = DisjunctionNames(), (*uint8)(&q.Or)
 	case "->":
-		names, to = implicationNames(), (*uint8)(&q.Implies)
+		names, to = ImplicationNames(), (*uint8)(&q.Implies)
 	default:
-		names, to = negationNames(), (*uint8)(&q.Not)
+		names, to = NegationNames(), (*uint8)(&q.Not)
 	}
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -187,7 +187,7 @@ func (q *Quantale) set(connective, name string) error {
 }
 
 // check returns an error if an operation does not exist.
-func (q Quantale) check() error {
+func (q Quantale) Check() error {
 	if q.And > AndProduct || q.Or > OrTanh || q.Implies > ImpliesStrict || q.Not > NotStrict {
 		return fmt.Errorf("unknown operation among %v, %v, %v, %v", q.And, q.Or, q.Implies, q.Not)
 	}
@@ -196,20 +196,20 @@ func (q Quantale) check() error {
 
 // fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
 // (example 15) or a soft minimum, for forall a conjunction (example 14).
-type fold uint8
+type Fold uint8
 
 const (
-	noFold            fold = iota // the aggregate of forall, the least of exists
-	anyHarmonic                   // 1 / sum_k 1/a_k
-	anyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
-	anyLogExp                     // -log(1 - prod_k (1 - e^-a_k))
-	anyTanh                       // artanh(prod_k tanh a_k)
-	anySoft                       // -t log(mean_k e^(-a_k/t))
-	allLogExp                     // log(1 + sum_k (e^a_k - 1))
-	allNorm                       // sqrt(sum_k a_k^2)
-	allRoot                       // (sum_k sqrt a_k)^2
-	allProduct                    // prod_k (1 + a_k) - 1
-	wrongFold                     // of an operation that does not exist
+	NoFold            Fold = iota // the aggregate of forall, the least of exists
+	AnyHarmonic                   // 1 / sum_k 1/a_k
+	AnyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
+	AnyLogExp                     // -log(1 - prod_k (1 - e^-a_k))
+	AnyTanh                       // artanh(prod_k tanh a_k)
+	AnySoft                       // -t log(mean_k e^(-a_k/t))
+	AllLogExp                     // log(1 + sum_k (e^a_k - 1))
+	AllNorm                       // sqrt(sum_k a_k^2)
+	AllRoot                       // (sum_k sqrt a_k)^2
+	AllProduct                    // prod_k (1 + a_k) - 1
+	WrongFold                     // of an operation that does not exist
 )
 
 // Names of the folds in sentences.
@@ -219,38 +219,38 @@ func anyNames() []string {
 
 func allNames() []string { return []string{"logexp", "norm", "root", "product"} }
 
-func (f fold) String() string {
+func (f Fold) String() string {
 	switch {
-	case f <= anySoft:
+	case f <= AnySoft:
 		return anyNames()[f]
-	case f < wrongFold:
-		return allNames()[f-allLogExp]
+	case f < WrongFold:
+		return allNames()[f-AllLogExp]
 	}
 	return "?"
 }
 
 // universal reports whether a fold belongs to forall.
-func (f fold) universal() bool { return f >= allLogExp }
+func (f Fold) Universal() bool { return f >= AllLogExp }
 
 // foldOfAll returns the fold of a conjunction that names no aggregate.
-func foldOfAll(c Conjunction) fold {
+func foldOfAll(c Conjunction) Fold {
 	switch c {
 	case AndLogExp:
-		return allLogExp
+		return AllLogExp
 	case AndNorm:
-		return allNorm
+		return AllNorm
 	case AndRoot:
-		return allRoot
+		return AllRoot
 	case AndProduct:
-		return allProduct
+		return AllProduct
 	}
-	return wrongFold
+	return WrongFold
 }
 
 // foldOfAny returns the fold of a disjunction.
-func foldOfAny(o Disjunction) fold {
+func foldOfAny(o Disjunction) Fold {
 	if o > OrTanh {
-		return wrongFold
+		return WrongFold
 	}
-	return fold(o)
+	return Fold(o)
 }

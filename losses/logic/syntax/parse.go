@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"errors"
@@ -74,7 +74,7 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) place() place { return place(p.peek().offset + 1) }
+func (p *parser) place() Place { return Place(p.peek().offset + 1) }
 
 func (p *parser) found(t token, want string) error {
 	return errorAt(p.text, t.offset, "found %v, want %s", t, want)
@@ -260,9 +260,9 @@ func (p *parser) expression(level int) (e expression, err error) {
 	case levelImplies:
 		return p.implication()
 	case levelOr:
-		return p.chain("or", disjunction, levelAnd)
+		return p.chain("or", OrKind, levelAnd)
 	case levelAnd:
-		return p.chain("and", conjunction, levelNot)
+		return p.chain("and", AndKind, levelNot)
 	case levelNot:
 		return p.negation()
 	case levelEqual:
@@ -279,24 +279,24 @@ func (p *parser) implication() (expression, error) {
 	if err != nil || !p.at("->") {
 		return e, err
 	}
-	c := &connective{place: p.place(), kind: implication}
-	if c.a, err = p.asFormula(e); err != nil {
+	c := &Connective{Place: p.place(), Kind: ImpliesKind}
+	if c.A, err = p.asFormula(e); err != nil {
 		return e, err
 	}
 	p.next()
-	c.b, err = p.formula()
+	c.B, err = p.formula()
 	return expression{Formula: c, at: e.at}, err
 }
 
 // chain reads `a and b and c`, grouped to the left.
-func (p *parser) chain(name string, k kind, level int) (expression, error) {
+func (p *parser) chain(name string, k Kind, level int) (expression, error) {
 	e, err := p.expression(level)
 	for err == nil {
 		if t := p.peek(); t.kind != word || t.text != name {
 			return e, nil
 		}
-		c := &connective{place: p.place(), kind: k}
-		if c.a, err = p.asFormula(e); err != nil {
+		c := &Connective{Place: p.place(), Kind: k}
+		if c.A, err = p.asFormula(e); err != nil {
 			return e, err
 		}
 		p.next()
@@ -304,7 +304,7 @@ func (p *parser) chain(name string, k kind, level int) (expression, error) {
 		if err != nil {
 			return e, err
 		}
-		if c.b, err = p.asFormula(right); err != nil {
+		if c.B, err = p.asFormula(right); err != nil {
 			return e, err
 		}
 		e = expression{Formula: c, at: e.at}
@@ -321,8 +321,8 @@ func (p *parser) negation() (expression, error) {
 	if err != nil {
 		return e, err
 	}
-	n := &negation{place: place(at + 1)}
-	n.a, err = p.asFormula(e)
+	n := &Negated{Place: Place(at + 1)}
+	n.A, err = p.asFormula(e)
 	return expression{Formula: n, at: at}, err
 }
 
@@ -332,18 +332,18 @@ func (p *parser) equality() (expression, error) {
 		return left, err
 	}
 	at := p.peek()
-	e := &equality{place: p.place()}
+	e := &Equality{Place: p.place()}
 	switch {
 	case p.accept("!="):
-		e.not = true
+		e.Not = true
 	case !p.accept("="):
 		return left, nil
 	}
-	if e.a, err = p.asTerm(left); err != nil {
+	if e.A, err = p.asTerm(left); err != nil {
 		return left, err
 	}
 	if p.at("[") && p.peek().joined {
-		if e.not {
+		if e.Not {
 			return left, errorAt(p.text, at.offset, "found != with a premetric, want not (a =[%s] b)", p.tokens[min(p.i+1, len(p.tokens)-1)].text)
 		}
 		if err := p.premetric(e); err != nil {
@@ -354,7 +354,7 @@ func (p *parser) equality() (expression, error) {
 	if err != nil {
 		return left, err
 	}
-	if e.b, err = p.asTerm(right); err != nil {
+	if e.B, err = p.asTerm(right); err != nil {
 		return left, err
 	}
 	if p.at("=") || p.at("!=") {
@@ -364,7 +364,7 @@ func (p *parser) equality() (expression, error) {
 }
 
 // premetric reads `[euclidean]` or `[circular 6.28]`.
-func (p *parser) premetric(e *equality) error {
+func (p *parser) premetric(e *Equality) error {
 	p.next()
 	t := p.next()
 	known := premetricNames()[1:]
@@ -379,10 +379,10 @@ func (p *parser) premetric(e *equality) error {
 		}
 		return errorAt(p.text, t.offset, "unknown premetric %q%s", t.text, guess)
 	}
-	if e.premetric = Premetric(i + 1); e.premetric == Circular {
-		e.period = 1
+	if e.Premetric = Premetric(i + 1); e.Premetric == Circular {
+		e.Period = 1
 		if t := p.peek(); t.kind == numeral {
-			if e.period = p.next().value; !validPeriod(e.period) {
+			if e.Period = p.next().value; !ValidPeriod(e.Period) {
 				return p.found(t, "a period of more than 0")
 			}
 		}
@@ -399,15 +399,15 @@ func (p *parser) sum() (expression, error) {
 			return e, nil
 		}
 		p.next()
-		s := &arithmetic{place: place(t.offset + 1), minus: minus}
-		if s.a, err = p.asTerm(e); err != nil {
+		s := &Arithmetic{Place: Place(t.offset + 1), Minus: minus}
+		if s.A, err = p.asTerm(e); err != nil {
 			return e, err
 		}
 		right, err := p.expression(levelTimes)
 		if err != nil {
 			return e, err
 		}
-		if s.b, err = p.asTerm(right); err != nil {
+		if s.B, err = p.asTerm(right); err != nil {
 			return e, err
 		}
 		e = expression{Term: s, at: e.at}
@@ -428,7 +428,7 @@ func (p *parser) product() (expression, error) {
 			value = -value
 		}
 		if !p.accept("*") {
-			return expression{Term: &placed{place(t.offset + 1), Number(value)}, at: t.offset}, nil
+			return expression{Term: &placed{Place(t.offset + 1), Number(value)}, at: t.offset}, nil
 		}
 		return p.times(t, value)
 	}
@@ -445,10 +445,10 @@ func (p *parser) times(t token, value float64) (expression, error) {
 		return e, err
 	}
 	if e.Term != nil {
-		return expression{Term: &multiple{place: place(t.offset + 1), factor: value, a: e.Term}, at: t.offset}, nil
+		return expression{Term: &Multiple{Place: Place(t.offset + 1), Factor: value, A: e.Term}, at: t.offset}, nil
 	}
-	if !validWeight(value) {
+	if !ValidWeight(value) {
 		return e, errorAt(p.text, t.offset, "a formula is multiplied by %v, want a number of more than 0", value)
 	}
-	return expression{Formula: &scaled{place: place(t.offset + 1), weight: value, a: e.Formula}, at: t.offset}, nil
+	return expression{Formula: &Scaled{Place: Place(t.offset + 1), Weight: value, A: e.Formula}, at: t.offset}, nil
 }

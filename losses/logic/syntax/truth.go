@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import "fmt"
 
@@ -49,51 +49,51 @@ func (s Sentence) Truth() Truth {
 type link struct{ sound, complete string }
 
 func (q Quantale) linkOf(f Formula) link {
-	if isCrisp(f) {
+	if IsCrisp(f) {
 		return link{}
 	}
 	switch f := f.(type) {
-	case *equality:
-		if f.premetric == Cosine {
+	case *Equality:
+		if f.Premetric == Cosine {
 			return link{sound: fmt.Sprintf("=[cosine] is 0 also between vectors of one direction: 0 of %s means that %s and %s have one direction, not that they are equal",
-				textOf(f), textOf(f.a), textOf(f.b))}
+				TextOf(f), TextOf(f.A), TextOf(f.B))}
 		}
-	case *connective:
-		a, b := q.linkOf(f.a), q.linkOf(f.b)
+	case *Connective:
+		a, b := q.linkOf(f.A), q.linkOf(f.B)
 		switch {
-		case f.kind != implication:
+		case f.Kind != ImpliesKind:
 			return link{either(a.sound, b.sound), either(a.complete, b.complete)}
-		case isCrisp(f.a):
+		case IsCrisp(f.A):
 			return b
 		case q.Implies == ImpliesStrict:
 			return link{either(b.sound, antecedent(f, a.complete)), either(b.complete, a.sound)}
 		}
-		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", textOf(f), textOf(f.a), textOf(f.b))}
+		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", TextOf(f), TextOf(f.A), TextOf(f.B))}
 		l.sound = either(l.sound, antecedent(f, a.complete))
 		return l
-	case *negation:
-		a := q.linkOf(f.a)
-		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", textOf(f.a))}
+	case *Negated:
+		a := q.linkOf(f.A)
+		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", TextOf(f.A))}
 		if a.complete != "" {
-			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", textOf(f.a), a.complete)
+			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", TextOf(f.A), a.complete)
 		}
 		if q.Not == NotStrict {
 			l.complete = a.sound
 		}
 		return l
-	case *independence:
+	case *Independence:
 		return f.link()
-	case *scaled:
-		return q.linkOf(f.a)
-	case *quantified:
-		l := q.linkOf(f.body)
-		for _, d := range f.domain.functions {
+	case *Scaled:
+		return q.linkOf(f.A)
+	case *Quantified:
+		l := q.linkOf(f.Body)
+		for _, d := range f.Domain.Functions {
 			if d.Class == MLP {
-				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, textOf(f)))
+				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, TextOf(f)))
 			}
 		}
-		if f.fold == anySoft {
-			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", textOf(f)))
+		if f.Fold == AnySoft {
+			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", TextOf(f)))
 		}
 		return l
 	}
@@ -101,11 +101,11 @@ func (q Quantale) linkOf(f Formula) link {
 }
 
 // antecedent is why an implication from a quantity that may be true and not 0 is not sound.
-func antecedent(f *connective, complete string) string {
+func antecedent(f *Connective, complete string) string {
 	if complete == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", textOf(f.a), textOf(f.b), complete)
+	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", TextOf(f.A), TextOf(f.B), complete)
 }
 
 func either(a, b string) string {
@@ -116,12 +116,12 @@ func either(a, b string) string {
 }
 
 // link tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
-func (f *independence) link() link {
-	switch f.by {
+func (f *Independence) link() link {
+	switch f.By {
 	case TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", textOf(f))}
+		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", TextOf(f))}
 	case ByDiscriminator:
-		estimate := fmt.Sprintf("%s is the estimate of a discriminator", textOf(f))
+		estimate := fmt.Sprintf("%s is the estimate of a discriminator", TextOf(f))
 		return link{estimate, estimate}
 	}
 	return link{}

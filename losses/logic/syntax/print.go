@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ func (s Sentence) String() string {
 }
 
 // textOf returns a part of a sentence as text.
-func textOf(part any) string {
+func TextOf(part any) string {
 	w := writer{}
 	switch part := part.(type) {
 	case Formula:
@@ -55,17 +55,17 @@ func (w *writer) enclosed(binds, wanted int, write func()) {
 
 func (w *writer) formula(f Formula, level int) {
 	switch f := f.(type) {
-	case *equality:
+	case *Equality:
 		w.enclosed(levelEqual, level, func() { w.equality(f) })
-	case *connective:
+	case *Connective:
 		w.connective(f, level)
-	case *negation:
-		w.enclosed(levelNot, level, func() { w.add("not "); w.formula(f.a, levelNot) })
-	case *independence:
+	case *Negated:
+		w.enclosed(levelNot, level, func() { w.add("not "); w.formula(f.A, levelNot) })
+	case *Independence:
 		w.independence(f)
-	case *scaled:
-		w.enclosed(levelEqual, level, func() { w.add(number(f.weight), " * "); w.formula(f.a, levelAtom) })
-	case *quantified:
+	case *Scaled:
+		w.enclosed(levelEqual, level, func() { w.add(FormatNumber(f.Weight), " * "); w.formula(f.A, levelAtom) })
+	case *Quantified:
 		// The body extends as far as possible: it is alone or in parentheses.
 		w.enclosed(levelImplies, level, func() { w.quantified(f) })
 	default:
@@ -73,70 +73,70 @@ func (w *writer) formula(f Formula, level int) {
 	}
 }
 
-func (w *writer) connective(f *connective, level int) {
+func (w *writer) connective(f *Connective, level int) {
 	name, binds, left, right := " and ", levelAnd, levelAnd, levelNot
-	switch f.kind {
-	case disjunction:
+	switch f.Kind {
+	case OrKind:
 		name, binds, left, right = " or ", levelOr, levelOr, levelAnd
-	case implication:
+	case ImpliesKind:
 		name, binds, left, right = " -> ", levelImplies, levelOr, levelImplies
 	}
 	w.enclosed(binds, level, func() {
-		w.formula(f.a, left)
+		w.formula(f.A, left)
 		w.add(name)
-		w.formula(f.b, right)
+		w.formula(f.B, right)
 	})
 }
 
-func (w *writer) equality(e *equality) {
-	w.term(e.a, levelPlus)
+func (w *writer) equality(e *Equality) {
+	w.term(e.A, levelPlus)
 	switch {
-	case e.not:
+	case e.Not:
 		w.add(" != ")
-	case e.premetric == Crisp:
+	case e.Premetric == Crisp:
 		w.add(" = ")
-	case e.premetric == Circular && e.period != 1:
-		w.add(" =[circular ", number(e.period), "] ")
+	case e.Premetric == Circular && e.Period != 1:
+		w.add(" =[circular ", FormatNumber(e.Period), "] ")
 	default:
-		w.add(" =[", e.premetric.String(), "] ")
+		w.add(" =[", e.Premetric.String(), "] ")
 	}
-	w.term(e.b, levelPlus)
+	w.term(e.B, levelPlus)
 }
 
-func (w *writer) quantified(q *quantified) {
+func (w *writer) quantified(q *Quantified) {
 	switch {
-	case q.fold == anySoft:
-		w.add("exists[soft ", number(q.temperature), "] ")
-	case q.fold != noFold && q.universal:
-		w.add("forall[", q.fold.String(), "] ")
-	case q.fold != noFold:
-		w.add("exists[", q.fold.String(), "] ")
-	case !q.universal:
+	case q.Fold == AnySoft:
+		w.add("exists[soft ", FormatNumber(q.Temperature), "] ")
+	case q.Fold != NoFold && q.Universal:
+		w.add("forall[", q.Fold.String(), "] ")
+	case q.Fold != NoFold:
+		w.add("exists[", q.Fold.String(), "] ")
+	case !q.Universal:
 		w.add("exists ")
-	case q.aggregate == factor.Max:
+	case q.Aggregate == factor.Max:
 		w.add("forall ")
 	default:
-		w.add("forall[", q.aggregate.String(), "] ")
+		w.add("forall[", q.Aggregate.String(), "] ")
 	}
-	w.add(q.domain.variables())
-	switch q.domain.set {
-	case valueSet:
-		w.add(" in y.", quoteName(q.domain.factor))
-	case memberSet:
+	w.add(q.Domain.variables())
+	switch q.Domain.Set {
+	case ValueSet:
+		w.add(" in y.", quoteName(q.Domain.Factor))
+	case MemberSet:
 		w.add(" in {")
-		for i, c := range q.domain.members {
+		for i, c := range q.Domain.Members {
 			if i > 0 {
 				w.add(", ")
 			}
 			w.term(c, levelAtom)
 		}
 		w.add("}")
-	case pointSet:
+	case PointSet:
 		w.add(" in ")
-		w.access(q.domain.space)
+		w.access(q.Domain.Space)
 	}
 	w.add(": ")
-	w.formula(q.body, levelImplies)
+	w.formula(q.Body, levelImplies)
 }
 
 func (w *writer) term(t Term, level int) {
@@ -146,54 +146,54 @@ func (w *writer) term(t Term, level int) {
 	case Variable:
 		w.add(string(t))
 	case Number:
-		w.add(number(float64(t)))
+		w.add(FormatNumber(float64(t)))
 	case Vector:
 		w.add("[")
 		for i, x := range t {
 			if i > 0 {
 				w.add(", ")
 			}
-			w.add(number(x))
+			w.add(FormatNumber(x))
 		}
 		w.add("]")
 	case Level:
 		w.add(strconv.Quote(string(t)))
-	case *access:
+	case *Access:
 		w.access(t)
-	case *moved:
+	case *Moved:
 		w.moved(t)
-	case *application:
-		w.add(quoteFunction(t.function), "(")
-		w.term(t.a, levelPlus)
+	case *Application:
+		w.add(quoteFunction(t.Function), "(")
+		w.term(t.A, levelPlus)
 		w.add(")")
-	case *arithmetic:
+	case *Arithmetic:
 		w.enclosed(levelPlus, level, func() {
-			w.term(t.a, levelPlus)
-			if t.minus {
+			w.term(t.A, levelPlus)
+			if t.Minus {
 				w.add(" - ")
 			} else {
 				w.add(" + ")
 			}
-			w.term(t.b, levelTimes)
+			w.term(t.B, levelTimes)
 		})
-	case *multiple:
-		w.enclosed(levelTimes, level, func() { w.add(number(t.factor), " * "); w.term(t.a, levelTimes) })
+	case *Multiple:
+		w.enclosed(levelTimes, level, func() { w.add(FormatNumber(t.Factor), " * "); w.term(t.A, levelTimes) })
 	default:
 		w.add("?")
 	}
 }
 
-func (w *writer) access(a *access) {
-	if a.codes {
+func (w *writer) access(a *Access) {
+	if a.Codes {
 		w.add("z")
 	} else {
 		w.add("y")
 	}
-	if a.name != "" {
-		w.add(".", quoteName(a.name))
-	} else if len(a.columns) > 0 {
+	if a.Name != "" {
+		w.add(".", quoteName(a.Name))
+	} else if len(a.Columns) > 0 {
 		w.add("[")
-		for i, r := range a.columns {
+		for i, r := range a.Columns {
 			if i > 0 {
 				w.add(", ")
 			}
@@ -204,28 +204,28 @@ func (w *writer) access(a *access) {
 		}
 		w.add("]")
 	}
-	if a.row != "" {
-		w.add("(", string(a.row), ")")
+	if a.Row != "" {
+		w.add("(", string(a.Row), ")")
 	}
 }
 
 // aggregateName is the name of the aggregate of a universal quantifier.
-func (q *quantified) aggregateName() string {
-	if q.fold != noFold {
-		return q.fold.String()
+func (q *Quantified) AggregateName() string {
+	if q.Fold != NoFold {
+		return q.Fold.String()
 	}
-	return q.aggregate.String()
+	return q.Aggregate.String()
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+func FormatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // String returns the function as a quantifier has it.
 func (f Function) String() string {
 	w := writer{}
 	w.add(quoteFunction(f.Name), ": ")
-	w.access(f.From.access(0))
+	w.access(f.From.Access(0))
 	w.add(" -> ")
-	w.access(f.To.access(0))
+	w.access(f.To.Access(0))
 	if f.Class != AnyFunction {
 		w.add(" in ", f.Class.String())
 	}
@@ -254,45 +254,45 @@ func quoteFunction(name string) string {
 	return head + "." + quoteName(tail)
 }
 
-func (w *writer) moved(m *moved) {
+func (w *writer) moved(m *Moved) {
 	w.add("act")
-	if f := m.move.frequency(); f != 1 {
-		w.add("[", number(f), "]")
+	if f := m.Move.Multiple(); f != 1 {
+		w.add("[", FormatNumber(f), "]")
 	}
-	w.add("(", string(m.move.Name))
-	if m.move.Turn != "" {
-		w.add(".", quoteName(m.move.Turn))
+	w.add("(", string(m.Move.Name))
+	if m.Move.Turn != "" {
+		w.add(".", quoteName(m.Move.Turn))
 	}
 	w.add(", ")
-	w.term(m.a, levelPlus)
+	w.term(m.A, levelPlus)
 	w.add(")")
 }
 
 // variables writes the variables of a domain, `i, j, g(i, j)`.
 func (d Domain) variables() string {
-	all := slices.Clone(d.names)
-	for i, f := range d.functions {
+	all := slices.Clone(d.Names)
+	for i, f := range d.Functions {
 		all[i] = f.String()
 	}
-	for _, m := range d.moves {
-		all = append(all, m.name+"("+string(m.from)+", "+string(m.to)+")")
+	for _, m := range d.Moves {
+		all = append(all, m.Name+"("+string(m.From)+", "+string(m.To)+")")
 	}
 	return strings.Join(all, ", ")
 }
 
-func (w *writer) independence(f *independence) {
+func (w *writer) independence(f *Independence) {
 	w.add("independent")
-	if f.by != HSIC {
-		w.add("[", f.by.String(), "]")
+	if f.By != HSIC {
+		w.add("[", f.By.String(), "]")
 	}
 	w.add("(", f.list(), ")")
 }
 
 // list writes the sub-codes.
-func (f *independence) list() string {
+func (f *Independence) list() string {
 	var all []string
-	for _, t := range f.codes {
-		all = append(all, textOf(t))
+	for _, t := range f.Codes {
+		all = append(all, TextOf(t))
 	}
 	return strings.Join(all, ", ")
 }

@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"fmt"
@@ -46,8 +46,8 @@ func (s Sentence) Errorf(part any, format string, values ...any) error {
 	}
 	switch part := part.(type) {
 	case Formula, Term:
-		return &Error{Part: textOf(part), Message: message}
-	case declaration:
+		return &Error{Part: TextOf(part), Message: message}
+	case Declaration:
 		return &Error{Part: part.Function.String(), Message: message}
 	}
 	return &Error{Message: message}
@@ -198,7 +198,7 @@ func nextQuotation(text string, at int) (token, int, error) {
 }
 
 // isName reports whether a name can stand in a sentence without quotes.
-func isName(s string) bool {
+func IsName(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && isLetter(r) && !isKeyword(s) &&
 		prefix(s, func(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }) == len(s)
@@ -214,7 +214,7 @@ func isKeyword(s string) bool {
 
 // quoteName writes a name as it stands in a sentence.
 func quoteName(s string) string {
-	if isName(s) {
+	if IsName(s) {
 		return s
 	}
 	return strconv.Quote(s)

@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"fmt"
@@ -35,120 +35,120 @@ type Term interface {
 	term()
 }
 
-// place is the position of a part in the text: the offset of its first byte plus one,
+// Place is the position of a part in the text: the offset of its first byte plus one,
 // 0 if built by functions.
-type place int
+type Place int
 
-func (p place) position() int { return int(p) }
+func (p Place) position() int { return int(p) }
 
 type (
-	equality struct {
-		place
-		a, b      Term
-		premetric Premetric // Crisp: 0 or infinity
-		period    float64   // of Circular
-		not       bool      // crisp only: the terms differ
+	Equality struct {
+		Place
+		A, B      Term
+		Premetric Premetric // Crisp: 0 or infinity
+		Period    float64   // of Circular
+		Not       bool      // crisp only: the terms differ
 	}
-	connective struct {
-		place
-		kind kind
-		a, b Formula
+	Connective struct {
+		Place
+		Kind Kind
+		A, B Formula
 	}
-	negation struct {
-		place
-		a Formula
+	Negated struct {
+		Place
+		A Formula
 	}
-	scaled struct {
-		place
-		weight float64
-		a      Formula
+	Scaled struct {
+		Place
+		Weight float64
+		A      Formula
 	}
-	quantified struct {
-		place
-		universal bool
-		aggregate factor.Aggregate // of a universal quantifier without a fold
-		domain    Domain
-		body      Formula
+	Quantified struct {
+		Place
+		Universal bool
+		Aggregate factor.Aggregate // of a universal quantifier without a fold
+		Domain    Domain
+		Body      Formula
 
-		fold        fold    // replaces the aggregate, or the least
-		temperature float64 // of anySoft
+		Fold        Fold    // replaces the aggregate, or the least
+		Temperature float64 // of anySoft
 	}
 )
 
-func (*equality) formula() {}
+func (*Equality) formula() {}
 
-func (*connective) formula() {}
+func (*Connective) formula() {}
 
-func (*negation) formula() {}
+func (*Negated) formula() {}
 
-func (*scaled) formula() {}
+func (*Scaled) formula() {}
 
-func (*quantified) formula() {}
+func (*Quantified) formula() {}
 
 // kind is the kind of a binary connective.
-type kind uint8
+type Kind uint8
 
 const (
-	conjunction kind = iota
-	disjunction
-	implication
+	AndKind Kind = iota
+	OrKind
+	ImpliesKind
 )
 
 // Equal says that two terms are equal; its quantity is their distance by a strict
 // premetric.
 func Equal(p Premetric, a, b Term) Formula {
-	e := &equality{a: a, b: b, premetric: p}
+	e := &Equality{A: a, B: b, Premetric: p}
 	if p == Circular {
-		e.period = 1
+		e.Period = 1
 	}
 	return e
 }
 
 // EqualCircular is Equal with the premetric [Circular] of a given period.
 func EqualCircular(period float64, a, b Term) Formula {
-	return &equality{a: a, b: b, premetric: Circular, period: period}
+	return &Equality{A: a, B: b, Premetric: Circular, Period: period}
 }
 
 // Same says that two rows, levels or constants are equal; its quantity is 0 or
 // infinity.
-func Same(a, b Term) Formula { return &equality{a: a, b: b} }
+func Same(a, b Term) Formula { return &Equality{A: a, B: b} }
 
 // Differ is the negation of Same.
-func Differ(a, b Term) Formula { return &equality{a: a, b: b, not: true} }
+func Differ(a, b Term) Formula { return &Equality{A: a, B: b, Not: true} }
 
 // And is the conjunction of formulas, joined from the left.
-func And(a, b Formula, more ...Formula) Formula { return join(conjunction, a, b, more) }
+func And(a, b Formula, more ...Formula) Formula { return join(AndKind, a, b, more) }
 
 // Or is the disjunction of formulas, joined from the left.
-func Or(a, b Formula, more ...Formula) Formula { return join(disjunction, a, b, more) }
+func Or(a, b Formula, more ...Formula) Formula { return join(OrKind, a, b, more) }
 
-func join(k kind, a, b Formula, more []Formula) Formula {
-	f := &connective{kind: k, a: a, b: b}
+func join(k Kind, a, b Formula, more []Formula) Formula {
+	f := &Connective{Kind: k, A: a, B: b}
 	for _, c := range more {
-		f = &connective{kind: k, a: f, b: c}
+		f = &Connective{Kind: k, A: f, B: c}
 	}
 	return f
 }
 
 // Implies says that b is true if a is.
-func Implies(a, b Formula) Formula { return &connective{kind: implication, a: a, b: b} }
+func Implies(a, b Formula) Formula { return &Connective{Kind: ImpliesKind, A: a, B: b} }
 
 // Not is the negation of a formula.
-func Not(a Formula) Formula { return &negation{a: a} }
+func Not(a Formula) Formula { return &Negated{A: a} }
 
 // Scale multiplies the quantity of a formula by a positive number, which does not
 // change its truth.
-func Scale(weight float64, a Formula) Formula { return &scaled{weight: weight, a: a} }
+func Scale(weight float64, a Formula) Formula { return &Scaled{Weight: weight, A: a} }
 
 // ForAll says that the body is true for all elements of a domain. If the body is an
 // implication from a crisp formula, the crisp formula restricts the domain.
 func ForAll(a factor.Aggregate, d Domain, body Formula) Formula {
-	return &quantified{universal: true, aggregate: a, domain: d, body: body}
+	return &Quantified{Universal: true, Aggregate: a, Domain: d, Body: body}
 }
 
 // Exists says that the body is true for some element of a domain. If the body is a
 // conjunction with crisp formulas, they restrict the domain.
-func Exists(d Domain, body Formula) Formula { return &quantified{domain: d, body: body} }
+func Exists(d Domain, body Formula) Formula { return &Quantified{Domain: d, Body: body} }
 
 // ForAllBy is [ForAll] with the conjunction of all quantities as the aggregate:
 // `forall[norm] i: ...` is the square root of the sum of squares.
@@ -159,69 +159,69 @@ func ForAllBy(c Conjunction, d Domain, body Formula) Formula {
 	case AndMax:
 		return ForAll(factor.Max, d, body)
 	}
-	return &quantified{universal: true, domain: d, body: body, fold: foldOfAll(c)}
+	return &Quantified{Universal: true, Domain: d, Body: body, Fold: foldOfAll(c)}
 }
 
 // ExistsBy is [Exists] with the disjunction of all quantities instead of the least: `exists[harmonic] i: ...`.
 func ExistsBy(o Disjunction, d Domain, body Formula) Formula {
-	return &quantified{domain: d, body: body, fold: foldOfAny(o)}
+	return &Quantified{Domain: d, Body: body, Fold: foldOfAny(o)}
 }
 
 // ExistsSoft is [Exists] with a soft minimum of the given temperature instead of the least: `exists[soft 0.1] i: ...`.
 // It is 0 only where all quantities are.
 func ExistsSoft(temperature float64, d Domain, body Formula) Formula {
-	return &quantified{domain: d, body: body, fold: anySoft, temperature: temperature}
+	return &Quantified{Domain: d, Body: body, Fold: AnySoft, Temperature: temperature}
 }
 
 // Domain is the domain of a quantifier's variables: [Rows], [Values], [Members],
 // [Points] or [Functions].
 type Domain struct {
-	names   []string
-	set     set
-	factor  string // of Values
-	members []Term // of Members
-	space   *access
-	place   place // of the set
-	moves   []pairMove
+	Names   []string
+	Set     Set
+	Factor  string // of Values
+	Members []Term // of Members
+	Space   *Access
+	Place   Place // of the set
+	Moves   []PairMove
 
-	functions []declaration
+	Functions []Declaration
 }
 
-type set uint8
+type Set uint8
 
 const (
-	rowSet set = iota
-	valueSet
-	memberSet
-	pointSet
-	moveSet // of a transformation between rows
-	functionSet
+	RowSet Set = iota
+	ValueSet
+	MemberSet
+	PointSet
+	MoveSet // of a transformation between rows
+	FunctionSet
 )
 
 // Rows is the domain of one or more variables for rows of the batch:
 // `i, j`.
-func Rows(names ...string) Domain { return Domain{names: names} }
+func Rows(names ...string) Domain { return Domain{Names: names} }
 
 // Values is the domain of variables for the values of a factor that occur in the
 // batch: `v in y.shape`.
 func Values(factor string, names ...string) Domain {
-	return Domain{names: names, set: valueSet, factor: factor}
+	return Domain{Names: names, Set: ValueSet, Factor: factor}
 }
 
 // Members is the domain of a variable for constants: `c in {0, 0.5, 1}`. All are numbers, or all are vectors of one
 // width.
 func Members(name string, constants ...Term) Domain {
-	return Domain{names: []string{name}, set: memberSet, members: constants}
+	return Domain{Names: []string{name}, Set: MemberSet, Members: constants}
 }
 
 // Points is the domain of a variable for the points of R^k: `c in z` for codes, or `c in z.shape` for a sub-code.
 func Points(name, block string) Domain {
-	return Domain{names: []string{name}, set: pointSet, space: &access{codes: true, name: block}}
+	return Domain{Names: []string{name}, Set: PointSet, Space: &Access{Codes: true, Name: block}}
 }
 
 // PointsOf is [Points] for columns of the codes: `c in z[0:2]`.
 func PointsOf(name string, columns ...Range) Domain {
-	return Domain{names: []string{name}, set: pointSet, space: &access{codes: true, columns: columns}}
+	return Domain{Names: []string{name}, Set: PointSet, Space: &Access{Codes: true, Columns: columns}}
 }
 
 // Variable is the name of a variable that a quantifier binds.
@@ -259,69 +259,69 @@ type Range struct{ Lo, Hi int }
 type (
 	// placed is a variable or a constant with its place in a text.
 	placed struct {
-		place
+		Place
 		Term
 	}
 
 	// access is the code (z) or the factors (y) of a row.
-	access struct {
-		place
-		codes   bool
-		name    string   // name of a sub-code or a factor
-		columns []Range  // instead of a name; without both: all columns
-		row     Variable // empty: the space itself, in a Domain
+	Access struct {
+		Place
+		Codes   bool
+		Name    string   // name of a sub-code or a factor
+		Columns []Range  // instead of a name; without both: all columns
+		Row     Variable // empty: the space itself, in a Domain
 	}
-	arithmetic struct {
-		place
-		a, b  Term
-		minus bool
+	Arithmetic struct {
+		Place
+		A, B  Term
+		Minus bool
 	}
-	multiple struct {
-		place
-		factor float64
-		a      Term
+	Multiple struct {
+		Place
+		Factor float64
+		A      Term
 	}
 )
 
-func (p *placed) position() int { return int(p.place) }
+func (p *placed) position() int { return int(p.Place) }
 
-func (*access) term() {}
+func (*Access) term() {}
 
-func (*arithmetic) term() {}
+func (*Arithmetic) term() {}
 
-func (*multiple) term() {}
+func (*Multiple) term() {}
 
 // Codes is the whole code of a row: `z(i)`.
-func Codes(row Variable) Term { return &access{codes: true, row: row} }
+func Codes(row Variable) Term { return &Access{Codes: true, Row: row} }
 
 // SubCode is the sub-code of a factor: `z.shape(i)`.
-func SubCode(name string, row Variable) Term { return &access{codes: true, name: name, row: row} }
+func SubCode(name string, row Variable) Term { return &Access{Codes: true, Name: name, Row: row} }
 
 // CodeColumns are columns of the code: `z[0:2](i)`.
 func CodeColumns(row Variable, columns ...Range) Term {
-	return &access{codes: true, columns: columns, row: row}
+	return &Access{Codes: true, Columns: columns, Row: row}
 }
 
 // Factors are the values of all factors of a row: `y(i)`.
-func Factors(row Variable) Term { return &access{row: row} }
+func Factors(row Variable) Term { return &Access{Row: row} }
 
 // Factor is the value of a factor of a row: `y.shape(i)`.
-func Factor(name string, row Variable) Term { return &access{name: name, row: row} }
+func Factor(name string, row Variable) Term { return &Access{Name: name, Row: row} }
 
 // FactorColumns are the values of factors that are given by their numbers: `y[0:2](i)`.
-func FactorColumns(row Variable, columns ...Range) Term { return &access{columns: columns, row: row} }
+func FactorColumns(row Variable, columns ...Range) Term { return &Access{Columns: columns, Row: row} }
 
 // Plus is the sum of two terms.
-func Plus(a, b Term) Term { return &arithmetic{a: a, b: b} }
+func Plus(a, b Term) Term { return &Arithmetic{A: a, B: b} }
 
 // Minus is the difference of two terms.
-func Minus(a, b Term) Term { return &arithmetic{a: a, b: b, minus: true} }
+func Minus(a, b Term) Term { return &Arithmetic{A: a, B: b, Minus: true} }
 
 // Times is a multiple of a term.
-func Times(factor float64, a Term) Term { return &multiple{factor: factor, a: a} }
+func Times(factor float64, a Term) Term { return &Multiple{Factor: factor, A: a} }
 
 // bare returns a term without its place in a text.
-func bare(t Term) Term {
+func Bare(t Term) Term {
 	if p, ok := t.(*placed); ok {
 		return p.Term
 	}
@@ -390,10 +390,10 @@ func (f Fit) String() string {
 
 // Functions is the domain of variables for functions: `h: z -> y in affine`. [Exists] binds them.
 func Functions(all ...Function) Domain {
-	d := Domain{set: functionSet}
+	d := Domain{Set: FunctionSet}
 	for _, f := range all {
-		d.names = append(d.names, f.Name)
-		d.functions = append(d.functions, declaration{Function: f})
+		d.Names = append(d.Names, f.Name)
+		d.Functions = append(d.Functions, Declaration{Function: f})
 	}
 	return d
 }
@@ -402,33 +402,33 @@ func Functions(all ...Function) Domain {
 func (f Function) At(argument Term) Term { return Apply(f.Name, argument) }
 
 // Apply is the value of a function, by its name, at a term: `h(z(i))`.
-func Apply(function string, argument Term) Term { return &application{function: function, a: argument} }
+func Apply(function string, argument Term) Term { return &Application{Function: function, A: argument} }
 
 // declaration is a function with its place in a text.
-type declaration struct {
-	place
+type Declaration struct {
+	Place
 	Function
-	from, to place // of the spaces
+	FromPlace, ToPlace Place
 }
 
 // application is the value of a function at a term.
-type application struct {
-	place
-	function string
-	a        Term
+type Application struct {
+	Place
+	Function string
+	A        Term
 }
 
-func (*application) term() {}
+func (*Application) term() {}
 
 // access returns the space as a term without a row.
-func (s Space) access(at place) *access {
-	return &access{place: at, codes: s.Codes, name: s.Name, columns: s.Columns}
+func (s Space) Access(at Place) *Access {
+	return &Access{Place: at, Codes: s.Codes, Name: s.Name, Columns: s.Columns}
 }
 
 // validFunction reports whether a function can have a name: a name, or a name, a dot and anything.
-func validFunction(name string) bool {
+func ValidFunction(name string) bool {
 	head, tail, dotted := strings.Cut(name, ".")
-	return isName(head) && !slices.Contains([]string{"y", "z"}, head) && (!dotted || tail != "")
+	return IsName(head) && !slices.Contains([]string{"y", "z"}, head) && (!dotted || tail != "")
 }
 
 // Move names a transformation that a quantifier has bound, [Domain.Moving], and how it acts.
@@ -440,41 +440,42 @@ type Move struct {
 
 // Act moves codes by a transformation: `act(g, z(i))`. A frequency, `act[2](g, z(i))`, multiplies angles. With a turn,
 // `act(g.angle, z[0:2](i))`, this turn acts on the columns.
-func Act(m Move, a Term) Term { return &moved{move: m, a: a} }
+func Act(m Move, a Term) Term { return &Moved{Move: m, A: a} }
 
 // Moving binds the transformation that leads from one row to another, `g(i, j)`. It restricts the rows to pairs with a
 // known transformation.
 func (d Domain) Moving(name string, from, to Variable) Domain {
-	d.moves = append(slices.Clone(d.moves), pairMove{name: name, from: from, to: to})
+	d.Moves = append(slices.Clone(d.Moves), PairMove{Name: name, From: from, To: to})
 	return d
 }
 
 type (
 	// pairMove is a transformation that a quantifier binds.
-	pairMove struct {
-		place
-		name     string
-		from, to Variable
+	PairMove struct {
+		Place
+		Name     string
+		From, To Variable
 	}
 
 	// moved is a term moved by a transformation.
-	moved struct {
-		place
-		move Move
-		a    Term
+	Moved struct {
+		Place
+		Move Move
+		A    Term
 	}
 )
 
-func (*moved) term() {}
+func (*Moved) term() {}
 
-func (m Move) frequency() float64 {
+// Multiple is the multiple of the angles by which the transformation turns: the frequency, or 1.
+func (m Move) Multiple() float64 {
 	if m.Frequency == 0 {
 		return 1
 	}
 	return m.Frequency
 }
 
-const maxFrequency = 1e6
+const MaxFrequency = 1e6
 
 // Dependence is a quantity that measures how far sub-codes are from independence.
 type Dependence uint8
@@ -505,22 +506,22 @@ func (d Dependence) String() string {
 }
 
 // independence says that sub-codes are independent over the rows of the batch.
-type independence struct {
-	place
-	by    Dependence
-	codes []Term // accesses without a row
+type Independence struct {
+	Place
+	By    Dependence
+	Codes []Term // accesses without a row
 }
 
-func (*independence) formula() {}
+func (*Independence) formula() {}
 
 // Independent says that sub-codes are independent, as random variables of a row of the batch: the terms are [Codes],
 // [SubCode] or [CodeColumns] of the row "".
 func Independent(by Dependence, a, b Term, more ...Term) Formula {
-	return &independence{by: by, codes: append([]Term{a, b}, more...)}
+	return &Independence{By: by, Codes: append([]Term{a, b}, more...)}
 }
 
-func (d Domain) position() int { return int(d.place) }
+func (d Domain) position() int { return int(d.Place) }
 
-func validWeight(x float64) bool { return x > 0 && x <= 1e30 }
+func ValidWeight(x float64) bool { return x > 0 && x <= 1e30 }
 
-func validPeriod(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+func ValidPeriod(x float64) bool { return x > 0 && !math.IsInf(x, 0) }

@@ -1,19 +1,18 @@
-package logic
-
-import "github.com/unravel-ml/unravel/configs/registry"
+package syntax
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // quantified reads a quantifier after its keyword, forall or exists.
 func (p *parser) quantified(t token) (Formula, error) {
-	q := &quantified{place: place(t.offset + 1), universal: t.text == "forall"}
-	if q.universal {
-		q.aggregate = factor.Max
+	q := &Quantified{Place: Place(t.offset + 1), Universal: t.text == "forall"}
+	if q.Universal {
+		q.Aggregate = factor.Max
 	}
 	if p.accept("[") {
 		if err := p.parseAggregate(q); err != nil {
@@ -32,9 +31,9 @@ func (p *parser) quantified(t token) (Formula, error) {
 			return nil, p.found(v, "the name of a variable")
 		}
 		if v.text == "y" || v.text == "z" {
-			return nil, errorAt(p.text, v.offset, "%s stands for all %s, want another name for a variable", v.text, spaceName(v.text == "z"))
+			return nil, errorAt(p.text, v.offset, "%s stands for all %s, want another name for a variable", v.text, SpaceName(v.text == "z"))
 		}
-		if slices.Contains(q.domain.names, v.text) {
+		if slices.Contains(q.Domain.Names, v.text) {
 			return nil, errorAt(p.text, v.offset, "the variable %s is named twice", v.text)
 		}
 		if p.at("(") {
@@ -42,19 +41,19 @@ func (p *parser) quantified(t token) (Formula, error) {
 			if err != nil {
 				return nil, err
 			}
-			q.domain.moves = append(q.domain.moves, m)
+			q.Domain.Moves = append(q.Domain.Moves, m)
 		} else {
-			q.domain.names = append(q.domain.names, v.text)
+			q.Domain.Names = append(q.Domain.Names, v.text)
 		}
 		if !p.accept(",") {
 			break
 		}
 	}
 	if p.accept("in") {
-		if len(q.domain.moves) > 0 {
-			return nil, errorAt(p.text, q.domain.moves[0].position()-1, "a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
+		if len(q.Domain.Moves) > 0 {
+			return nil, errorAt(p.text, q.Domain.Moves[0].position()-1, "a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
 		}
-		if err := p.domain(&q.domain); err != nil {
+		if err := p.domain(&q.Domain); err != nil {
 			return nil, err
 		}
 	}
@@ -62,34 +61,34 @@ func (p *parser) quantified(t token) (Formula, error) {
 }
 
 // body reads the body of a quantifier, where its functions have names.
-func (p *parser) body(q *quantified) (err error) {
+func (p *parser) body(q *Quantified) (err error) {
 	if err := p.expect(":", " after the variables of a quantifier"); err != nil {
 		return err
 	}
 	scope, moves := p.scope, p.moves
-	for _, m := range q.domain.moves {
-		p.moves = append(p.moves, m.name)
+	for _, m := range q.Domain.Moves {
+		p.moves = append(p.moves, m.Name)
 	}
-	for _, d := range q.domain.functions {
+	for _, d := range q.Domain.Functions {
 		if p.bound(d.Name) {
 			return errorAt(p.text, d.position()-1, "the function %s is bound already, want another name", d.Name)
 		}
 		p.scope = append(p.scope, d.Name)
 	}
-	q.body, err = p.formula()
+	q.Body, err = p.formula()
 	p.scope, p.moves = scope, moves
 	return err
 }
 
 // parseAggregate reads what follows [ in `forall[mean]` and `exists[soft 0.1]`.
-func (p *parser) parseAggregate(q *quantified) error {
+func (p *parser) parseAggregate(q *Quantified) error {
 	t := p.peek()
 	name, err := p.hyphenated("an aggregate")
 	if err != nil {
 		return err
 	}
 	own, others, quantifier, other := anyNames(), allAggregates(), "exists", "forall"
-	if q.universal {
+	if q.Universal {
 		own, others, quantifier, other = others, own, other, quantifier
 	}
 	if !slices.Contains(own, name) {
@@ -98,18 +97,18 @@ func (p *parser) parseAggregate(q *quantified) error {
 		}
 		return errorAt(p.text, t.offset, "unknown aggregate %q of %s%s", name, quantifier, registry.Suggest(name, own))
 	}
-	if q.universal {
-		if q.aggregate, err = factor.ParseAggregate(name); err != nil {
-			q.aggregate, q.fold = 0, allLogExp+fold(slices.Index(allNames(), name))
+	if q.Universal {
+		if q.Aggregate, err = factor.ParseAggregate(name); err != nil {
+			q.Aggregate, q.Fold = 0, AllLogExp+Fold(slices.Index(allNames(), name))
 		}
 		return p.expect("]", " after an aggregate")
 	}
-	if q.fold = fold(slices.Index(own, name)); q.fold == anySoft {
+	if q.Fold = Fold(slices.Index(own, name)); q.Fold == AnySoft {
 		t := p.next()
 		if t.kind != numeral || !validTemperature(t.value) {
 			return p.found(t, "the temperature of a soft minimum, a number of more than 0, such as soft 0.1")
 		}
-		q.temperature = t.value
+		q.Temperature = t.value
 	}
 	return p.expect("]", " after an aggregate")
 }
@@ -122,25 +121,25 @@ func validTemperature(t float64) bool { return t >= 1e-30 && t <= 1e30 }
 // domain reads the set of a quantifier's variables.
 func (p *parser) domain(d *Domain) error {
 	t := p.next()
-	d.place = place(t.offset + 1)
+	d.Place = Place(t.offset + 1)
 	switch {
 	case t.kind == symbol && t.text == "{":
-		d.set = memberSet
+		d.Set = MemberSet
 		return p.members(d)
 	case t.kind == word && t.text == "y":
 		a, err := p.space(t)
-		if err == nil && a.name == "" {
+		if err == nil && a.Name == "" {
 			err = errorAt(p.text, t.offset, "found %s without the name of a factor, want a set such as y.shape", t.text)
 		}
 		if err == nil {
-			d.set, d.factor = valueSet, a.name
+			d.Set, d.Factor = ValueSet, a.Name
 		}
 		return err
 	case t.kind == word && t.text == "z":
 		a, err := p.space(t)
-		d.set, d.space = pointSet, a
-		if err == nil && len(d.names) > 1 {
-			err = errorAt(p.text, t.offset, "%d variables stand for points of the codes, want one", len(d.names))
+		d.Set, d.Space = PointSet, a
+		if err == nil && len(d.Names) > 1 {
+			err = errorAt(p.text, t.offset, "%d variables stand for points of the codes, want one", len(d.Names))
 		}
 		return err
 	}
@@ -148,8 +147,8 @@ func (p *parser) domain(d *Domain) error {
 }
 
 func (p *parser) members(d *Domain) error {
-	if len(d.names) > 1 {
-		return errorAt(p.text, int(d.place)-1, "%d variables stand for constants, want one", len(d.names))
+	if len(d.Names) > 1 {
+		return errorAt(p.text, int(d.Place)-1, "%d variables stand for constants, want one", len(d.Names))
 	}
 	for {
 		t := p.peek()
@@ -171,7 +170,7 @@ func (p *parser) members(d *Domain) error {
 			}
 			c = Number(x)
 		}
-		d.members = append(d.members, &placed{place(t.offset + 1), c})
+		d.Members = append(d.Members, &placed{Place(t.offset + 1), c})
 		if p.accept("}") {
 			return nil
 		}
@@ -182,12 +181,12 @@ func (p *parser) members(d *Domain) error {
 }
 
 // move reads the rows of `g(i, j)` after its name.
-func (p *parser) move(name token) (pairMove, error) {
-	m := pairMove{place: place(name.offset + 1), name: name.text}
+func (p *parser) move(name token) (PairMove, error) {
+	m := PairMove{Place: Place(name.offset + 1), Name: name.text}
 	if err := p.expect("(", " and two rows"); err != nil {
 		return m, err
 	}
-	for k, to := range []*Variable{&m.from, &m.to} {
+	for k, to := range []*Variable{&m.From, &m.To} {
 		if t := p.peek(); k > 0 && !p.accept(",") {
 			return m, p.found(t, "a comma and a second row: a transformation leads from a row to another, such as g(i, j)")
 		}
@@ -227,25 +226,25 @@ func (p *parser) atFunction() bool {
 }
 
 // functions reads the functions of a quantifier up to its colon.
-func (p *parser) functions(q *quantified) error {
-	q.domain.set = functionSet
+func (p *parser) functions(q *Quantified) error {
+	q.Domain.Set = FunctionSet
 	for {
 		t := p.peek()
 		if !p.atFunction() {
 			return p.found(t, "a function, such as h: z -> y")
 		}
-		if q.universal {
+		if q.Universal {
 			return errorAt(p.text, t.offset, "found a function behind forall, want exists")
 		}
 		d, err := p.function()
 		if err != nil {
 			return err
 		}
-		if slices.Contains(q.domain.names, d.Name) {
+		if slices.Contains(q.Domain.Names, d.Name) {
 			return errorAt(p.text, t.offset, "the function %s is named twice", d.Name)
 		}
-		q.domain.names = append(q.domain.names, d.Name)
-		q.domain.functions = append(q.domain.functions, d)
+		q.Domain.Names = append(q.Domain.Names, d.Name)
+		q.Domain.Functions = append(q.Domain.Functions, d)
 		if !p.accept(",") {
 			return nil
 		}
@@ -253,26 +252,26 @@ func (p *parser) functions(q *quantified) error {
 }
 
 // function reads `m.shape: y.shape -> z.shape` or `h: z -> y in affine by least squares`.
-func (p *parser) function() (d declaration, err error) {
+func (p *parser) function() (d Declaration, err error) {
 	t := p.peek()
-	d.place = p.place()
+	d.Place = p.place()
 	if d.Name, err = p.functionName(); err != nil {
 		return d, err
 	}
-	if !validFunction(d.Name) {
+	if !ValidFunction(d.Name) {
 		return d, errorAt(p.text, t.offset, "found the name %s of a function, want a name other than y and z", d.Name)
 	}
 	if err := p.expect(":", " and the spaces of a function, such as z -> y"); err != nil {
 		return d, err
 	}
-	d.from = p.place()
+	d.FromPlace = p.place()
 	if d.From, err = p.functionSpace(); err != nil {
 		return d, err
 	}
 	if err := p.expect("->", " between the spaces of a function"); err != nil {
 		return d, err
 	}
-	d.to = p.place()
+	d.ToPlace = p.place()
 	if d.To, err = p.functionSpace(); err != nil {
 		return d, err
 	}
@@ -310,7 +309,7 @@ func (p *parser) functionSpace() (Space, error) {
 	if err != nil {
 		return Space{}, err
 	}
-	return Space{Codes: a.codes, Name: a.name, Columns: a.columns}, nil
+	return Space{Codes: a.Codes, Name: a.Name, Columns: a.Columns}, nil
 }
 
 // class reads the class of a function.

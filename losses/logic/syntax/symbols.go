@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"strconv"
@@ -27,36 +27,36 @@ type logician struct{ writer }
 
 func (w *logician) formula(f Formula, level int) {
 	switch f := f.(type) {
-	case *equality:
+	case *Equality:
 		w.enclosed(levelEqual, level, func() { w.add(equation(f)) })
-	case *connective:
+	case *Connective:
 		name, binds, left, right := " ∧ ", levelAnd, levelAnd, levelNot
-		switch f.kind {
-		case disjunction:
+		switch f.Kind {
+		case OrKind:
 			name, binds, left, right = " ∨ ", levelOr, levelOr, levelAnd
-		case implication:
+		case ImpliesKind:
 			name, binds, left, right = " → ", levelImplies, levelOr, levelImplies
 		}
 		w.enclosed(binds, level, func() {
-			w.formula(f.a, left)
+			w.formula(f.A, left)
 			w.add(name)
-			w.formula(f.b, right)
+			w.formula(f.B, right)
 		})
-	case *negation:
-		w.enclosed(levelNot, level, func() { w.add("¬"); w.formula(f.a, levelAtom) })
-	case *independence:
+	case *Negated:
+		w.enclosed(levelNot, level, func() { w.add("¬"); w.formula(f.A, levelAtom) })
+	case *Independence:
 		w.enclosed(levelEqual, level, func() { w.add(f.symbols()) })
-	case *scaled:
-		w.formula(f.a, level)
-	case *quantified:
+	case *Scaled:
+		w.formula(f.A, level)
+	case *Quantified:
 		w.enclosed(levelImplies, level, func() {
-			if f.universal {
+			if f.Universal {
 				w.add("∀ ")
 			} else {
 				w.add("∃ ")
 			}
-			w.add(variables(f.domain), ": ")
-			w.formula(f.body, levelImplies)
+			w.add(variables(f.Domain), ": ")
+			w.formula(f.Body, levelImplies)
 		})
 	default:
 		w.add("?")
@@ -64,37 +64,37 @@ func (w *logician) formula(f Formula, level int) {
 }
 
 // equation writes an equality without its premetric.
-func equation(e *equality) string {
+func equation(e *Equality) string {
 	sign := " = "
-	if e.not {
+	if e.Not {
 		sign = " ≠ "
 	}
-	return mathTerm(e.a) + sign + mathTerm(e.b)
+	return mathTerm(e.A) + sign + mathTerm(e.B)
 }
 
 func mathTerm(t Term) string {
-	return strings.NewReplacer(" - ", " − ", "-", "−", " * ", "·").Replace(textOf(t))
+	return strings.NewReplacer(" - ", " − ", "-", "−", " * ", "·").Replace(TextOf(t))
 }
 
 // variables writes the variables of a quantifier and their domain.
 func variables(d Domain) string {
 	w := writer{}
-	if d.set == functionSet {
+	if d.Set == FunctionSet {
 		return strings.ReplaceAll(d.variables(), "->", "→")
 	}
 	w.add(d.variables())
-	switch d.set {
-	case valueSet:
-		w.add(" ∈ y.", quoteName(d.factor))
-	case memberSet:
-		all := make([]string, len(d.members))
-		for i, m := range d.members {
+	switch d.Set {
+	case ValueSet:
+		w.add(" ∈ y.", quoteName(d.Factor))
+	case MemberSet:
+		all := make([]string, len(d.Members))
+		for i, m := range d.Members {
 			all[i] = mathTerm(m)
 		}
 		w.add(" ∈ {", strings.Join(all, ", "), "}")
-	case pointSet:
+	case PointSet:
 		w.add(" ∈ ")
-		w.access(d.space)
+		w.access(d.Space)
 	}
 	return w.String()
 }
@@ -103,35 +103,35 @@ func variables(d Domain) string {
 type measure struct{ Quantale }
 
 func (w measure) formula(f Formula) string {
-	if isCrisp(f) {
-		return "∞·[" + logicOf(&negation{a: f}) + "]"
+	if IsCrisp(f) {
+		return "∞·[" + logicOf(&Negated{A: f}) + "]"
 	}
 	switch f := f.(type) {
-	case *equality:
+	case *Equality:
 		return distance(f)
-	case *connective:
-		if f.kind == implication && isCrisp(f.a) {
-			return "[" + logicOf(f.a) + "]·(" + w.formula(f.b) + ")"
+	case *Connective:
+		if f.Kind == ImpliesKind && IsCrisp(f.A) {
+			return "[" + logicOf(f.A) + "]·(" + w.formula(f.B) + ")"
 		}
-		return w.connective(f.kind, w.formula(f.a), w.formula(f.b))
-	case *negation:
+		return w.connective(f.Kind, w.formula(f.A), w.formula(f.B))
+	case *Negated:
 		switch w.Not {
 		case NotInverse:
-			return "1 / (" + w.formula(f.a) + ")"
+			return "1 / (" + w.formula(f.A) + ")"
 		case NotStrict:
-			return "[" + w.formula(f.a) + " = 0]"
+			return "[" + w.formula(f.A) + " = 0]"
 		}
-		return "(1 ∸ " + w.formula(f.a) + ")"
-	case *independence:
-		return f.by.String() + "(" + f.list() + ")"
-	case *scaled:
-		return number(f.weight) + "·" + w.formula(f.a)
-	case *quantified:
-		guards, rest := f.guards()
-		if f.domain.set == pointSet {
-			guards, rest = nil, f.body
+		return "(1 ∸ " + w.formula(f.A) + ")"
+	case *Independence:
+		return f.By.String() + "(" + f.list() + ")"
+	case *Scaled:
+		return FormatNumber(f.Weight) + "·" + w.formula(f.A)
+	case *Quantified:
+		guards, rest := f.Guards()
+		if f.Domain.Set == PointSet {
+			guards, rest = nil, f.Body
 		}
-		over := variables(f.domain)
+		over := variables(f.Domain)
 		for i, g := range guards {
 			over += []string{" | ", ", "}[min(i, 1)] + logicOf(g)
 		}
@@ -140,18 +140,18 @@ func (w measure) formula(f Formula) string {
 	return "?"
 }
 
-func aggregator(f *quantified) string {
+func aggregator(f *Quantified) string {
 	switch {
-	case f.domain.set == pointSet, f.domain.set == functionSet:
+	case f.Domain.Set == PointSet, f.Domain.Set == FunctionSet:
 		return "inf"
-	case f.fold == anySoft:
-		return "soft[" + number(f.temperature) + "]"
-	case f.fold != noFold:
-		return f.fold.String()
-	case !f.universal:
+	case f.Fold == AnySoft:
+		return "soft[" + FormatNumber(f.Temperature) + "]"
+	case f.Fold != NoFold:
+		return f.Fold.String()
+	case !f.Universal:
 		return "min"
 	}
-	return f.aggregate.String()
+	return f.Aggregate.String()
 }
 
 func logicOf(f Formula) string {
@@ -161,13 +161,13 @@ func logicOf(f Formula) string {
 }
 
 // connective writes an operation on two quantities.
-func (w measure) connective(k kind, a, b string) string {
+func (w measure) connective(k Kind, a, b string) string {
 	switch {
-	case k == conjunction && w.And == AndAdd:
+	case k == AndKind && w.And == AndAdd:
 		return "(" + a + " + " + b + ")"
-	case k == conjunction:
+	case k == AndKind:
 		return w.And.String() + "(" + a + ", " + b + ")"
-	case k == disjunction:
+	case k == OrKind:
 		return w.Or.String() + "(" + a + ", " + b + ")"
 	case w.Implies == ImpliesStrict:
 		return "[" + a + " = 0]·(" + b + ")"
@@ -177,12 +177,12 @@ func (w measure) connective(k kind, a, b string) string {
 	return "(" + a + " ⊸[" + w.Implies.String() + "] " + b + ")"
 }
 
-func distance(e *equality) string {
-	a, b := mathTerm(e.a), mathTerm(e.b)
-	if _, ok := bare(e.b).(*arithmetic); ok {
+func distance(e *Equality) string {
+	a, b := mathTerm(e.A), mathTerm(e.B)
+	if _, ok := Bare(e.B).(*Arithmetic); ok {
 		b = "(" + b + ")"
 	}
-	switch e.premetric {
+	switch e.Premetric {
 	case Euclidean:
 		return "‖" + a + " − " + b + "‖"
 	case Squared:
@@ -192,14 +192,14 @@ func distance(e *equality) string {
 	case Discrete:
 		return "#(" + a + " ≠ " + b + ")"
 	case Cosine:
-		return "(1 − cos(" + a + ", " + mathTerm(e.b) + "))"
+		return "(1 − cos(" + a + ", " + mathTerm(e.B) + "))"
 	case KL:
 		return "KL(q[" + a + "] ‖ q[" + b + "])"
 	case Wasserstein:
 		return "W₂(q[" + a + "], q[" + b + "])"
 	}
-	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.period, 'g', -1, 64) + ")"
+	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.Period, 'g', -1, 64) + ")"
 }
 
 // symbols writes independence in the symbols of probability.
-func (f *independence) symbols() string { return strings.ReplaceAll(f.list(), ", ", " ⫫ ") }
+func (f *Independence) symbols() string { return strings.ReplaceAll(f.list(), ", ", " ⫫ ") }

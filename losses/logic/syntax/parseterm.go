@@ -1,4 +1,4 @@
-package logic
+package syntax
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ const wantPart = "a term, such as z(i), y.shape(i) or a number, or a formula, su
 // atom reads an expression without a leading operator.
 func (p *parser) atom() (expression, error) {
 	t := p.next()
-	at, here := t.offset, place(t.offset+1)
+	at, here := t.offset, Place(t.offset+1)
 	switch {
 	case t.kind == quotation:
 		return expression{Term: &placed{here, Level(t.text)}, at: at}, nil
@@ -48,7 +48,7 @@ func (p *parser) named(t token) (expression, error) {
 			return expression{}, errorAt(p.text, t.offset, "found %v before %v, want %s%s", t, n, wantPart,
 				hint(t.text, []string{"forall", "exists", "not"}))
 		}
-		return expression{Term: &placed{place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
+		return expression{Term: &placed{Place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
 	}
 	if t.text == "independent" && n.text != "." {
 		f, err := p.independent(t)
@@ -76,8 +76,8 @@ func (p *parser) named(t token) (expression, error) {
 		return expression{}, err
 	}
 	after := " and the variable of a row"
-	if w := p.peek(); a.name != "" && w.kind == word {
-		words := a.name
+	if w := p.peek(); a.Name != "" && w.kind == word {
+		words := a.Name
 		for k := p.i; p.tokens[k].kind == word; k++ {
 			words += " " + p.tokens[k].text
 		}
@@ -90,27 +90,27 @@ func (p *parser) named(t token) (expression, error) {
 	if v.kind != word || isKeyword(v.text) {
 		return expression{}, p.found(v, "the variable of a row")
 	}
-	a.row = Variable(v.text)
+	a.Row = Variable(v.text)
 	return expression{Term: a, at: t.offset}, p.expect(")", " after the variable of a row")
 }
 
 // space reads the selection after y or z: nothing, a name, or columns.
-func (p *parser) space(t token) (*access, error) {
-	a := &access{place: place(t.offset + 1), codes: t.text == "z"}
+func (p *parser) space(t token) (*Access, error) {
+	a := &Access{Place: Place(t.offset + 1), Codes: t.text == "z"}
 	switch {
 	case p.accept("."):
 		n := p.next()
 		if n.kind != quotation && (n.kind != word || isKeyword(n.text)) {
 			return nil, p.found(n, "the name of a factor")
 		}
-		a.name = n.text
+		a.Name = n.text
 	case p.accept("["):
 		for {
 			r, err := p.columnRange()
 			if err != nil {
 				return nil, err
 			}
-			a.columns = append(a.columns, r)
+			a.Columns = append(a.Columns, r)
 			if p.accept("]") {
 				return a, nil
 			}
@@ -174,7 +174,7 @@ func (p *parser) number(want string) (float64, error) {
 	return t.value, nil
 }
 
-func spaceName(codes bool) string {
+func SpaceName(codes bool) string {
 	if codes {
 		return "codes"
 	}
@@ -200,8 +200,8 @@ func (p *parser) application(t token) (e expression, ok bool, err error) {
 	if err != nil {
 		return e, true, err
 	}
-	a := &application{place: place(t.offset + 1), function: name}
-	if a.a, err = p.asTerm(inner); err != nil {
+	a := &Application{Place: Place(t.offset + 1), Function: name}
+	if a.A, err = p.asTerm(inner); err != nil {
 		return e, true, err
 	}
 	return expression{Term: a, at: t.offset}, true, p.expect(")", " after the argument of a function")
@@ -209,15 +209,15 @@ func (p *parser) application(t token) (e expression, ok bool, err error) {
 
 // act reads `act[2](g.angle, z(i))` after its first word.
 func (p *parser) act(t token) (Term, error) {
-	m := &moved{place: place(t.offset + 1)}
+	m := &Moved{Place: Place(t.offset + 1)}
 	if p.accept("[") {
 		at := p.peek()
 		x, err := p.number("a frequency")
 		if err != nil {
 			return nil, err
 		}
-		if m.move.Frequency = x; x == 0 || math.Abs(x) > maxFrequency {
-			return nil, errorAt(p.text, at.offset, "the frequency %v is out of range; want a number other than 0, to %g", x, float64(maxFrequency))
+		if m.Move.Frequency = x; x == 0 || math.Abs(x) > MaxFrequency {
+			return nil, errorAt(p.text, at.offset, "the frequency %v is out of range; want a number other than 0, to %g", x, float64(MaxFrequency))
 		}
 		if err := p.expect("]", " after a frequency"); err != nil {
 			return nil, err
@@ -230,13 +230,13 @@ func (p *parser) act(t token) (Term, error) {
 	if v.kind != word || isKeyword(v.text) {
 		return nil, p.found(v, "the name of a transformation")
 	}
-	m.move.Name = Variable(v.text)
+	m.Move.Name = Variable(v.text)
 	if p.accept(".") {
 		n := p.next()
 		if n.kind != quotation && (n.kind != word || isKeyword(n.text)) {
 			return nil, p.found(n, "the name of a turn")
 		}
-		m.move.Turn = n.text
+		m.Move.Turn = n.text
 	}
 	if err := p.expect(",", " and the codes that move"); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (p *parser) act(t token) (Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.a, err = p.asTerm(e); err != nil {
+	if m.A, err = p.asTerm(e); err != nil {
 		return nil, err
 	}
 	return m, p.expect(")", " after the codes that move")
@@ -253,7 +253,7 @@ func (p *parser) act(t token) (Term, error) {
 
 // independent reads `[hsic](z.a, z.b)` after its first word.
 func (p *parser) independent(t token) (Formula, error) {
-	f := &independence{place: place(t.offset + 1)}
+	f := &Independence{Place: Place(t.offset + 1)}
 	if p.accept("[") {
 		at := p.peek()
 		name, err := p.hyphenated("a dependence: hsic, tc or discriminator")
@@ -264,7 +264,7 @@ func (p *parser) independent(t token) (Formula, error) {
 		if k < 0 {
 			return nil, errorAt(p.text, at.offset, "unknown dependence %q%s", name, registry.Suggest(name, dependenceNames))
 		}
-		f.by = Dependence(k)
+		f.By = Dependence(k)
 		if err := p.expect("]", " after a dependence"); err != nil {
 			return nil, err
 		}
@@ -284,7 +284,7 @@ func (p *parser) independent(t token) (Formula, error) {
 		if p.at("(") {
 			return nil, p.found(p.peek(), "a sub-code without a row: independence is about all rows, such as independent(z.a, z.b)")
 		}
-		f.codes = append(f.codes, a)
+		f.Codes = append(f.Codes, a)
 		if p.accept(")") {
 			break
 		}
@@ -292,7 +292,7 @@ func (p *parser) independent(t token) (Formula, error) {
 			return nil, err
 		}
 	}
-	if len(f.codes) < 2 {
+	if len(f.Codes) < 2 {
 		return nil, errorAt(p.text, t.offset, "one sub-code is not independent of itself; want two or more, such as independent(z.a, z.b)")
 	}
 	return f, nil
