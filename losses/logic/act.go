@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 
@@ -15,7 +16,7 @@ func (c *compiler) act(t *syntax.Moved) (linear, error) {
 	if err != nil {
 		return linear{}, err
 	}
-	if m.set != syntax.MoveSet {
+	if m.Set != syntax.MoveSet {
 		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Move.Name, m.what())
 	}
 	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency || t.Move.Frequency < -syntax.MaxFrequency {
@@ -34,7 +35,7 @@ func (c *compiler) act(t *syntax.Moved) (linear, error) {
 	}
 	r := linear{coordinates: slices.Clone(a.coordinates)}
 	for _, b := range blocks {
-		at := c.program.matrix(c.schema, b.turn, t.Move.Multiple())
+		at := c.program.Matrix(b.turn, c.turn(b.turn), c.schema.Turns[b.turn].Space, t.Move.Multiple())
 		if c.schema.Turns[b.turn].Space {
 			space(m, at, b.at, a, r)
 		} else {
@@ -42,48 +43,48 @@ func (c *compiler) act(t *syntax.Moved) (linear, error) {
 		}
 	}
 	for k := range r.coordinates {
-		r.coordinates[k].parts = merge(r.coordinates[k].parts)
+		r.coordinates[k].Parts = merge(r.coordinates[k].Parts)
 	}
 	return r, nil
 }
 
 // plane turns two coordinates by the difference of two angles.
 func plane(m *binding, at int, block []int, a, r linear) {
-	cos := func(b *binding) where { return where{at, b.id} }
-	sin := func(b *binding) where { return where{at + 1, b.id} }
+	cos := func(b *binding) program.Where { return program.Where{Column: at, Variable: b.Variable} }
+	sin := func(b *binding) program.Where { return program.Where{Column: at + 1, Variable: b.Variable} }
 	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
 	// cos and sin of the difference, by the addition theorems.
-	c := func(x coordinate) []part {
-		return append(x.times(1, cos(m.to), cos(m.from)), x.times(1, sin(m.to), sin(m.from))...)
+	c := func(x program.Coordinate) []program.Part {
+		return append(times(x, 1, cos(m.to), cos(m.from)), times(x, 1, sin(m.to), sin(m.from))...)
 	}
-	s := func(x coordinate, sign float64) []part {
-		return append(x.times(sign, sin(m.to), cos(m.from)), x.times(-sign, cos(m.to), sin(m.from))...)
+	s := func(x program.Coordinate, sign float64) []program.Part {
+		return append(times(x, sign, sin(m.to), cos(m.from)), times(x, -sign, cos(m.to), sin(m.from))...)
 	}
-	r.coordinates[block[0]] = coordinate{parts: append(c(x), s(y, -1)...)}
-	r.coordinates[block[1]] = coordinate{parts: append(s(x, 1), c(y)...)}
+	r.coordinates[block[0]] = program.Coordinate{Parts: append(c(x), s(y, -1)...)}
+	r.coordinates[block[1]] = program.Coordinate{Parts: append(s(x, 1), c(y)...)}
 }
 
 // space turns three coordinates by the product of a matrix and the transpose of another.
 func space(m *binding, at int, block []int, a, r linear) {
 	for p := range 3 {
-		var parts []part
+		var parts []program.Part
 		for q := range 3 {
 			for k := range 3 {
-				parts = append(parts, a.coordinates[block[k]].times(1, where{at + 3*p + q, m.to.id}, where{at + 3*k + q, m.from.id})...)
+				parts = append(parts, times(a.coordinates[block[k]], 1, program.Where{Column: at + 3*p + q, Variable: m.to.Variable}, program.Where{Column: at + 3*k + q, Variable: m.from.Variable})...)
 			}
 		}
-		r.coordinates[block[p]] = coordinate{parts: parts}
+		r.coordinates[block[p]] = program.Coordinate{Parts: parts}
 	}
 }
 
 // times multiplies a coordinate by a number and entries of columns.
-func (x coordinate) times(by float64, with ...where) []part {
-	var parts []part
-	for _, p := range x.parts {
-		parts = append(parts, part{weight: by * p.weight, column: p.column, variable: p.variable, by: append(slices.Clone(p.by), with...)})
+func times(x program.Coordinate, by float64, with ...program.Where) []program.Part {
+	var parts []program.Part
+	for _, p := range x.Parts {
+		parts = append(parts, program.Part{Weight: by * p.Weight, Column: p.Column, Variable: p.Variable, By: append(slices.Clone(p.By), with...)})
 	}
-	if x.offset != 0 {
-		parts = append(parts, part{weight: by * x.offset, column: with[0].column, variable: with[0].variable, by: with[1:]})
+	if x.Offset != 0 {
+		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable, By: with[1:]})
 	}
 	return parts
 }
@@ -110,10 +111,19 @@ func (c *compiler) turnedFactor(t *syntax.Moved) (turn int, ok bool, err error) 
 
 // actOnFactor adds the angle between two rows, in turns.
 func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, turn int) linear {
-	column, by := c.program.turn(c.schema, turn), t.Move.Multiple()/(2*math.Pi)
+	column, by := c.turn(turn), t.Move.Multiple()/(2*math.Pi)
 	x := a.coordinates[0]
-	x.parts = merge(append(slices.Clone(x.parts), part{weight: by, column: column, variable: m.to.id}, part{weight: -by, column: column, variable: m.from.id}))
-	return linear{coordinates: []coordinate{x}}
+	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable}, program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
+	return linear{coordinates: []program.Coordinate{x}}
+}
+
+// turn returns the first column of a turn.
+func (c *compiler) turn(turn int) int {
+	column := c.program.Input(program.Moves, c.schema.moves()) + Schema{Turns: c.schema.Turns[:turn]}.moves()
+	if !slices.Contains(c.program.Turns, column) {
+		c.program.Turns = append(c.program.Turns, column)
+	}
+	return column
 }
 
 // turnedBlock are coordinates on which a turn acts.

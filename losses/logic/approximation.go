@@ -2,7 +2,6 @@ package logic
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -45,33 +44,12 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(q.program.networks) > 0 {
-		v, err := e.fitNetworks(b.Stream, b.Labels != nil)
-		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-			err = e.notFinite(v)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	found := map[*fitted][]Fitted{}
-	e.record = func(m *evaluator, f *fitted, s *fitState) {
-		found[f] = f.export(m, s, found[f])
-	}
-	if _, err := e.forward(b.Labels != nil); err != nil {
-		return nil, err
-	}
-	if e.fault != nil {
-		return nil, e.fault
-	}
+	found, err := e.Functions(b.Stream, b.Labels != nil)
 	var all []Fitted
-	for _, f := range q.program.fitted {
-		for k := range found[f] {
-			f.apply(e.main, &found[f][k])
-		}
-		all = append(all, found[f]...)
+	for _, f := range found {
+		all = append(all, Fitted(f))
 	}
-	return append(all, q.program.networkValues(e)...), nil
+	return all, err
 }
 
 // Product returns the codes with the functions' values in the columns that the functions map to. Other columns keep
@@ -93,140 +71,4 @@ func Product(functions []Fitted, codes [][]float64) [][]float64 {
 		}
 	}
 	return rows
-}
-
-// fault returns why a function could not be fitted: the first NaN or infinite number in its domain, or otherwise the
-// error of the fit.
-func (f *fitted) fault(m *evaluator, s *fitState, err error) error {
-	for i := range f.of(s) {
-		f.enter(m, s, i)
-		for _, x := range slices.Concat(f.source, f.target) {
-			for _, p := range x.parts {
-				if v := m.data.columns[p.column][m.index[p.variable]]; math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers", f.mapping.Name, v, m.engine.program.entry(p.column, int(m.index[p.variable])))
-				}
-			}
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("logic: the function %s has no fit: %w", f.mapping.Name, err)
-	}
-	return nil
-}
-
-// notFinite returns the error of networks with the quantity v. It names the first code, or known value of a factor,
-// that is not finite.
-func (e *engine) notFinite(v float64) error {
-	p, d := e.program, &e.data
-	for column := range p.labels {
-		for row, x := range d.columns[column] {
-			known := column < p.values || d.levels[column-p.values][row] >= 0
-			if known && (math.IsNaN(x) || math.IsInf(x, 0)) {
-				return fmt.Errorf("logic: a network is fitted to %v %s, want finite numbers", x, p.entry(column, row))
-			}
-		}
-	}
-	return fmt.Errorf("logic: networks fitted to the batch give the quantity %v, want a finite one; the numbers may be too large", v)
-}
-
-// entry names an entry of a column.
-func (p *program) entry(column, row int) string {
-	switch {
-	case column < p.values:
-		return fmt.Sprintf("in row %d, column %d of codes", row, column)
-	case column < p.labels:
-		return fmt.Sprintf("in row %d, column %d of factors", row, column-p.values)
-	}
-	return fmt.Sprintf("in row %d", row)
-}
-
-// export adds the function of the last computation.
-func (f *fitted) export(m *evaluator, s *fitState, all []Fitted) []Fitted {
-	r := Fitted{Function: f.mapping.Function, FromColumns: f.mapping.from, ToColumns: f.mapping.to}
-	if f.mapping.Class != syntax.AnyFunction {
-		weights, offset := s.regression.Weights, s.regression.Intercept
-		switch f.mapping.Class {
-		case syntax.Isometry:
-			weights, offset = s.isometry.Matrix, s.isometry.Offset
-		case syntax.Linear:
-			offset = make([]float64, len(f.target))
-		}
-		r.Offset = slices.Clone(offset)
-		for k := range f.target {
-			row := make([]float64, len(f.source))
-			for j := range row {
-				row[j] = weights[j*len(f.target)+k]
-			}
-			r.Matrix = append(r.Matrix, row)
-		}
-		return append(all, r)
-	}
-	point := s.centre
-	if f.mapping.By != syntax.ByBody {
-		point = s.regression.Intercept
-	}
-	level := f.levelsOf(m, s)
-	last := len(all) - 1
-	if last < 0 || slices.ContainsFunc(all[last].Levels, func(l []float64) bool { return slices.Equal(l, level) }) {
-		all, last = append(all, r), last+1
-	}
-	all[last].Levels, all[last].Points = append(all[last].Levels, level), append(all[last].Points, slices.Clone(point))
-	return all
-}
-
-// levelsOf returns the labels of the levels of the group of the last computation.
-func (f *fitted) levelsOf(m *evaluator, s *fitState) (labels []float64) {
-	p := m.engine.program
-	if f.level != nil {
-		return []float64{m.data.columns[p.levelLabels+f.level.factor][m.index[f.level.id]]}
-	}
-	f.enter(m, s, int(s.starts[s.group]))
-	for _, k := range f.mapping.from {
-		labels = append(labels, m.data.columns[p.labels+k][m.index[f.variable]])
-	}
-	return labels
-}
-
-// apply computes the values of all rows.
-func (f *fitted) apply(m *evaluator, r *Fitted) {
-	own := f.binders[0].variable
-	for _, x := range f.source {
-		for _, p := range x.parts {
-			if p.variable != own {
-				return
-			}
-		}
-	}
-	if f.level == nil && f.variable != own && f.source == nil {
-		return
-	}
-	p := m.engine.program
-	for i := range m.data.rows {
-		value := slices.Repeat([]float64{math.NaN()}, len(f.target))
-		m.index[own] = int32(i)
-		var labels []float64
-		known := true
-		for _, k := range r.FromColumns {
-			if !r.From.Codes {
-				known = known && m.data.levels[k][i] >= 0
-				if p.needsLabels {
-					labels = append(labels, m.data.columns[p.labels+k][i])
-				}
-			}
-		}
-		at := slices.IndexFunc(r.Levels, func(l []float64) bool { return slices.Equal(l, labels) })
-		switch {
-		case !known:
-		case r.Matrix == nil && at >= 0:
-			copy(value, r.Points[at])
-		case r.Matrix != nil:
-			for k, row := range r.Matrix {
-				value[k] = r.Offset[k]
-				for j, w := range row {
-					value[k] += w * f.source[j].at(m)
-				}
-			}
-		}
-		r.Values = append(r.Values, value)
-	}
 }

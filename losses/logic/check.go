@@ -2,6 +2,7 @@ package logic
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 
@@ -63,28 +64,24 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // binding is a variable of a sentence.
 type binding struct {
-	id      int
+	*program.Binder
 	name    string
-	set     syntax.Set
-	factor  int           // of valueSet
-	members []syntax.Term // of memberSet, without places
-	columns []int         // of memberSet: the columns of the members' numbers
-	width   int           // of memberSet: 0 for numbers, -1 for levels
-	known   []int         // of rowSet: factors that must be known, ascending
-	from    *binding      // of moveSet: the transformation leads from this row
+	members []syntax.Term // of MemberSet, without places
+	columns []int         // of MemberSet: the columns of the members' numbers
+	width   int           // of MemberSet: 0 for numbers, -1 for levels
+	known   []int         // of RowSet: factors that must be known, ascending
+	from    *binding      // of MoveSet: the transformation leads from this row
 	to      *binding      // to this one
 	exists  bool          // exists binds it
 }
 
-// compiler turns a sentence into nodes. Its first error stops it.
+// compiler turns a sentence into a typed program. Its first error stops it.
 type compiler struct {
 	sentence syntax.Sentence
 	schema   Schema
 	scope    []*binding
 	maps     []*mapping // functions in scope
-	program  *program
-	lane     int // the innermost variable of the current quantifier, -1 if its body has quantifiers
-	width    int // number of tuples that the current quantifier computes at once
+	program  *program.Program
 }
 
 // fail returns the error of a part of the sentence.
@@ -110,14 +107,14 @@ func (c *compiler) lookup(v syntax.Variable, part any) (*binding, error) {
 // row finds the variable of a row.
 func (c *compiler) row(a *syntax.Access) (*binding, error) {
 	b, err := c.lookup(a.Row, a)
-	if err == nil && b.set != syntax.RowSet {
+	if err == nil && b.Set != syntax.RowSet {
 		return nil, c.fail(a, "%s stands for %s, want a variable that stands for a row", a.Row, b.what())
 	}
 	return b, err
 }
 
 func (b *binding) what() string {
-	switch b.set {
+	switch b.Set {
 	case syntax.ValueSet:
 		return "a value of a factor"
 	case syntax.MemberSet:

@@ -1,45 +1,23 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
-// node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of many tuples that differ in
-// the innermost variable.
-type node interface {
-	number() int
-
-	// value returns the quantities of the evaluator's first n tuples. They are valid until the node computes again.
-	value(m *evaluator, n int) []float64
-
-	// gradient adds to the evaluator's gradients of the codes, given the gradients g of the quantities. The last call
-	// of value must have had the same tuples. It does not change g.
-	gradient(m *evaluator, n int, g []float64)
-
-	// smooth reports whether the node has a gradient in the codes.
-	smooth() bool
-
-	// cost bounds the number of computed tuples.
-	cost(e *engine) float64
-}
-
-type base struct{ id int }
-
-func (b base) number() int { return b.id }
-
-func (c *compiler) node(f syntax.Formula) (node, error) {
+func (c *compiler) node(f syntax.Formula) (program.Node, error) {
 	if f == nil {
 		return nil, c.fail(nil, "a formula is nil")
 	}
 	if syntax.IsCrisp(f) {
 		t, err := c.test(f)
-		return &indicator{c.program.node(c.width), t, c.lane}, err
+		return &program.Indicator{Test: t}, err
 	}
 	switch f := f.(type) {
 	case *syntax.Equality:
-		return c.atom(f)
+		return c.equality(f)
 	case *syntax.Connective:
 		return c.connective(f)
 	case *syntax.Negated:
@@ -47,10 +25,10 @@ func (c *compiler) node(f syntax.Formula) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.sentence.Not == syntax.NotStrict && a.smooth() {
+		if c.sentence.Not == syntax.NotStrict && a.Smooth() {
 			return nil, c.fail(f.A, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", syntax.TextOf(f.A))
 		}
-		return &unary{c.program.node(c.width), a, negations(c.sentence.Not)}, nil
+		return &program.Negated{By: c.sentence.Not, Body: a}, nil
 	case *syntax.Independence:
 		return c.independence(f)
 	case *syntax.Scaled:
@@ -58,7 +36,7 @@ func (c *compiler) node(f syntax.Formula) (node, error) {
 			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
 		}
 		a, err := c.node(f.A)
-		return &scale{c.program.node(c.width), a, f.Weight}, err
+		return &program.Scaled{Weight: f.Weight, Body: a}, err
 	case *syntax.Quantified:
 		switch {
 		case f.Domain.Set == syntax.FunctionSet:
@@ -74,7 +52,7 @@ func (c *compiler) node(f syntax.Formula) (node, error) {
 // wantIsolated describes what strict operations can have, for errors.
 const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
 
-func (c *compiler) connective(f *syntax.Connective) (node, error) {
+func (c *compiler) connective(f *syntax.Connective) (program.Node, error) {
 	if f.A == nil || f.B == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
@@ -84,32 +62,20 @@ func (c *compiler) connective(f *syntax.Connective) (node, error) {
 			return nil, err
 		}
 		b, err := c.node(f.B)
-		return &guarded{c.program.node(c.width), t, c.lane, b}, err
+		return &program.Guarded{Test: t, Body: b}, err
 	}
 	a, err := c.node(f.A)
 	if err != nil {
 		return nil, err
 	}
-	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.smooth() {
+	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.Smooth() {
 		return nil, c.fail(f.A, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", syntax.TextOf(f.A))
 	}
 	b, err := c.node(f.B)
-	if err != nil {
-		return nil, err
-	}
-	var o operation
-	switch f.Kind {
-	case syntax.AndKind:
-		o = conjunctions(c.sentence.And)
-	case syntax.OrKind:
-		o = disjunctions(c.sentence.Or)
-	default:
-		o = implications(c.sentence.Implies)
-	}
-	return &binary{c.program.node(c.width), a, b, o}, nil
+	return &program.Connective{Kind: f.Kind, By: c.sentence.Quantale, A: a, B: b}, err
 }
 
-func (c *compiler) atom(e *syntax.Equality) (node, error) {
+func (c *compiler) equality(e *syntax.Equality) (program.Node, error) {
 	if e.Premetric > syntax.Wasserstein || e.Not || e.Premetric == syntax.Circular && !syntax.ValidPeriod(e.Period) {
 		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, circular with a period of more than 0, cosine, kl or wasserstein")
 	}
@@ -131,34 +97,68 @@ func (c *compiler) atom(e *syntax.Equality) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &atom{base: c.program.node(c.width), premetric: e.Premetric, period: e.Period}
-	n.coordinates, n.codes = c.split(difference)
-	return n, nil
+	d := difference.coordinates
+	return &program.Equality{Premetric: e.Premetric, Period: e.Period, Difference: d, Codes: c.program.Varies(d)}, nil
 }
 
-// split separates the parts of a term that vary over the current tuples, and reports whether the term varies with the
-// codes.
-func (c *compiler) split(l linear) (all []split, codes bool) {
-	for _, x := range l.coordinates {
-		s := split{offset: x.offset}
-		for _, p := range x.parts {
-			codes = codes || c.program.smooth(p.column)
-			switch {
-			case len(p.by) > 0:
-				s.monomials = append(s.monomials, newMonomial(p, c.lane))
-			case p.variable == c.lane:
-				s.fast = append(s.fast, p)
-			default:
-				s.slow = append(s.slow, p)
-			}
-		}
-		all = append(all, s)
+// cosine compiles an equality under the cosine distance.
+func (c *compiler) cosine(e *syntax.Equality) (program.Node, error) {
+	a, err := c.linear(e.A)
+	if err != nil {
+		return nil, err
 	}
-	return all, codes
+	b, err := c.linear(e.B)
+	if err != nil {
+		return nil, err
+	}
+	zero := func(l linear) linear {
+		return linear{coordinates: make([]program.Coordinate, len(l.coordinates)), number: l.number}
+	}
+	if a, err = c.add(e, a, zero(b)); err != nil { // a number becomes a vector
+		return nil, err
+	}
+	if b, err = c.add(e, b, zero(a)); err != nil {
+		return nil, err
+	}
+	return &program.Cosine{A: a.coordinates, B: b.coordinates, Codes: c.program.Varies(a.coordinates, b.coordinates)}, nil
+}
+
+const wantPosteriors = "want codes of two rows, such as z(i) =[kl] z(j) or z.shape(i) =[kl] z.shape(j): the posteriors of these columns"
+
+// posteriors compiles an equality of posteriors.
+func (c *compiler) posteriors(e *syntax.Equality) (program.Node, error) {
+	var means, variances [2]linear
+	for i, t := range []syntax.Term{e.A, e.B} {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes {
+			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors)
+		}
+		row, err := c.row(a)
+		if err != nil {
+			return nil, err
+		}
+		columns, err := c.columnsOf(a)
+		if err != nil {
+			return nil, err
+		}
+		mean := 0
+		if c.sentence.Sampled {
+			mean = c.program.Input(program.Means, c.program.Codes)
+		}
+		for _, k := range columns {
+			means[i].add(mean+k, row)
+		}
+		variance := c.program.Input(program.LogVariances, c.program.Codes)
+		for _, k := range columns {
+			variances[i].add(variance+k, row)
+		}
+	}
+	difference, err := c.add(e, means[0], means[1].times(-1))
+	return &program.Posteriors{Premetric: e.Premetric, Differences: difference.coordinates, A: variances[0].coordinates, B: variances[1].coordinates}, err
 }
 
 // quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
-func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (node, error) {
+func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (program.Node, error) {
 	if f.Body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
@@ -174,81 +174,77 @@ func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (node, 
 		return nil, err
 	}
 	defer c.unbind(len(binders) + len(f.Domain.Moves))
-	q := &quantifier{base: c.program.node(1), universal: f.Universal, aggregate: f.Aggregate, binders: binders, fold: f.Fold, temperature: f.Temperature}
-	if err := c.guard(q, guards); err != nil {
-		return nil, err
-	}
-	q.leaf = !syntax.HasQuantifier(rest)
-	q.symmetric = syntax.Symmetric(f, guards, rest)
-	lane, width := c.lane, c.width
-	if c.lane, c.width = -1, 1; q.leaf {
-		c.lane, c.width = binders[len(binders)-1].variable, chunk
-	}
-	q.body, err = c.node(rest)
-	c.lane, c.width = lane, width
+	tests, err := c.guard(binders, guards)
 	if err != nil {
 		return nil, err
 	}
-	q.state = len(c.program.quantifiers)
-	c.program.quantifiers = append(c.program.quantifiers, q)
-	if p := c.pairs(q); p != nil {
-		return p, nil
-	}
-	return q, nil
+	body, err := c.node(rest)
+	return &program.Quantifier{
+		Universal: f.Universal, Aggregate: f.Aggregate, Fold: f.Fold, Temperature: f.Temperature,
+		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest), Symmetric: syntax.Symmetric(f, guards, rest), Body: body,
+	}, err
 }
 
-// guard attaches each test to the last variable that it mentions, and turns equalities
-// of a factor into groups.
-func (c *compiler) guard(q *quantifier, guards []syntax.Formula) error {
+// domains lists the domains of variables.
+func domains(binders []*binding) []*program.Binder {
+	all := make([]*program.Binder, len(binders))
+	for i, b := range binders {
+		all[i] = b.Binder
+	}
+	return all
+}
+
+// guard attaches each test to the last variable that it mentions, and turns equalities of a factor into groups. It
+// returns the tests that mention no variable.
+func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []program.Test, err error) {
 	for _, g := range guards {
 		t, err := c.test(g)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		names := map[string]bool{}
 		syntax.VariablesOf(g, names)
 		last := -1
-		for k, b := range q.binders {
+		for k, b := range binders {
 			if names[b.name] {
 				last = k
 			}
 		}
 		if last < 0 {
-			q.tests = append(q.tests, t)
+			tests = append(tests, t)
 			continue
 		}
-		b := q.binders[last]
-		if e, ok := g.(*syntax.Equality); ok && b.group(c, e) {
+		b := binders[last]
+		if e, ok := g.(*syntax.Equality); ok && c.group(b, e) {
 			continue
 		}
-		b.tests = append(b.tests, t)
+		b.Tests = append(b.Tests, t)
 	}
-	return nil
+	return tests, nil
 }
 
 // bind resolves the variables of a quantifier and puts them into scope. Rows range over the rows in which the factors
 // that over mentions are known.
-func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) ([]*binder, error) {
+func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) ([]*binding, error) {
 	d := f.Domain
 	if len(d.Names) == 0 {
 		return nil, c.fail(f, "a quantifier without a variable")
 	}
-	var binders []*binder
+	var binders []*binding
 	for _, name := range d.Names {
 		if err := c.declare(f, name); err != nil {
 			return nil, err
 		}
-		b := &binding{id: c.program.variables, name: name, set: d.Set, exists: !f.Universal && f.Fold == syntax.NoFold}
-		c.program.variables++
+		b := &binding{Binder: &program.Binder{Variable: c.program.Variables, Set: d.Set, List: -1, By: -1}, name: name, exists: !f.Universal && f.Fold == syntax.NoFold}
+		c.program.Variables++
 		if err := c.resolve(f, b, over); err != nil {
 			return nil, err
 		}
 		c.scope = append(c.scope, b)
-		list := -1
-		if b.set == syntax.RowSet {
-			list = c.program.index(b.known, -1)
+		if b.Set == syntax.RowSet {
+			b.List = c.program.List(b.known, -1)
 		}
-		binders = append(binders, &binder{binding: b, variable: b.id, list: list, members: len(b.members), by: -1})
+		binders = append(binders, b)
 	}
 	return binders, c.bindMoves(f, binders)
 }
@@ -273,9 +269,9 @@ func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula
 	case syntax.RowSet:
 		b.known, err = c.mentioned(over, b.name)
 	case syntax.ValueSet:
-		c.program.useLabels()
-		if b.factor, err = c.factor(d.Factor, d); err == nil {
-			c.program.leveled[b.factor] = true
+		c.program.NeedsLabels = true
+		if b.Factor, err = c.factor(d.Factor, d); err == nil {
+			c.program.Leveled[b.Factor] = true
 		}
 	case syntax.MemberSet:
 		err = c.resolveMembers(f, b)
@@ -309,7 +305,7 @@ func (c *compiler) resolveMembers(f *syntax.Quantified, b *binding) error {
 	if len(b.members) == 0 {
 		return c.fail(f, "the set of %s is empty", b.name)
 	}
-	if b.width < 0 {
+	if b.Members = len(b.members); b.width < 0 {
 		return nil
 	}
 	for k := range max(b.width, 1) {
@@ -319,9 +315,9 @@ func (c *compiler) resolveMembers(f *syntax.Quantified, b *binding) error {
 			if err != nil {
 				return err
 			}
-			numbers[i] = l.coordinates[k].offset
+			numbers[i] = l.coordinates[k].Offset
 		}
-		b.columns = append(b.columns, c.program.constants(numbers))
+		b.columns = append(b.columns, c.program.Constants(numbers))
 	}
 	return nil
 }

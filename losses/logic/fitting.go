@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -9,7 +10,7 @@ import (
 )
 
 // fitted compiles `forall i: guards -> h(x(i)) =[premetric] t(i)`.
-func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *syntax.Equality, over syntax.Formula) (node, error) {
+func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *syntax.Equality, over syntax.Formula) (program.Node, error) {
 	a, target, err := c.applied(e)
 	if err != nil {
 		return nil, err
@@ -23,19 +24,18 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 	case m.fit != nil:
 		return nil, c.fail(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction)
 	}
-	n := &fitted{base: c.program.node(1), mapping: m, aggregate: f.Aggregate, premetric: e.Premetric, state: c.program.fits}
-	c.program.fits++
+	n := &program.Fit{Function: m.Function, FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
 	m.fit = n
 	outer := len(c.scope)
-	if n.binders, err = c.bind(f, over); err != nil {
+	binders, err := c.bind(f, over)
+	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(n.binders) + len(f.Domain.Moves))
-	q := quantifier{binders: n.binders}
-	if err := c.guard(&q, guards); err != nil {
+	defer c.unbind(len(binders) + len(f.Domain.Moves))
+	n.Binders = domains(binders)
+	if n.Tests, err = c.guard(binders, guards); err != nil {
 		return nil, err
 	}
-	n.tests = q.tests
 	if err := c.argument(n, a); err != nil {
 		return nil, err
 	}
@@ -47,16 +47,14 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), plural(len(m.to), "column"), plural(len(t.coordinates), "column"))
 	}
 	for k := range m.to {
-		n.target = append(n.target, t.at(k))
+		n.Target = append(n.Target, t.at(k))
 	}
-	for _, x := range slices.Concat(n.source, n.target) {
-		for _, p := range x.parts {
-			if len(p.by) > 0 {
-				return nil, c.fail(e, "a function's argument or the other term is moved by a transformation: %s", wantFunction)
-			}
-			n.codes = n.codes || c.program.smooth(p.column)
+	for _, x := range slices.Concat(n.Source, n.Target) {
+		if slices.ContainsFunc(x.Parts, func(p program.Part) bool { return len(p.By) > 0 }) {
+			return nil, c.fail(e, "a function's argument or the other term is moved by a transformation: %s", wantFunction)
 		}
 	}
+	n.Codes = c.program.Varies(n.Source, n.Target)
 	if err := c.shared(m, a, guards, c.scope[m.outer:outer]); err != nil {
 		return nil, err
 	}
@@ -89,44 +87,42 @@ func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term
 }
 
 // argument compiles the argument of a function.
-func (c *compiler) argument(n *fitted, a *syntax.Application) error {
-	m := n.mapping
+func (c *compiler) argument(n *program.Fit, a *syntax.Application) error {
 	x, isAccess := syntax.Bare(a.A).(*syntax.Access)
 	if isAccess {
 		columns, err := c.columnsOf(x)
 		if err != nil {
 			return err
 		}
-		if x.Codes != m.From.Codes || !slices.Equal(columns, m.from) {
-			return c.fail(a, "%s is a function of %s, got %s", m.Name, syntax.TextOf(m.From.Access(0)), syntax.TextOf(a.A))
+		if x.Codes != n.From.Codes || !slices.Equal(columns, n.FromColumns) {
+			return c.fail(a, "%s is a function of %s, got %s", n.Name, syntax.TextOf(n.From.Access(0)), syntax.TextOf(a.A))
 		}
 	}
-	if m.Class == syntax.AnyFunction {
+	if n.Class == syntax.AnyFunction {
 		return c.levels(n, a, x)
 	}
 	l, err := c.linear(a.A)
 	if err != nil {
 		return err
 	}
-	if len(l.coordinates) != len(m.from) {
-		return c.fail(a, "%s is a function of %s, got %s of %d", m.Name, plural(len(m.from), "column"), syntax.TextOf(a.A), len(l.coordinates))
+	if len(l.coordinates) != len(n.FromColumns) {
+		return c.fail(a, "%s is a function of %s, got %s of %d", n.Name, plural(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates))
 	}
-	n.source = l.coordinates
+	n.Source = l.coordinates
 	return nil
 }
 
 // levels compiles the argument of a function of levels: factors of a row, or a value.
-func (c *compiler) levels(n *fitted, a *syntax.Application, x *syntax.Access) error {
-	c.program.useLabels()
-	n.variable = -1
+func (c *compiler) levels(n *program.Fit, a *syntax.Application, x *syntax.Access) error {
+	c.program.NeedsLabels = true
 	if x != nil {
 		b, err := c.row(x)
 		if err != nil {
 			return err
 		}
-		n.variable = b.id
-		for _, f := range n.mapping.from {
-			c.program.leveled[f] = true
+		n.Row = b.Variable
+		for _, f := range n.FromColumns {
+			c.program.Leveled[f] = true
 		}
 		return nil
 	}
@@ -136,12 +132,12 @@ func (c *compiler) levels(n *fitted, a *syntax.Application, x *syntax.Access) er
 		if err != nil {
 			return err
 		}
-		if b.set == syntax.ValueSet && slices.Equal(n.mapping.from, []int{b.factor}) {
-			n.level = b
+		if b.Set == syntax.ValueSet && slices.Equal(n.FromColumns, []int{b.Factor}) {
+			n.Level = b.Binder
 			return nil
 		}
 	}
-	return c.fail(a, "%s is a function of levels of %s, got %s", n.mapping.Name, syntax.TextOf(n.mapping.From.Access(0)), syntax.TextOf(a.A))
+	return c.fail(a, "%s is a function of levels of %s, got %s", n.Name, syntax.TextOf(n.From.Access(0)), syntax.TextOf(a.A))
 }
 
 // shared rejects a function that several fits share: the variables between it and its rows must stand for values in its
@@ -151,7 +147,7 @@ func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.For
 		if b.exists {
 			continue
 		}
-		if m.Class == syntax.AnyFunction && b.set == syntax.ValueSet && slices.Contains(m.from, b.factor) && c.pinned(a, guards, b) {
+		if m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor) && c.pinned(a, guards, b) {
 			continue
 		}
 		return c.fail(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction)
@@ -175,7 +171,7 @@ func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *bin
 			if !ok || own.Codes || own.Row != x.Row || syntax.Bare(sides[1]) != syntax.Variable(b.name) {
 				continue
 			}
-			if columns, err := c.columnsOf(own); err == nil && slices.Equal(columns, []int{b.factor}) {
+			if columns, err := c.columnsOf(own); err == nil && slices.Equal(columns, []int{b.Factor}) {
 				return true
 			}
 		}
@@ -184,35 +180,35 @@ func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *bin
 }
 
 // choose finds the method of the fit.
-func (c *compiler) choose(n *fitted, e *syntax.Equality) error {
-	m, p := n.mapping, n.premetric
-	if len(m.to) == 1 && p == syntax.Absolute {
+func (c *compiler) choose(n *program.Fit, e *syntax.Equality) error {
+	p := n.Premetric
+	if len(n.ToColumns) == 1 && p == syntax.Absolute {
 		p = syntax.Euclidean // for numbers they are the same
 	}
 	if p != syntax.Euclidean && p != syntax.Squared && p != syntax.Absolute {
-		return c.fail(e, "=[%v] of a function's values: %s", n.premetric, wantFunction)
+		return c.fail(e, "=[%v] of a function's values: %s", n.Premetric, wantFunction)
 	}
-	n.premetric = p
-	mean := n.aggregate == factor.Mean || n.aggregate == factor.Sum
+	n.Premetric = p
+	mean := n.Aggregate == factor.Mean || n.Aggregate == factor.Sum
 	switch {
-	case m.By != syntax.ByBody:
-		n.method = [...]method{syntax.ByLeastSquares: fitSquares, syntax.ByAbsolute: fitAbsolute, syntax.ByMax: fitMax}[m.By]
-	case p == syntax.Squared && mean, p == syntax.Euclidean && n.aggregate == factor.MeanSquare:
-		n.method = fitSquares
+	case n.By != syntax.ByBody:
+		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute, syntax.ByMax: program.Max}[n.By]
+	case p == syntax.Squared && mean, p == syntax.Euclidean && n.Aggregate == factor.MeanSquare:
+		n.Method = program.Squares
 	case p == syntax.Absolute && mean:
-		n.method = fitAbsolute
+		n.Method = program.Absolute
 	case p == syntax.Euclidean && mean:
-		n.method = fitNorms
-	case n.aggregate == factor.Max && p != syntax.Absolute:
-		n.method = fitMax
+		n.Method = program.Norms
+	case n.Aggregate == factor.Max && p != syntax.Absolute:
+		n.Method = program.Max
 	default:
-		return c.fail(e, "forall[%v] with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
+		return c.fail(e, "forall[%v] with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction)
 	}
-	if m.Class == syntax.Isometry && n.method != fitSquares {
-		return c.fail(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
+	if n.Class == syntax.Isometry && n.Method != program.Squares {
+		return c.fail(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction)
 	}
-	if joint := n.method == fitMax || n.method == fitNorms; joint && m.Class != syntax.AnyFunction && (len(m.from)+1)*len(m.to) >= geometry.MaxJoint {
-		return c.fail(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", (len(m.from)+1)*len(m.to), geometry.MaxJoint, n.aggregate, n.premetric)
+	if joint := n.Method == program.Max || n.Method == program.Norms; joint && n.Class != syntax.AnyFunction && (len(n.FromColumns)+1)*len(n.ToColumns) >= geometry.MaxJoint {
+		return c.fail(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", (len(n.FromColumns)+1)*len(n.ToColumns), geometry.MaxJoint, n.Aggregate, n.Premetric)
 	}
 	return nil
 }

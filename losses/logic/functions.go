@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -22,13 +23,13 @@ type mapping struct {
 	syntax.Declaration
 	from, to []int
 	outer    int // variables bound around
-	fit      *fitted
-	network  *learned // of MLP
+	fit      *program.Fit
+	network  *program.Network // of MLP
 }
 
 // functions compiles `exists h: z -> y in affine: body`. The least quantity of the body consists of its parts' least
 // quantities if the parts share no function and the body grows with them.
-func (c *compiler) functions(f *syntax.Quantified) (node, error) {
+func (c *compiler) functions(f *syntax.Quantified) (program.Node, error) {
 	if f.Universal {
 		return nil, c.fail(f, "functions stand behind forall, want exists")
 	}
@@ -57,10 +58,7 @@ func (c *compiler) functions(f *syntax.Quantified) (node, error) {
 	if err := c.growing(f.Body, own); err != nil {
 		return nil, err
 	}
-	lane, width := c.lane, c.width
-	c.lane, c.width = -1, 1
 	body, err := c.node(f.Body)
-	c.lane, c.width = lane, width
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +69,7 @@ func (c *compiler) functions(f *syntax.Quantified) (node, error) {
 		if m.fit == nil {
 			return nil, c.fail(m.Declaration, "the function %s is not applied: %s", m.Name, wantAlone)
 		}
-		c.program.fitted = append(c.program.fitted, m.fit)
+		c.program.Fits = append(c.program.Fits, m.fit)
 	}
 	return body, nil
 }
@@ -150,7 +148,7 @@ func (c *compiler) growing(f syntax.Formula, maps []*mapping) error {
 
 // fitting compiles the aggregate over rows of an equality of a function and a term. It also takes conjunctions of such
 // equalities, if the aggregate distributes over the conjunction.
-func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest syntax.Formula, over syntax.Formula) (node, error) {
+func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest syntax.Formula, over syntax.Formula) (program.Node, error) {
 	if err := f.CheckAggregate(); err != nil {
 		return nil, c.fail(f, "%v", err)
 	}
@@ -162,13 +160,12 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest s
 		if !syntax.ValidWeight(r.Weight) {
 			return nil, c.fail(r, "a formula is multiplied by %v, want a number of more than 0", r.Weight)
 		}
-		n := &scale{base: c.program.node(1), weight: r.Weight}
+		weight := r.Weight
 		if f.Aggregate == factor.MeanSquare {
-			n.weight *= r.Weight
+			weight *= weight
 		}
-		var err error
-		n.body, err = c.fitting(f, guards, r.A, over)
-		return n, err
+		body, err := c.fitting(f, guards, r.A, over)
+		return &program.Scaled{Weight: weight, Body: body}, err
 	case *syntax.Connective:
 		and := c.sentence.And
 		if r.Kind != syntax.AndKind || !(and == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum) || and == syntax.AndMax && f.Aggregate == factor.Max) {
@@ -179,7 +176,7 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest s
 			return nil, err
 		}
 		b, err := c.fitting(f, guards, r.B, over)
-		return &binary{c.program.node(1), a, b, conjunctions(and)}, err
+		return &program.Connective{By: c.sentence.Quantale, A: a, B: b}, err
 	case *syntax.Equality:
 		if len(syntax.Applications(r)) > 0 {
 			return c.fitted(f, guards, r, over)

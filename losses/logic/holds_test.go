@@ -3,6 +3,7 @@ package logic
 import (
 	"errors"
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"math/big"
 	"slices"
@@ -24,7 +25,7 @@ func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 	if err := q.checkBatch(b); err != nil {
 		return false, err
 	}
-	if len(q.program.networks) > 0 && related(q.sentence.Body) {
+	if len(q.program.Networks) > 0 && related(q.sentence.Body) {
 		return false, errors.New("logic: whether a function in mlp makes the sentence true is not known where its values are compared with each other")
 	}
 	return q.world(b).holds(q.sentence.Body), nil
@@ -494,10 +495,10 @@ func related(f syntax.Formula) bool {
 // turnsInUse lists the first columns, in a batch's moves, of the turns that the sentence uses.
 func (q *Quantity) turnsInUse() []int {
 	var columns []int
-	for _, in := range q.program.inputs {
-		for _, column := range q.program.turns {
-			if in.kind == moves {
-				columns = append(columns, column-in.at)
+	for _, in := range q.program.Inputs {
+		for _, column := range q.program.Turns {
+			if in.Kind == program.Moves {
+				columns = append(columns, column-in.At)
 			}
 		}
 	}

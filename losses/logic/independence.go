@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -36,27 +37,20 @@ func (c *compiler) blocksOf(f *syntax.Independence) ([][]int, error) {
 }
 
 // independence compiles an independence.
-func (c *compiler) independence(f *syntax.Independence) (node, error) {
+func (c *compiler) independence(f *syntax.Independence) (program.Node, error) {
 	blocks, err := c.blocksOf(f)
 	if err != nil {
 		return nil, err
 	}
-	b := c.program.node(c.width)
-	state := c.program.dependences
-	c.program.dependences++
-	switch f.By {
-	case syntax.HSIC:
-		return &criterion{base: b, blocks: blocks, state: state}, nil
-	case syntax.TotalCorrelation:
-		return &correlation{base: b, blocks: blocks, state: state}, nil
+	if f.By == syntax.ByDiscriminator {
+		if !c.isSummand(f, c.sentence.Body) {
+			return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
+		}
+		if c.program.Learned == "" {
+			c.program.Learned = syntax.TextOf(f)
+		}
 	}
-	if !c.isSummand(f, c.sentence.Body) {
-		return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
-	}
-	if c.program.learned == "" {
-		c.program.learned = syntax.TextOf(f)
-	}
-	return &correlation{base: b, blocks: blocks, state: state}, nil // stands for it; only its operation of losses is run
+	return &program.Independence{By: f.By, Blocks: blocks}, nil
 }
 
 // isSummand reports whether a sentence adds up a part.

@@ -3,6 +3,8 @@ package logic
 import (
 	"errors"
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 
@@ -41,79 +43,23 @@ type Inputs struct {
 	Group int            // number of consecutive rows in a group of Moves; 0: all rows
 }
 
-// inputKind is a kind of array of a batch, in addition to codes, values and labels.
-type inputKind uint8
-
-const (
-	logVariances inputKind = iota
-	means                  // of posteriors, where the codes are samples
-	moves
-	computed // computed by an operation from the others
-)
-
-// input is such an array, [rows, width]. Its columns are columns of the program, starting at column at.
-type input struct {
-	kind      inputKind
-	at, width int
-	smooth    bool // it has a gradient
-}
-
-func (k inputKind) String() string {
-	return [...]string{"log variances", "posterior means", "moves", "computed numbers"}[k]
-}
-
-// input returns the first column of an array of the batch, and requests the array on first use.
-func (p *program) input(kind inputKind, width int) int {
-	if kind != computed {
-		if i := slices.IndexFunc(p.inputs, func(in input) bool { return in.kind == kind }); i >= 0 {
-			return p.inputs[i].at
-		}
-	}
-	in := input{kind: kind, at: p.members + len(p.memberColumns), width: width, smooth: kind != moves}
-	p.inputs = append(p.inputs, in)
-	p.memberColumns = append(p.memberColumns, make([][]float64, width)...) // an engine makes them
-	return in.at
-}
-
-// logVariance returns the column of log variances for a column of the codes.
-func (p *program) logVariance(column int) int { return p.input(logVariances, p.codes) + column }
-
-// mean returns the column of the means of posteriors for a column of the codes.
-func (c *compiler) mean(column int) int {
-	if c.sentence.Sampled {
-		return c.program.input(means, c.program.codes) + column
-	}
-	return column
-}
-
-// smooth reports whether a column has a gradient.
-func (p *program) smooth(column int) bool {
-	return column < p.codes || slices.ContainsFunc(p.inputs, func(in input) bool {
-		return in.smooth && column >= in.at && column < in.at+in.width
-	})
-}
-
-func (p *program) needs(kind inputKind) bool {
-	return slices.ContainsFunc(p.inputs, func(in input) bool { return in.kind == kind })
-}
-
 // NeedsLogVariances reports whether the sentence uses the posteriors' log variances.
-func (q *Quantity) NeedsLogVariances() bool { return q.program.needs(logVariances) }
+func (q *Quantity) NeedsLogVariances() bool { return q.program.Needs(program.LogVariances) }
 
 // NeedsSamples reports whether the sentence uses samples of the posteriors.
 func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
 
 // NeedsMoves reports whether the sentence uses transformations between rows.
-func (q *Quantity) NeedsMoves() bool { return q.program.needs(moves) }
+func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
 
 // rowsOf returns an array of a batch.
-func (b *Batch) rowsOf(kind inputKind) [][]float64 {
-	return [...][][]float64{logVariances: b.LogVariances, means: b.Codes, moves: b.Moves}[kind]
+func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
+	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
 }
 
 // nodeOf returns an array of a batch as a node.
-func (in *Inputs) nodeOf(kind inputKind) *gorgonia.Node {
-	return [...]*gorgonia.Node{logVariances: in.LogVariances, means: in.Codes, moves: in.Moves}[kind]
+func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
+	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
 }
 
 // z returns the codes that a sentence is about.
@@ -127,30 +73,29 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 // ValueOf returns the quantity of a batch. It may be NaN, as a loss is, if a code, value or log variance in the domain
 // of the sentence is NaN. Check the batch or the result if NaN must not pass.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
-	if q.program.learned != "" {
-		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.learned)
+	if q.program.Learned != "" {
+		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
 	}
 	e, err := q.load(b)
 	if err != nil {
 		return 0, err
 	}
-	if len(q.program.networks) > 0 {
-		return e.fitNetworks(b.Stream, b.Labels != nil)
+	if len(q.program.Networks) > 0 {
+		return e.FitNetworks(b.Stream, b.Labels != nil)
 	}
-	return e.forward(b.Labels != nil)
+	return e.Value(b.Labels != nil)
 }
 
 // load returns an engine with a batch in its columns.
-func (q *Quantity) load(b Batch) (*engine, error) {
+func (q *Quantity) load(b Batch) (*eval.Engine, error) {
 	if err := q.checkBatch(b); err != nil {
 		return nil, err
 	}
-	e, err := newEngine(q.program, len(b.Codes))
+	e, err := eval.New(q.program, len(b.Codes))
 	if err != nil {
 		return nil, err
 	}
-	e.interruptBy(b.Interrupt)
-	e.fill(q.rows(b), b)
+	q.fill(e, b)
 	return e, nil
 }
 
@@ -160,22 +105,18 @@ func (q *Quantity) Tuples(b Batch) (float64, error) {
 	if err := q.checkBatch(b); err != nil {
 		return 0, err
 	}
-	e := makeEngine(q.program, len(b.Codes))
-	e.makeLists()
-	e.fill(q.rows(b), b)
-	e.group(b.Labels != nil)
-	return e.program.root.cost(e), nil
+	return eval.Tuples(q.program, len(b.Codes), b.Labels != nil, func(e *eval.Engine) { q.fill(e, b) }), nil
 }
 
-// fill copies the arrays of a batch, and the codes z of the sentence, to columns.
-func (e *engine) fill(z [][]float64, b Batch) {
-	e.groups = b.Groups
-	e.set(z, 0)
-	e.set(b.Values, e.program.values)
-	e.set(b.Labels, e.program.labels)
-	for _, in := range e.program.inputs {
-		if in.kind != computed {
-			e.set(b.rowsOf(in.kind), in.at)
+// fill copies the arrays of a batch to the columns of an engine.
+func (q *Quantity) fill(e *eval.Engine, b Batch) {
+	e.Groups, e.Interrupt = b.Groups, b.Interrupt
+	e.Set(q.rows(b), 0)
+	e.Set(b.Values, q.program.Values)
+	e.Set(b.Labels, q.program.Labels)
+	for _, in := range q.program.Inputs {
+		if in.Kind != program.Computed {
+			e.Set(b.rowsOf(in.Kind), in.At)
 		}
 	}
 }
@@ -211,23 +152,12 @@ func (b Batch) Draw(s *rng.Stream) [][]float64 {
 	return all
 }
 
-// set copies an array to columns.
-func (e *engine) set(rows [][]float64, at int) {
-	for i, row := range rows {
-		for k, x := range row {
-			if c := e.data.columns[at+k]; c != nil {
-				c[i] = x
-			}
-		}
-	}
-}
-
 func (q *Quantity) checkBatch(b Batch) error {
 	n, d, k := len(b.Codes), q.schema.Codes, len(q.schema.Factors)
 	if n == 0 {
 		return errors.New("logic: no rows of codes, want at least one")
 	}
-	if err := q.checkInputs(func(kind inputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
+	if err := q.checkInputs(func(kind program.InputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
 		return err
 	}
 	if q.sentence.Sampled && b.Samples == nil && b.LogVariances == nil {
@@ -259,16 +189,16 @@ func (q *Quantity) checkBatch(b Batch) error {
 	return nil
 }
 
-func (q *Quantity) checkInputs(has func(inputKind) bool, y, labels bool) error {
+func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool) error {
 	switch {
-	case q.program.needsValues && !y:
+	case q.program.NeedsValues && !y:
 		return errors.New("logic: the sentence is about values of factors, and there are none")
-	case q.program.needsLabels && !labels:
+	case q.program.NeedsLabels && !labels:
 		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
 	}
-	for _, in := range q.program.inputs {
-		if in.kind != computed && !has(in.kind) {
-			return fmt.Errorf("logic: the sentence needs %v, and there are none", in.kind)
+	for _, in := range q.program.Inputs {
+		if in.Kind != program.Computed && !has(in.Kind) {
+			return fmt.Errorf("logic: the sentence needs %v, and there are none", in.Kind)
 		}
 	}
 	return nil
@@ -290,7 +220,7 @@ func (q *Quantity) checkNodes(in Inputs) error {
 	case !q.sentence.Sampled && in.Codes == nil:
 		return errors.New("logic: the codes are nil")
 	}
-	if err := q.checkInputs(func(kind inputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
+	if err := q.checkInputs(func(kind program.InputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
 		return err
 	}
 	shapes := []tensor.Shape{q.z(in).Shape()}
@@ -302,12 +232,12 @@ func (q *Quantity) checkNodes(in Inputs) error {
 	if err := q.checkShapes(shapes); err != nil {
 		return fmt.Errorf("logic: %w", err)
 	}
-	for _, want := range q.program.inputs {
-		if want.kind == computed {
+	for _, want := range q.program.Inputs {
+		if want.Kind == program.Computed {
 			continue
 		}
-		if s, rows := in.nodeOf(want.kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.width {
-			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.kind, rows, want.width, s)
+		if s, rows := in.nodeOf(want.Kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.Width {
+			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.Kind, rows, want.Width, s)
 		}
 	}
 	if rows := shapes[0][0]; in.Group < 0 || in.Group > 0 && rows%in.Group != 0 {

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -8,25 +9,14 @@ import (
 
 // linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
 type linear struct {
-	coordinates []coordinate
+	coordinates []program.Coordinate
 	number      bool // it denotes a vector of any width with equal columns
 }
 
-type coordinate struct {
-	offset float64
-	parts  []part
+// add adds a coordinate: an entry of a column.
+func (l *linear) add(column int, of *binding) {
+	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: column, Variable: of.Variable}}})
 }
-
-// part is weight * column[index of the variable], times entries of other columns without a gradient.
-type part struct {
-	weight   float64
-	column   int
-	variable int
-	by       []where
-}
-
-// where is an entry of a column.
-type where struct{ column, variable int }
 
 // linear compiles a numeric term.
 func (c *compiler) linear(t syntax.Term) (linear, error) {
@@ -67,14 +57,14 @@ func (c *compiler) linear(t syntax.Term) (linear, error) {
 		if !validNumber(float64(v)) {
 			return linear{}, c.fail(t, "the number %v is out of range", float64(v))
 		}
-		return linear{coordinates: []coordinate{{offset: float64(v)}}, number: true}, nil
+		return linear{coordinates: []program.Coordinate{{Offset: float64(v)}}, number: true}, nil
 	case syntax.Vector:
 		var l linear
 		for _, x := range v {
 			if !validNumber(x) {
 				return l, c.fail(t, "the number %v is out of range", x)
 			}
-			l.coordinates = append(l.coordinates, coordinate{offset: x})
+			l.coordinates = append(l.coordinates, program.Coordinate{Offset: x})
 		}
 		if len(v) == 0 {
 			return l, c.fail(t, "the vector is empty")
@@ -100,9 +90,10 @@ func (c *compiler) linearAccess(a *syntax.Access) (linear, error) {
 	var l linear
 	for _, column := range columns {
 		if !a.Codes {
-			column = c.program.valueColumn(column)
+			c.program.NeedsValues = true
+			column += c.program.Values
 		}
-		l.coordinates = append(l.coordinates, coordinate{parts: []part{{weight: 1, column: column, variable: b.id}}})
+		l.add(column, b)
 	}
 	return l, nil
 }
@@ -113,31 +104,34 @@ func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) (linear, err
 		return linear{}, err
 	}
 	switch {
-	case b.set == syntax.RowSet:
+	case b.Set == syntax.RowSet:
 		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
-	case b.set == syntax.MoveSet:
+	case b.Set == syntax.MoveSet:
 		return linear{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.set == syntax.PointSet:
+	case b.Set == syntax.PointSet:
 		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
-	case b.set == syntax.ValueSet:
-		return linear{coordinates: []coordinate{{parts: []part{{weight: 1, column: c.program.levelValueColumn(b.factor), variable: b.id}}}}}, nil
+	case b.Set == syntax.ValueSet:
+		c.program.NeedsValues = true
+		var l linear
+		l.add(c.program.LevelValues+b.Factor, b)
+		return l, nil
 	case b.width < 0:
 		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {
-		l.coordinates = append(l.coordinates, coordinate{parts: []part{{weight: 1, column: column, variable: b.id}}})
+		l.add(column, b)
 	}
 	return l, nil
 }
 
 func (l linear) times(x float64) linear {
-	r := linear{number: l.number, coordinates: make([]coordinate, len(l.coordinates))}
+	r := linear{number: l.number, coordinates: make([]program.Coordinate, len(l.coordinates))}
 	for i, c := range l.coordinates {
-		r.coordinates[i].offset = x * c.offset
-		for _, p := range c.parts {
-			p.weight *= x
-			r.coordinates[i].parts = append(r.coordinates[i].parts, p)
+		r.coordinates[i].Offset = x * c.Offset
+		for _, p := range c.Parts {
+			p.Weight *= x
+			r.coordinates[i].Parts = append(r.coordinates[i].Parts, p)
 		}
 	}
 	return r
@@ -152,16 +146,16 @@ func (c *compiler) add(part any, a, b linear) (linear, error) {
 	if !a.number && len(a.coordinates) != n || !b.number && len(b.coordinates) != n {
 		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", plural(len(a.coordinates), "column"), plural(len(b.coordinates), "column"))
 	}
-	r := linear{number: a.number && b.number, coordinates: make([]coordinate, n)}
+	r := linear{number: a.number && b.number, coordinates: make([]program.Coordinate, n)}
 	for i := range r.coordinates {
 		x, y := a.at(i), b.at(i)
-		r.coordinates[i].offset = x.offset + y.offset
-		r.coordinates[i].parts = merge(append(slices.Clone(x.parts), y.parts...))
+		r.coordinates[i].Offset = x.Offset + y.Offset
+		r.coordinates[i].Parts = merge(append(slices.Clone(x.Parts), y.Parts...))
 	}
 	return r, nil
 }
 
-func (l linear) at(i int) coordinate {
+func (l linear) at(i int) program.Coordinate {
 	if l.number {
 		return l.coordinates[0]
 	}
@@ -169,15 +163,17 @@ func (l linear) at(i int) coordinate {
 }
 
 // merge adds up parts with the same entry, and drops parts of weight 0.
-func merge(parts []part) []part {
-	var merged []part
+func merge(parts []program.Part) []program.Part {
+	var merged []program.Part
 	for _, p := range parts {
-		i := slices.IndexFunc(merged, func(q part) bool { return q.column == p.column && q.variable == p.variable && slices.Equal(q.by, p.by) })
+		i := slices.IndexFunc(merged, func(q program.Part) bool {
+			return q.Column == p.Column && q.Variable == p.Variable && slices.Equal(q.By, p.By)
+		})
 		if i < 0 {
 			merged = append(merged, p)
 		} else {
-			merged[i].weight += p.weight
+			merged[i].Weight += p.Weight
 		}
 	}
-	return slices.DeleteFunc(merged, func(p part) bool { return p.weight == 0 })
+	return slices.DeleteFunc(merged, func(p program.Part) bool { return p.Weight == 0 })
 }

@@ -31,8 +31,8 @@ func (c *compiler) mentioned(f syntax.Formula, name string) ([]int, error) {
 
 // group turns an equality of the variable's factor into the group of rows of the variable. The other side is a factor
 // of an earlier variable, or a value. It reports whether it could.
-func (b *binder) group(c *compiler, e *syntax.Equality) bool {
-	if e.Not || b.set != syntax.RowSet {
+func (c *compiler) group(b *binding, e *syntax.Equality) bool {
+	if e.Not || b.Set != syntax.RowSet {
 		return false
 	}
 	for _, sides := range [][2]syntax.Term{{e.A, e.B}, {e.B, e.A}} {
@@ -51,15 +51,15 @@ func (b *binder) group(c *compiler, e *syntax.Equality) bool {
 				other, _ = c.row(t)
 			}
 		case syntax.Variable:
-			if v, err := c.lookup(t, e); err == nil && v.set == syntax.ValueSet {
+			if v, err := c.lookup(t, e); err == nil && v.Set == syntax.ValueSet {
 				other = v
 			}
 		}
-		if other == nil || b.by >= 0 {
+		if other == nil || b.By >= 0 {
 			continue
 		}
-		b.by, b.like, b.likeValue = factors[0], other.id, other.set == syntax.ValueSet
-		b.list = c.program.index(b.known, b.by)
+		b.By, b.Like, b.LikeValue = factors[0], other.Variable, other.Set == syntax.ValueSet
+		b.List = c.program.List(b.known, b.By)
 		return len(factors) == 1
 	}
 	return false

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -8,12 +9,12 @@ import (
 
 // bindMoves resolves the transformations of a quantifier, and restricts the later of their rows
 // to the group of the earlier one.
-func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binder) error {
+func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) error {
 	for _, m := range f.Domain.Moves {
 		if err := c.declare(f, m.Name); err != nil {
 			return err
 		}
-		b := &binding{name: m.Name, set: syntax.MoveSet}
+		b := &binding{Binder: &program.Binder{Set: syntax.MoveSet}, name: m.Name}
 		for _, row := range []struct {
 			name syntax.Variable
 			to   **binding
@@ -22,7 +23,7 @@ func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binder) error {
 			if err != nil {
 				return err
 			}
-			if found.set != syntax.RowSet {
+			if found.Set != syntax.RowSet {
 				return c.fail(m.Place, "%s stands for %s, want a variable that stands for a row", row.name, found.what())
 			}
 			*row.to = found
@@ -43,12 +44,12 @@ func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binder) error {
 }
 
 // relate makes the later row of a transformation range over the group of the earlier one.
-func (c *compiler) relate(m *binding, binders []*binder, part syntax.PairMove) error {
-	group := c.program.factors // groups of moves come after the factors
-	c.program.input(moves, c.schema.moves())
-	var later *binder
+func (c *compiler) relate(m *binding, binders []*binding, part syntax.PairMove) error {
+	group := c.program.Factors // groups of moves come after the factors
+	c.program.Input(program.Moves, c.schema.moves())
+	var later *binding
 	for _, b := range binders {
-		if b.binding == m.from || b.binding == m.to {
+		if b == m.from || b == m.to {
 			if !slices.Contains(b.known, group) {
 				b.known = append(b.known, group)
 			}
@@ -59,21 +60,17 @@ func (c *compiler) relate(m *binding, binders []*binder, part syntax.PairMove) e
 		return c.fail(part.Place, "%s relates rows of other quantifiers; want one of them bound by this one", part.Name)
 	}
 	earlier := m.from
-	if later.binding == m.from {
+	if later == m.from {
 		earlier = m.to
 	}
-	if later.by < 0 {
-		later.by, later.like = group, earlier.id
+	if later.By < 0 {
+		later.By, later.Like = group, earlier.Variable
 	} else {
-		a, b := earlier.id, later.id
-		later.tests = append(later.tests, test{holds: func(m *evaluator) bool {
-			of := m.data.levels[group]
-			return of[m.index[a]] >= 0 && of[m.index[a]] == of[m.index[b]]
-		}})
+		later.Tests = append(later.Tests, &program.SameGroup{Factor: group, A: earlier.Variable, B: later.Variable})
 	}
 	for _, b := range binders { // the rows of a list are known before the list
-		if b.set == syntax.RowSet {
-			b.list = c.program.index(b.known, b.by)
+		if b.Set == syntax.RowSet {
+			b.List = c.program.List(b.known, b.By)
 		}
 	}
 	return nil

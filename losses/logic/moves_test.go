@@ -3,6 +3,7 @@ package logic
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"math"
 	"os"
 	"strings"
@@ -77,18 +78,18 @@ func TestMoves(t *testing.T) {
 		if w := q.world(b).reference(q.sentence.Quantale, q.sentence.Body); math.Abs(v-w) > 1e-12*max(1, w) {
 			t.Errorf("%s: %v, and %v tuple by tuple", want.Text, v, w)
 		}
-		e, err := newEngine(q.program, len(b.Codes))
+		e, err := eval.New(q.program, len(b.Codes))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.fill(b.Codes, b)
-		if _, err := e.forward(true); err != nil {
+		q.fill(e, b)
+		if _, err := e.Value(true); err != nil {
 			t.Fatal(err)
 		}
-		e.backward(1)
+		e.Gradient(1)
 		for i, row := range want.Gradient {
 			for k, g := range row {
-				if got := e.main.slopes[k][i]; math.Abs(got-g) > 1e-12*max(1, math.Abs(g)) {
+				if got := e.Slope(k)[i]; math.Abs(got-g) > 1e-12*max(1, math.Abs(g)) {
 					t.Errorf("%s: gradient %v of column %d of row %d, want %v", want.Text, got, k, i, g)
 				}
 			}

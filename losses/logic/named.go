@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -49,7 +50,7 @@ type summand struct {
 // summands splits a sentence into a weighted sum, and recognises the parts that are named losses and thus have ready
 // operations. It returns nil if the sentence has no such part.
 func summands(s syntax.Sentence, schema Schema) []summand {
-	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
+	n := namer{compiler{sentence: s, schema: schema, program: program.New(schema.Codes, len(schema.Factors))}}
 	var all []summand
 	n.split(s.Body, 1, &all)
 	if !slices.ContainsFunc(all, func(p summand) bool { return p.node != nil || p.independent != nil }) {
@@ -220,9 +221,9 @@ func (n *namer) deviation(q *syntax.Quantified, value string, about int) (d fact
 	switch {
 	case square || inner.Aggregate == factor.Sum:
 		return 0, nil, 0
-	case kind == centreBall:
+	case kind == program.Ball:
 		return factor.Radius, columns, 1
-	case kind == centreMedian:
+	case kind == program.Median:
 		return factor.MAD, columns, 1
 	}
 	return factor.Variance, columns, 1

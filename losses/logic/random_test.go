@@ -94,13 +94,13 @@ func TestRandomSentences(t *testing.T) {
 func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	t.Helper()
 	e := load(t, q, b)
-	if _, err := e.forward(true); err != nil {
+	if _, err := e.Value(true); err != nil {
 		t.Fatal(err)
 	}
-	e.backward(1)
+	e.Gradient(1)
 	most := 0.0
-	for _, column := range e.main.slopes {
-		for _, x := range column {
+	for c := range q.program.First + len(q.program.More) {
+		for _, x := range e.Slope(c) {
 			most = max(most, math.Abs(x))
 		}
 	}

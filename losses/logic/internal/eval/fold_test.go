@@ -1,6 +1,7 @@
-package logic
+package eval
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"math"
 	"slices"
 	"testing"
@@ -47,7 +48,7 @@ func lists() [][]float64 {
 func TestFolds(t *testing.T) {
 	for _, s := range folds() {
 		for _, list := range lists() {
-			got, want := s.of(list...), foldOf(s.fold, s.temperature, list)
+			got, want := s.of(list...), reference.Fold(s.fold, s.temperature, list)
 			plain := slices.Max(list) < 30 && slices.Min(list) > 1e-6
 			if plain && want > 1e-4 && !(math.Abs(got-want) <= 1e-9*want) {
 				t.Errorf("%v %v of %v: %v, want %v", s.fold, s.temperature, list, got, want)

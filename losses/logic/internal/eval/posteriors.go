@@ -1,6 +1,7 @@
-package logic
+package eval
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -10,52 +11,17 @@ import (
 // means and log variances.
 type posteriors struct {
 	base
-	premetric   syntax.Premetric
-	differences []split // of the means
-	a, b        []split // log variances
-	numbers     [2]base // hold log variances
+	*program.Posteriors
+	differences []split      // of the means
+	a, b        []split      // log variances
+	numbers     [2][]float64 // log variances
 }
 
-const wantPosteriors = "want codes of two rows, such as z(i) =[kl] z(j) or z.shape(i) =[kl] z.shape(j): the posteriors of these columns"
-
-// posteriors compiles an equality of posteriors.
-func (c *compiler) posteriors(e *syntax.Equality) (node, error) {
-	var means, variances [2]linear
-	for i, t := range []syntax.Term{e.A, e.B} {
-		a, ok := syntax.Bare(t).(*syntax.Access)
-		if !ok || !a.Codes {
-			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors)
-		}
-		row, err := c.row(a)
-		if err != nil {
-			return nil, err
-		}
-		columns, err := c.columnsOf(a)
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range columns {
-			means[i].coordinates = append(means[i].coordinates, coordinate{parts: []part{{weight: 1, column: c.mean(k), variable: row.id}}})
-			variances[i].coordinates = append(variances[i].coordinates, coordinate{parts: []part{{weight: 1, column: c.program.logVariance(k), variable: row.id}}})
-		}
-	}
-	difference, err := c.add(e, means[0], means[1].times(-1))
-	if err != nil {
-		return nil, err
-	}
-	n := &posteriors{base: c.program.node(c.width), premetric: e.Premetric, numbers: [2]base{c.program.node(c.width), c.program.node(c.width)}}
-	n.differences, _ = c.split(difference)
-	n.a, _ = c.split(variances[0])
-	n.b, _ = c.split(variances[1])
-	return n, nil
-}
-
-func (*posteriors) smooth() bool         { return true }
-func (*posteriors) cost(*engine) float64 { return 4 }
+func (*posteriors) cost(*data) float64 { return 4 }
 
 // column computes column k of the difference of means d and the log variances a and b.
 func (f *posteriors) column(m *evaluator, k, n int) (d, a, b []float64) {
-	d, a, b = m.difference[:n], m.values[f.numbers[0].id][:n], m.values[f.numbers[1].id][:n]
+	d, a, b = m.difference[:n], f.numbers[0][:n], f.numbers[1][:n]
 	f.differences[k].differences(m, d)
 	f.a[k].differences(m, a)
 	f.b[k].differences(m, b)
@@ -63,11 +29,11 @@ func (f *posteriors) column(m *evaluator, k, n int) (d, a, b []float64) {
 }
 
 func (f *posteriors) value(m *evaluator, n int) []float64 {
-	out := m.values[f.id][:n]
+	out := f.values[:n]
 	clear(out)
 	for k := range f.differences {
 		d, a, b := f.column(m, k, n)
-		if f.premetric == syntax.KL {
+		if f.Premetric == syntax.KL {
 			for t := range out {
 				x := standard(d[t], b[t])
 				out[t] += (excess(apart(a[t], b[t])) + x*x) / 2
@@ -79,7 +45,7 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 			out[t] += d[t]*d[t] + s*s
 		}
 	}
-	if f.premetric == syntax.Wasserstein {
+	if f.Premetric == syntax.Wasserstein {
 		for t, x := range out {
 			out[t] = math.Sqrt(x)
 		}
@@ -128,8 +94,8 @@ func wider(a, b float64) float64 {
 }
 
 func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
-	value := m.values[f.id][:n]
-	da, db := m.gradients[f.numbers[0].id][:n], m.gradients[f.numbers[1].id][:n]
+	value := f.values[:n]
+	da, db := f.gradients[:n], f.seconds[:n]
 	for k := range f.differences {
 		d, a, b := f.column(m, k, n)
 		for t := range d {
@@ -137,7 +103,7 @@ func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
 			switch {
 			case g[t] == 0 || math.IsInf(value[t], 1) || value[t] == 0:
 				dd, da[t], db[t] = 0, 0, 0
-			case f.premetric == syntax.KL:
+			case f.Premetric == syntax.KL:
 				x, by := standard(d[t], b[t]), math.Expm1(apart(a[t], b[t]))/2
 				dd, da[t], db[t] = steep(x*math.Exp(-b[t]/2)), steep(by), steep(-by-x*x/2)
 				if x == 0 {

@@ -1,4 +1,4 @@
-package logic
+package eval
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
@@ -13,74 +14,12 @@ import (
 // `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of squared distances follow from the mean of a
 // group; numeric.Distances computes sums of distances.
 type pairs struct {
-	*quantifier
-	terms   [][]part // of a row, by coordinate
+	base
+	*program.Quantifier
+	terms   [][]program.Part // of a row, by coordinate
 	squares bool
 	whole   bool // all groups of a factor: the second row is like the first
-	state   int
-}
 
-// pairs compiles such a quantifier; it returns nil for others.
-func (c *compiler) pairs(q *quantifier) node {
-	a, ok := q.body.(*atom)
-	if !ok || !q.universal || q.fold != syntax.NoFold || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
-		return nil
-	}
-	p := &pairs{quantifier: q, state: c.program.pairs}
-	switch {
-	case a.premetric == syntax.Euclidean && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
-	case a.premetric == syntax.Euclidean && q.aggregate == factor.MeanSquare, a.premetric == syntax.Squared && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
-		p.squares = true
-	default:
-		return nil
-	}
-	i, j := q.binders[0], q.binders[1]
-	switch {
-	case len(i.tests) > 0 || len(j.tests) > 0:
-		return nil
-	case i.by < 0 && j.by >= 0 && j.like == i.variable:
-		p.whole = true
-	case i.by != j.by || i.by >= 0 && i.like != j.like:
-		return nil
-	}
-	for _, s := range a.coordinates {
-		terms := opposite(s, i.variable, j.variable)
-		if terms == nil {
-			return nil
-		}
-		p.terms = append(p.terms, terms)
-	}
-	c.program.pairs++
-	return p
-}
-
-// opposite returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
-// opposite signs and no other parts exist.
-func opposite(s split, i, j int) []part {
-	var own, other []part
-	for _, p := range slices.Concat(s.slow, s.fast) {
-		switch p.variable {
-		case i:
-			own = append(own, p)
-		case j:
-			other = append(other, p)
-		default:
-			return nil
-		}
-	}
-	if s.offset != 0 || len(own) == 0 || len(own) != len(other) || len(s.monomials) > 0 {
-		return nil
-	}
-	for _, p := range own {
-		if !slices.ContainsFunc(other, func(o part) bool { return o.weight == -p.weight && o.column == p.column }) {
-			return nil
-		}
-	}
-	return own
-}
-
-// pairState is an evaluator's state of pairs.
-type pairState struct {
 	single *numeric.Distances[float32]
 	double *numeric.Distances[float64]
 	x      []float64 // of a group, row by row
@@ -88,90 +27,148 @@ type pairState struct {
 	count  float64
 }
 
-// groups calls a function with every group of rows.
-func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
-	for _, t := range f.tests {
-		if !t.holds(m) {
-			return
+// newPairs makes such a quantifier; it returns nil for others.
+func (b *builder) newPairs(q *program.Quantifier) *pairs {
+	e, ok := q.Body.(*program.Equality)
+	if !ok || !q.Universal || q.Fold != syntax.NoFold || !q.Symmetric || len(q.Binders) != 2 || !e.Smooth() {
+		return nil
+	}
+	p := &pairs{Quantifier: q}
+	sums := q.Aggregate == factor.Mean || q.Aggregate == factor.Sum
+	switch {
+	case e.Premetric == syntax.Euclidean && sums:
+	case e.Premetric == syntax.Euclidean && q.Aggregate == factor.MeanSquare, e.Premetric == syntax.Squared && sums:
+		p.squares = true
+	default:
+		return nil
+	}
+	i, j := q.Binders[0], q.Binders[1]
+	switch {
+	case len(i.Tests) > 0 || len(j.Tests) > 0:
+		return nil
+	case i.By < 0 && j.By >= 0 && j.Like == i.Variable:
+		p.whole = true
+	case i.By != j.By || i.By >= 0 && i.Like != j.Like:
+		return nil
+	}
+	for _, x := range e.Difference {
+		terms := opposite(x, i.Variable, j.Variable)
+		if terms == nil {
+			return nil
+		}
+		p.terms = append(p.terms, terms)
+	}
+	p.base = b.base()
+	return p
+}
+
+// opposite returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
+// opposite signs and no other parts exist.
+func opposite(x program.Coordinate, i, j int) []program.Part {
+	var own, other []program.Part
+	for _, p := range x.Parts {
+		switch {
+		case len(p.By) > 0:
+			return nil
+		case p.Variable == i:
+			own = append(own, p)
+		case p.Variable == j:
+			other = append(other, p)
+		default:
+			return nil
 		}
 	}
-	j := f.binders[1]
-	if !f.whole {
-		visit(j.candidates(m))
+	if x.Offset != 0 || len(own) == 0 || len(own) != len(other) {
+		return nil
+	}
+	for _, p := range own {
+		if !slices.ContainsFunc(other, func(o program.Part) bool { return o.Weight == -p.Weight && o.Column == p.Column }) {
+			return nil
+		}
+	}
+	return own
+}
+
+// groups calls a function with every group of rows.
+func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
+	if !m.pass(f.Tests) {
 		return
 	}
-	l := &m.data.lists[j.list]
+	j := f.Binders[1]
+	if !f.whole {
+		visit(m.candidates(j))
+		return
+	}
+	l := &m.data.lists[j.List]
 	for v := range len(l.start) - 1 {
 		visit(l.rows[l.start[v]:l.start[v+1]])
 	}
 }
 
 // gather computes the term of every row of a group.
-func (f *pairs) gather(m *evaluator, s *pairState, rows []int32) {
+func (f *pairs) gather(m *evaluator, rows []int32) {
 	w := len(f.terms)
-	s.x = slices.Grow(s.x[:0], len(rows)*w)[:len(rows)*w]
+	f.x = slices.Grow(f.x[:0], len(rows)*w)[:len(rows)*w]
 	for k, parts := range f.terms {
 		for t, r := range rows {
 			x := 0.0
 			for _, p := range parts {
-				x += p.weight * m.data.columns[p.column][r]
+				x += p.Weight * m.data.columns[p.Column][r]
 			}
-			s.x[t*w+k] = x
+			f.x[t*w+k] = x
 		}
 	}
 }
 
 func (f *pairs) value(m *evaluator, _ int) []float64 {
-	s := &m.pairs[f.state]
 	sum := 0.0
-	s.count = 0
+	f.count = 0
 	f.groups(m, func(rows []int32) {
 		n := float64(len(rows))
-		s.count += n * n
+		f.count += n * n
 		if len(rows) < 2 || m.engine.ended() {
 			return
 		}
-		f.gather(m, s, rows)
+		f.gather(m, rows)
 		switch {
 		case f.squares:
-			sum += 2 * n * s.deviate(len(f.terms))
-		case m.engine.single:
-			sum += distancesOf(&s.single, m, s.x, len(f.terms)).Sum()
+			sum += 2 * n * f.deviate(len(f.terms))
+		case m.engine.Single:
+			sum += distancesOf(&f.single, m, f.x, len(f.terms)).Sum()
 		default:
-			sum += distancesOf(&s.double, m, s.x, len(f.terms)).Sum()
+			sum += distancesOf(&f.double, m, f.x, len(f.terms)).Sum()
 		}
 	})
-	out := m.values[f.id][:1]
-	if out[0] = sum; f.aggregate != factor.Sum && s.count > 0 {
-		out[0] /= s.count
+	out := f.values[:1]
+	if out[0] = sum; f.Aggregate != factor.Sum && f.count > 0 {
+		out[0] /= f.count
 	}
 	return out
 }
 
 func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
-	s := &m.pairs[f.state]
-	if g[0] == 0 || s.count == 0 {
+	if g[0] == 0 || f.count == 0 {
 		return
 	}
 	scale := g[0]
-	if f.aggregate != factor.Sum {
-		scale /= s.count
+	if f.Aggregate != factor.Sum {
+		scale /= f.count
 	}
 	f.groups(m, func(rows []int32) {
 		if len(rows) < 2 {
 			return
 		}
-		f.gather(m, s, rows)
+		f.gather(m, rows)
 		switch {
 		case f.squares:
-			s.deviate(len(f.terms))
-			f.scatter(m, s.x, rows, 4*float64(len(rows))*scale)
-		case m.engine.single:
-			slopesOf(&s.single, m, s.x, len(f.terms))
-			f.scatter(m, s.x, rows, 2*scale)
+			f.deviate(len(f.terms))
+			f.scatter(m, f.x, rows, 4*float64(len(rows))*scale)
+		case m.engine.Single:
+			slopesOf(&f.single, m, f.x, len(f.terms))
+			f.scatter(m, f.x, rows, 2*scale)
 		default:
-			slopesOf(&s.double, m, s.x, len(f.terms))
-			f.scatter(m, s.x, rows, 2*scale)
+			slopesOf(&f.double, m, f.x, len(f.terms))
+			f.scatter(m, f.x, rows, 2*scale)
 		}
 	})
 }
@@ -181,31 +178,32 @@ func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float
 	w := len(f.terms)
 	for k, parts := range f.terms {
 		for _, p := range parts {
-			if !m.smooth(p.column) {
+			if !m.smooth(p.Column) {
 				continue
 			}
-			to := m.slopes[p.column]
+			to := m.slopes[p.Column]
 			for t, r := range rows {
-				to[r] += scale * p.weight * slope[t*w+k]
+				to[r] += scale * p.Weight * slope[t*w+k]
 			}
 		}
 	}
 }
 
-func (f *pairs) cost(e *engine) float64 {
+func (f *pairs) cost(d *data) float64 {
 	if f.squares {
-		return f.binders[1].most(&e.data)
+		return d.most(f.Binders[1])
 	}
-	return f.quantifier.cost(e)
+	tuples, cost := tuplesOf(d, f.Tests, f.Binders)
+	return max(cost+tuples/2, 1)
 }
 
 // deviate subtracts the mean from a group's terms, and returns the sum of their squares.
-func (s *pairState) deviate(width int) float64 {
-	s.mean = meanOf(s.mean, s.x, width)
+func (f *pairs) deviate(width int) float64 {
+	f.mean = meanOf(f.mean, f.x, width)
 	sum := 0.0
-	for i := range s.x {
-		s.x[i] -= s.mean[i%width]
-		sum += s.x[i] * s.x[i]
+	for i := range f.x {
+		f.x[i] -= f.mean[i%width]
+		sum += f.x[i] * f.x[i]
 	}
 	return sum
 }

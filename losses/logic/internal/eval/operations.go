@@ -1,4 +1,4 @@
-package logic
+package eval
 
 import (
 	"math"

@@ -1,78 +1,71 @@
-package logic
+package eval
 
 import (
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// criterion is a sum over all blocks of columns except the last. It adds the Hilbert-Schmidt independence criterion of
+// hsic is a sum over all blocks of columns except the last. It adds the Hilbert-Schmidt independence criterion of
 // the block and all later blocks: 0 exactly if the blocks are independent over the rows. losses.HSIC has the formula;
 // the bandwidths are median distances.
-type criterion struct {
+type hsic struct {
 	base
-	blocks [][]int
-	state  int
-}
-
-// dependence is an evaluator's state of a dependence.
-type dependence struct {
+	*program.Independence
 	sides    [2]kernelSide
 	products float64 // of both sides' similarities, summed over pairs
-	normal   normal
 }
 
-func (*criterion) smooth() bool { return true }
-
-func (f *criterion) cost(e *engine) float64 {
-	n := float64(e.data.rows)
-	return max(1, n*n*float64(len(f.blocks)-1))
+func (f *hsic) cost(d *data) float64 {
+	n := float64(d.rows)
+	return max(1, n*n*float64(len(f.Blocks)-1))
 }
 
-func (f *criterion) value(m *evaluator, _ int) []float64 {
-	d, out := &m.dependence[f.state], m.values[f.id][:1]
+func (f *hsic) value(m *evaluator, _ int) []float64 {
+	out := f.values[:1]
 	out[0] = 0
-	for k := range f.blocks[1:] {
-		out[0] += d.criterion(m, f.blocks[k], slices.Concat(f.blocks[k+1:]...))
+	for k := range f.Blocks[1:] {
+		out[0] += f.criterion(m, f.Blocks[k], slices.Concat(f.Blocks[k+1:]...))
 	}
 	return out
 }
 
-func (f *criterion) gradient(m *evaluator, _ int, g []float64) {
+func (f *hsic) gradient(m *evaluator, _ int, g []float64) {
 	if g[0] == 0 {
 		return
 	}
-	d := &m.dependence[f.state]
-	for k := range f.blocks[1:] {
-		d.criterion(m, f.blocks[k], slices.Concat(f.blocks[k+1:]...))
-		d.slopes(m, g[0])
+	for k := range f.Blocks[1:] {
+		f.criterion(m, f.Blocks[k], slices.Concat(f.Blocks[k+1:]...))
+		f.slopes(m, g[0])
 	}
 }
 
 // criterion computes 1/n^2 trace(K H L H) of two blocks of columns.
-func (d *dependence) criterion(m *evaluator, a, b []int) float64 {
+func (f *hsic) criterion(m *evaluator, a, b []int) float64 {
 	n := m.data.rows
-	d.sides[0].set(m, a)
-	d.sides[1].set(m, b)
-	d.products = 0
+	f.sides[0].set(m, a)
+	f.sides[1].set(m, b)
+	f.products = 0
 	for i := range n {
 		if m.engine.ended() {
 			break
 		}
 		for j := range i {
-			k, l := d.sides[0].similarity(i, j), d.sides[1].similarity(i, j)
-			d.products += 2 * k * l
-			d.sides[0].count(i, j, k)
-			d.sides[1].count(i, j, l)
+			k, l := f.sides[0].similarity(i, j), f.sides[1].similarity(i, j)
+			f.products += 2 * k * l
+			f.sides[0].count(i, j, k)
+			f.sides[1].count(i, j, l)
 		}
-		d.products++
-		d.sides[0].count(i, i, 0.5)
-		d.sides[1].count(i, i, 0.5)
+		f.products++
+		f.sides[0].count(i, i, 0.5)
+		f.sides[1].count(i, i, 0.5)
 	}
 	cross, x := 0.0, float64(n)
-	for i, k := range d.sides[0].sums {
-		cross += k * d.sides[1].sums[i]
+	for i, k := range f.sides[0].sums {
+		cross += k * f.sides[1].sums[i]
 	}
-	v := d.products/(x*x) - 2*cross/(x*x*x) + d.sides[0].total/(x*x)*d.sides[1].total/(x*x)
+	v := f.products/(x*x) - 2*cross/(x*x*x) + f.sides[0].total/(x*x)*f.sides[1].total/(x*x)
 	if v < rounding {
 		return 0
 	}
@@ -81,18 +74,18 @@ func (d *dependence) criterion(m *evaluator, a, b []int) float64 {
 
 // slopes adds the gradient of the criterion, times g, to the gradients of the codes. The gradient of a similarity k_ij
 // is (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
-func (d *dependence) slopes(m *evaluator, g float64) {
+func (f *hsic) slopes(m *evaluator, g float64) {
 	n := m.data.rows
 	x := float64(n)
 	for i := range n {
 		for j := range i {
-			k, l := d.sides[0].similarity(i, j), d.sides[1].similarity(i, j)
-			d.sides[0].pull(m, i, j, 2*g/(x*x)*k*d.sides[1].centred(i, j, l, x))
-			d.sides[1].pull(m, i, j, 2*g/(x*x)*l*d.sides[0].centred(i, j, k, x))
+			k, l := f.sides[0].similarity(i, j), f.sides[1].similarity(i, j)
+			f.sides[0].pull(m, i, j, 2*g/(x*x)*k*f.sides[1].centred(i, j, l, x))
+			f.sides[1].pull(m, i, j, 2*g/(x*x)*l*f.sides[0].centred(i, j, k, x))
 		}
 	}
-	for i := range d.sides {
-		d.sides[i].spread(m)
+	for i := range f.sides {
+		f.sides[i].spread(m)
 	}
 }
 

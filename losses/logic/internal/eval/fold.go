@@ -1,4 +1,4 @@
-package logic
+package eval
 
 import (
 	"math"
@@ -16,10 +16,6 @@ type gathered struct {
 	summed      float64 // number of quantities in the sum
 	zeros       float64 // quantities of 0, of a disjunction
 	infinite    float64
-}
-
-func (s *gathered) clear() {
-	s.extreme, s.sum, s.summed, s.zeros, s.infinite = 0, 0, 0, 0, 0
 }
 
 // count is the number of all quantities.

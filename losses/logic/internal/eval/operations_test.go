@@ -1,7 +1,8 @@
-package logic
+package eval
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"math"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestOperations(t *testing.T) {
 		for _, a := range grid {
 			for _, b := range grid {
 				for which, o := range []operation{conjunctions(q.And), disjunctions(q.Or), implications(q.Implies)} {
-					got, want := o.value(a, b), referenceOf(q, [...]syntax.Kind{syntax.AndKind, syntax.OrKind, syntax.ImpliesKind}[which], a, b)
+					got, want := o.value(a, b), reference.Operation(q, [...]syntax.Kind{syntax.AndKind, syntax.OrKind, syntax.ImpliesKind}[which], a, b)
 					tolerance := 1e-9
 					if max(a, b) > 300 || math.IsNaN(want) || which == 1 && (min(a, b) > 10 || a*b == 0) || which == 2 && max(a, b) > 30 {
 						continue
