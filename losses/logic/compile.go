@@ -1,9 +1,10 @@
 package logic
 
 import (
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
@@ -185,139 +186,137 @@ func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (progra
 	}, err
 }
 
-// domains lists the domains of variables.
-func domains(binders []*binding) []*program.Binder {
-	all := make([]*program.Binder, len(binders))
-	for i, b := range binders {
-		all[i] = b.Binder
-	}
-	return all
+// compiler turns a sentence into a typed program. Its first error stops it.
+type compiler struct {
+	sentence syntax.Sentence
+	schema   Schema
+	scope    []*binding
+	maps     []*mapping // functions in scope
+	program  *program.Program
 }
 
-// guard attaches each test to the last variable that it mentions, and turns equalities of a factor into groups. It
-// returns the tests that mention no variable.
-func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []program.Test, err error) {
-	for _, g := range guards {
-		t, err := c.test(g)
+// fail returns the error of a part of the sentence.
+func (c *compiler) fail(part any, format string, values ...any) error {
+	return c.sentence.Errorf(part, format, values...)
+}
+
+// independence compiles an independence.
+func (c *compiler) independence(f *syntax.Independence) (program.Node, error) {
+	blocks, err := c.blocksOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if f.By == syntax.ByDiscriminator {
+		if !c.isSummand(f, c.sentence.Body) {
+			return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
+		}
+		if c.program.Learned == "" {
+			c.program.Learned = syntax.TextOf(f)
+		}
+	}
+	return &program.Independence{By: f.By, Blocks: blocks}, nil
+}
+
+// blocksOf lists the columns of the sub-codes of an independence.
+func (c *compiler) blocksOf(f *syntax.Independence) ([][]int, error) {
+	if f.By > syntax.ByDiscriminator || len(f.Codes) < 2 {
+		return nil, c.fail(f, "want a dependence (hsic, tc or discriminator) of two sub-codes or more")
+	}
+	var blocks [][]int
+	var taken []int
+	for _, t := range f.Codes {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes || a.Row != "" {
+			return nil, c.fail(f, "%s is no sub-code; want sub-codes without a row, such as independent(z.a, z.b)", syntax.TextOf(t))
+		}
+		columns, err := c.columnsOf(a)
 		if err != nil {
 			return nil, err
 		}
-		names := map[string]bool{}
-		syntax.VariablesOf(g, names)
-		last := -1
-		for k, b := range binders {
-			if names[b.name] {
-				last = k
+		for _, k := range columns {
+			if slices.Contains(taken, k) {
+				return nil, c.fail(f, "column %d of the codes is in two sub-codes, or twice in one, and depends on itself; want different columns", k)
 			}
+			taken = append(taken, k)
 		}
-		if last < 0 {
-			tests = append(tests, t)
-			continue
-		}
-		b := binders[last]
-		if e, ok := g.(*syntax.Equality); ok && c.group(b, e) {
-			continue
-		}
-		b.Tests = append(b.Tests, t)
+		blocks = append(blocks, columns)
 	}
-	return tests, nil
+	return blocks, nil
 }
 
-// bind resolves the variables of a quantifier and puts them into scope. Rows range over the rows in which the factors
-// that over mentions are known.
-func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) ([]*binding, error) {
-	d := f.Domain
-	if len(d.Names) == 0 {
-		return nil, c.fail(f, "a quantifier without a variable")
+// isSummand reports whether a sentence adds up a part.
+func (c *compiler) isSummand(part, f syntax.Formula) bool {
+	switch f := f.(type) {
+	case *syntax.Scaled:
+		return c.isSummand(part, f.A)
+	case *syntax.Connective:
+		return f.Kind == syntax.AndKind && c.sentence.And == syntax.AndAdd && (c.isSummand(part, f.A) || c.isSummand(part, f.B))
 	}
-	var binders []*binding
-	for _, name := range d.Names {
-		if err := c.declare(f, name); err != nil {
-			return nil, err
-		}
-		b := &binding{Binder: &program.Binder{Variable: c.program.Variables, Set: d.Set, List: -1, By: -1}, name: name, exists: !f.Universal && f.Fold == syntax.NoFold}
-		c.program.Variables++
-		if err := c.resolve(f, b, over); err != nil {
-			return nil, err
-		}
-		c.scope = append(c.scope, b)
-		if b.Set == syntax.RowSet {
-			b.List = c.program.List(b.known, -1)
-		}
-		binders = append(binders, b)
-	}
-	return binders, c.bindMoves(f, binders)
+	return f == part
 }
 
-// declare checks the name of a new variable.
-func (c *compiler) declare(f *syntax.Quantified, name string) error {
-	if !syntax.IsName(name) || name == "y" || name == "z" {
-		return c.fail(f, "%q cannot be a variable; want a name other than y and z", name)
+// wantCentre describes the supported quantifiers over the points of R^k, for errors.
+const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
+	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
+
+// centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
+func (c *compiler) centre(f *syntax.Quantified) (program.Node, error) {
+	if err := f.CheckAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
 	}
-	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
-		return c.fail(f, "the variable %s is bound already, want another name", name)
+	columns, err := c.columnsOf(f.Domain.Space)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	inner, ok := f.Body.(*syntax.Quantified)
+	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 || len(f.Domain.Names) != 1 {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	if err := c.declare(f, f.Domain.Names[0]); err != nil {
+		return nil, err
+	}
+	guards, rest := inner.Guards()
+	point, row := f.Domain.Names[0], inner.Domain.Names[0]
+	e, ok := rest.(*syntax.Equality)
+	if !ok || slices.ContainsFunc(guards, func(g syntax.Formula) bool { return syntax.Mentions(g, point) }) {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	code, other := syntax.Bare(e.A), syntax.Bare(e.B)
+	if code == syntax.Variable(point) {
+		code, other = other, code
+	}
+	a, ok := code.(*syntax.Access)
+	if !ok || !a.Codes || string(a.Row) != row || other != syntax.Variable(point) || point == row {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	if own, err := c.columnsOf(a); err != nil {
+		return nil, err
+	} else if !slices.Equal(own, columns) {
+		return nil, c.fail(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre)
+	}
+	n := &program.Centre{Columns: columns, Sum: inner.Aggregate == factor.Sum}
+	if n.Kind, n.Square, ok = centreOf(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
+		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre)
+	}
+	binders, err := c.bind(inner, inner.Body)
+	if err != nil {
+		return nil, err
+	}
+	defer c.unbind(len(binders) + len(inner.Domain.Moves))
+	n.Rows = binders[0].Binder
+	n.Tests, err = c.guard(binders, guards)
+	return n, err
 }
 
-func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
-
-// resolve determines the domain of a variable.
-func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula) (err error) {
-	d := f.Domain
-	switch d.Set {
-	case syntax.RowSet:
-		b.known, err = c.mentioned(over, b.name)
-	case syntax.ValueSet:
-		c.program.NeedsLabels = true
-		if b.Factor, err = c.factor(d.Factor, d); err == nil {
-			c.program.Leveled[b.Factor] = true
-		}
-	case syntax.MemberSet:
-		err = c.resolveMembers(f, b)
-	case syntax.PointSet:
-		err = c.fail(f, "%s", wantCentre)
-	case syntax.FunctionSet:
-		err = c.fail(plainly(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
+// centreOf returns the centre problem of an aggregate of distances.
+func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
+	switch {
+	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):
+		return program.Ball, p == syntax.Squared, true
+	case (a == factor.Mean || a == factor.Sum) && p == syntax.Euclidean:
+		return program.Median, false, true
+	case a == factor.MeanSquare && p == syntax.Euclidean, (a == factor.Mean || a == factor.Sum) && p == syntax.Squared:
+		return program.Mean, false, true
 	}
-	return err
-}
-
-// resolveMembers makes columns of the constants of a finite set.
-func (c *compiler) resolveMembers(f *syntax.Quantified, b *binding) error {
-	for i, t := range f.Domain.Members {
-		v := syntax.Bare(t)
-		width := 0
-		switch v := v.(type) {
-		case syntax.Number:
-		case syntax.Vector:
-			width = len(v)
-		case syntax.Level:
-			width = -1
-		default:
-			return c.fail(f, "%s is not a constant; want numbers, vectors or names of levels", syntax.TextOf(t))
-		}
-		if i > 0 && width != b.width {
-			return c.fail(f.Domain, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels")
-		}
-		b.members, b.width = append(b.members, v), width
-	}
-	if len(b.members) == 0 {
-		return c.fail(f, "the set of %s is empty", b.name)
-	}
-	if b.Members = len(b.members); b.width < 0 {
-		return nil
-	}
-	for k := range max(b.width, 1) {
-		numbers := make([]float64, len(b.members))
-		for i, m := range b.members {
-			l, err := c.linear(m)
-			if err != nil {
-				return err
-			}
-			numbers[i] = l.coordinates[k].Offset
-		}
-		b.columns = append(b.columns, c.program.Constants(numbers))
-	}
-	return nil
+	return 0, false, false
 }

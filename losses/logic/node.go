@@ -3,14 +3,16 @@ package logic
 import (
 	"errors"
 	"fmt"
-	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Value returns the quantity of a batch. It takes codes z [n, d], and values y and labels [n, K] of the factors, with
@@ -203,4 +205,121 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(weights, nodes...)
+}
+
+// networkNodes returns the values of the networks, in the order of the program's computed inputs.
+func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error) {
+	var all []*gorgonia.Node
+	for _, n := range q.program.Networks {
+		if with.Network == nil {
+			return nil, fmt.Errorf("logic: the function %s in mlp is trained along with a model; want the loss logic of a config", n.Name)
+		}
+		x := q.z(in)
+		if !n.From.Codes {
+			x = in.Values
+		}
+		if !slices.Equal(n.Columns, upTo(x.Shape()[1])) {
+			var columns gorgonia.Nodes
+			for _, k := range n.Columns {
+				column, err := graph.SliceColumns(x, k, k+1)
+				if err != nil {
+					return nil, err
+				}
+				columns = append(columns, column)
+			}
+			var err error
+			if x, err = graph.ConcatColumns(columns...); err != nil {
+				return nil, err
+			}
+		}
+		y, err := with.Network(Network{n.Name, n.Layers, len(n.To)}, x)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", n.Name, err)
+		}
+		all = append(all, y)
+	}
+	return all, nil
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// dependence returns the node of a sentence that is an independence: an operation of the losses, or the sentence's
+// operation.
+func (q *Quantity) dependence(with Named, f *syntax.Independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
+	densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
+	if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
+		return q.node(with, in)
+	}
+	return with.Independence(f.By, blocks, q.z(in), in)
+}
+
+// Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
+type Inputs struct {
+	Codes, Values, Labels *gorgonia.Node // as in [Batch]
+
+	LogVariances, Samples *gorgonia.Node
+
+	Moves *gorgonia.Node // as in [Batch]
+	Group int            // number of consecutive rows in a group of Moves; 0: all rows
+}
+
+// nodeOf returns an array of a batch as a node.
+func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
+	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
+}
+
+// z returns the codes that a sentence is about.
+func (q *Quantity) z(in Inputs) *gorgonia.Node {
+	if q.sentence.Sampled {
+		return in.Samples
+	}
+	return in.Codes
+}
+
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
+// parts of the sentence that are named losses; see [Quantity.Node].
+func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
+	if err := q.checkNodes(in); err != nil {
+		return nil, err
+	}
+	return q.summed(named, in)
+}
+
+func (q *Quantity) checkNodes(in Inputs) error {
+	switch {
+	case q.sentence.Sampled && in.Samples == nil:
+		return errors.New("logic: the sentence is about samples (z ~ q), and there are none")
+	case !q.sentence.Sampled && in.Codes == nil:
+		return errors.New("logic: the codes are nil")
+	}
+	if err := q.checkInputs(func(kind program.InputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
+		return err
+	}
+	shapes := []tensor.Shape{q.z(in).Shape()}
+	for _, n := range []*gorgonia.Node{in.Values, in.Labels} {
+		if n != nil {
+			shapes = append(shapes, n.Shape())
+		}
+	}
+	if err := q.checkShapes(shapes); err != nil {
+		return fmt.Errorf("logic: %w", err)
+	}
+	for _, want := range q.program.Inputs {
+		if want.Kind == program.Computed {
+			continue
+		}
+		if s, rows := in.nodeOf(want.Kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.Width {
+			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.Kind, rows, want.Width, s)
+		}
+	}
+	if rows := shapes[0][0]; in.Group < 0 || in.Group > 0 && rows%in.Group != 0 {
+		return fmt.Errorf("logic: groups of %d rows, want a size that divides %d, the number of rows", in.Group, rows)
+	}
+	return nil
 }

@@ -6,9 +6,62 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
+
+// Schema describes a batch: the columns of its codes and factors, with the names that a
+// sentence can use.
+type Schema struct {
+	Codes    int                 // columns of the codes z
+	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
+	Factors  []string            // names of the columns of the factors y
+	Levels   map[string][]string // names of a factor's levels, if any
+	Turns    []Turn              // transformations of the data, in the order of their columns in Batch.Moves
+}
+
+// check returns an error if the schema is inconsistent.
+func (s Schema) check() error {
+	if s.Codes < 1 {
+		return fmt.Errorf("codes of %d columns, want at least one", s.Codes)
+	}
+	for _, name := range sortedKeys(s.SubCodes) {
+		if len(s.SubCodes[name]) == 0 {
+			return fmt.Errorf("the sub-code %s has no columns, want at least one", name)
+		}
+		for _, c := range s.SubCodes[name] {
+			if c < 0 || c >= s.Codes {
+				return fmt.Errorf("the sub-code %s has column %d, want columns from 0 to %d", name, c, s.Codes-1)
+			}
+		}
+	}
+	for i, name := range s.Factors {
+		if name == "" || slices.Contains(s.Factors[:i], name) {
+			return fmt.Errorf("factor %d is called %q, want names that differ", i, name)
+		}
+	}
+	for _, name := range sortedKeys(s.Levels) {
+		if !slices.Contains(s.Factors, name) {
+			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, registry.Suggest(name, s.Factors))
+		}
+	}
+	for i, t := range s.Turns {
+		if t.Name == "" || slices.ContainsFunc(s.Turns[:i], func(o Turn) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("turn %d is called %q, want names that differ", i, t.Name)
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
 
 // Turn is a transformation of the data in a sentence: by the angles of a circular factor, or by rotations in space. It
 // acts on the columns of the sub-code with its name.

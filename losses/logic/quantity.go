@@ -3,16 +3,61 @@ package logic
 import (
 	"errors"
 	"fmt"
-	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
+
+// Quantity is a compiled sentence: a function from batches to [0, inf].
+type Quantity struct {
+	sentence syntax.Sentence
+	schema   Schema
+	program  *program.Program
+	summands []summand // replaces the program with the operations of named losses, if any
+}
+
+// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of
+// the sentence, or describes the error of the schema.
+func Compile(s syntax.Sentence, schema Schema) (*Quantity, error) {
+	if err := schema.check(); err != nil {
+		return nil, fmt.Errorf("schema of a sentence: %w", err)
+	}
+	c := &compiler{sentence: s, schema: schema, program: program.New(schema.Codes, len(schema.Factors))}
+	if err := s.Quantale.Check(); err != nil {
+		return nil, c.fail(nil, "%v", err)
+	}
+	root, err := c.node(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	if f := syntax.Unbounded(s.Body); f != nil {
+		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f))
+	}
+	c.program.Root = root
+	q := &Quantity{sentence: s, schema: schema, program: c.program}
+	if err := q.name(); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Sentence returns the compiled sentence.
+func (q *Quantity) Sentence() syntax.Sentence { return q.sentence }
+
+// NeedsValues reports whether the sentence uses values of factors.
+func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
+
+// NeedsLabels reports whether the sentence uses levels of factors: which rows agree in
+// them, and which are unknown.
+func (q *Quantity) NeedsLabels() bool { return q.program.NeedsLabels }
+
+// Differentiable reports whether the quantity has a gradient in the codes.
+func (q *Quantity) Differentiable() bool { return q.program.Root.Smooth() }
 
 // Batch is a batch of rows as numbers; see [Quantity.ValueOf]. Inputs that a sentence does not need can be nil (see the
 // methods Needs of [Quantity]).
@@ -33,16 +78,6 @@ type Batch struct {
 	Stream *rng.Stream // samples, and starts of networks that the sentence fits; nil: a fixed one
 }
 
-// Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
-type Inputs struct {
-	Codes, Values, Labels *gorgonia.Node // as in [Batch]
-
-	LogVariances, Samples *gorgonia.Node
-
-	Moves *gorgonia.Node // as in [Batch]
-	Group int            // number of consecutive rows in a group of Moves; 0: all rows
-}
-
 // NeedsLogVariances reports whether the sentence uses the posteriors' log variances.
 func (q *Quantity) NeedsLogVariances() bool { return q.program.Needs(program.LogVariances) }
 
@@ -55,19 +90,6 @@ func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
 // rowsOf returns an array of a batch.
 func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
 	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
-}
-
-// nodeOf returns an array of a batch as a node.
-func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
-	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
-}
-
-// z returns the codes that a sentence is about.
-func (q *Quantity) z(in Inputs) *gorgonia.Node {
-	if q.sentence.Sampled {
-		return in.Samples
-	}
-	return in.Codes
 }
 
 // ValueOf returns the quantity of a batch. It may be NaN, as a loss is, if a code, value or log variance in the domain
@@ -204,44 +226,68 @@ func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool)
 	return nil
 }
 
-// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
-// parts of the sentence that are named losses; see [Quantity.Node].
-func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
-	if err := q.checkNodes(in); err != nil {
-		return nil, err
-	}
-	return q.summed(named, in)
+// Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
+// the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
+type Fitted struct {
+	syntax.Function
+	FromColumns, ToColumns []int // of codes or factors
+
+	// For functions in a class:
+	Matrix [][]float64 // W, by column of To, then of From
+	Offset []float64   // b
+
+	// For functions of levels: the labels of the levels that occur in the domain, and their points.
+	Levels, Points [][]float64
+
+	// Values holds the function's value for every row of the batch. It is NaN if a factor in the argument is unknown,
+	// or if its level does not occur in the domain. Values is nil if the argument depends on more than one row.
+	Values [][]float64
 }
 
-func (q *Quantity) checkNodes(in Inputs) error {
+// String returns the function with its matrix and offset, or its levels and points.
+func (f Fitted) String() string {
 	switch {
-	case q.sentence.Sampled && in.Samples == nil:
-		return errors.New("logic: the sentence is about samples (z ~ q), and there are none")
-	case !q.sentence.Sampled && in.Codes == nil:
-		return errors.New("logic: the codes are nil")
+	case f.Matrix != nil:
+		return fmt.Sprintf("%v, matrix %v, offset %v", f.Function, f.Matrix, f.Offset)
+	case f.Levels != nil:
+		return fmt.Sprintf("%v, levels %v, points %v", f.Function, f.Levels, f.Points)
 	}
-	if err := q.checkInputs(func(kind program.InputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
-		return err
+	return f.Function.String()
+}
+
+// Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A function that is
+// fitted for each of several values comes several times. A function with an empty domain is left out. Functions in mlp
+// come last, with their values alone. An infinite number or NaN in the domain of a function is an error.
+func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
+	e, err := q.load(b)
+	if err != nil {
+		return nil, err
 	}
-	shapes := []tensor.Shape{q.z(in).Shape()}
-	for _, n := range []*gorgonia.Node{in.Values, in.Labels} {
-		if n != nil {
-			shapes = append(shapes, n.Shape())
+	found, err := e.Functions(b.Stream, b.Labels != nil)
+	var all []Fitted
+	for _, f := range found {
+		all = append(all, Fitted(f))
+	}
+	return all, err
+}
+
+// Product returns the codes with the functions' values in the columns that the functions map to. Other columns keep
+// their codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ... it is m*, the best product approximation.
+// Product ignores rows and columns that only the functions or only the codes have.
+func Product(functions []Fitted, codes [][]float64) [][]float64 {
+	rows := make([][]float64, len(codes))
+	for i, z := range codes {
+		rows[i] = slices.Clone(z)
+		for _, f := range functions {
+			if !f.To.Codes || i >= len(f.Values) {
+				continue
+			}
+			for k, c := range f.ToColumns {
+				if c < len(z) {
+					rows[i][c] = f.Values[i][k]
+				}
+			}
 		}
 	}
-	if err := q.checkShapes(shapes); err != nil {
-		return fmt.Errorf("logic: %w", err)
-	}
-	for _, want := range q.program.Inputs {
-		if want.Kind == program.Computed {
-			continue
-		}
-		if s, rows := in.nodeOf(want.Kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.Width {
-			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.Kind, rows, want.Width, s)
-		}
-	}
-	if rows := shapes[0][0]; in.Group < 0 || in.Group > 0 && rows%in.Group != 0 {
-		return fmt.Errorf("logic: groups of %d rows, want a size that divides %d, the number of rows", in.Group, rows)
-	}
-	return nil
+	return rows
 }
