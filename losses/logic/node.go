@@ -12,7 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Value returns the quantity of a batch. It takes codes z [n, d], and values y and labels [n, K] of the factors, with
@@ -22,11 +21,12 @@ func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// node returns the quantity as one operation, with the named networks; see [Quantity.Node].
-func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
-	values, err := q.networkNodes(named, batch)
-	if err != nil {
-		return nil, err
+// node returns a summand, or for -1 the sentence, as one operation, given the values of the networks; see
+// [Quantity.Node].
+func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gorgonia.Node, error) {
+	p := *q.program
+	if part >= 0 {
+		p.Root = q.summands[part].part
 	}
 	in := []*gorgonia.Node{q.z(batch)}
 	hasY := batch.Values != nil && q.program.NeedsValues
@@ -41,7 +41,7 @@ func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
 	for _, more := range q.program.Inputs {
 		var n *gorgonia.Node
 		if more.Kind == program.Computed {
-			n, values = values[0], values[1:]
+			n, networks = networks[0], networks[1:]
 		} else {
 			n = batch.nodeOf(more.Kind)
 		}
@@ -49,25 +49,25 @@ func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
-		Key:  fmt.Sprintf("%v | %d %v %q %v %v | %v %v %d", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
+		Key:  fmt.Sprintf("%v | %d | %d %v %q %v %v | %v %v %d", q.sentence, part, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
 		Diff: diff,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if err := q.checkShapes(in[:len(in)-len(q.program.Inputs)]); err != nil {
 				return nil, err
 			}
-			_, err := eval.New(q.program, in[0][0])
+			_, err := eval.New(&p, in[0][0])
 			return tensor.ScalarShape(), err
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			e, err := eval.New(q.program, in[0][0])
+			e, err := eval.New(&p, in[0][0])
 			if err != nil {
 				return nil, err
 			}
 			e.Run = batch.Group
 			if e.Single = dt == tensor.Float32; e.Single {
-				return &function[float32]{engine: e, program: q.program, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
+				return &function[float32]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
 			}
-			return &function[float64]{engine: e, program: q.program, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
+			return &function[float64]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
 		},
 	}, in...)
 }
@@ -173,7 +173,7 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
 	}
-	return q.node(Named{}, in)
+	return q.whole(Named{}, in)
 }
 
 // NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
@@ -190,12 +190,22 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	case without && q.program.Learned != "":
 		return nil, errors.New("logic: an operation of independence alone; want those of Named for modularity and contraction too")
 	case len(q.summands) == 0, without:
-		return q.node(named, in)
+		return q.whole(named, in)
+	}
+	networks, err := q.networkNodes(named, in)
+	if err != nil {
+		return nil, err
 	}
 	var nodes []*gorgonia.Node
 	var weights []float64
-	for _, s := range q.summands {
-		n, err := s.node(named, in)
+	for i, s := range q.summands {
+		var n *gorgonia.Node
+		if s.named != nil {
+			n, err = s.named(named, q.z(in), in)
+		}
+		if n == nil && err == nil {
+			n, err = q.node(i, in, networks)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -205,6 +215,15 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(weights, nodes...)
+}
+
+// whole returns the sentence as one operation.
+func (q *Quantity) whole(named Named, in Inputs) (*gorgonia.Node, error) {
+	networks, err := q.networkNodes(named, in)
+	if err != nil {
+		return nil, err
+	}
+	return q.node(-1, in, networks)
 }
 
 // networkNodes returns the values of the networks, in the order of the program's computed inputs.
@@ -247,16 +266,6 @@ func upTo(n int) []int {
 		all[i] = i
 	}
 	return all
-}
-
-// dependence returns the node of a sentence that is an independence: an operation of the losses, or the sentence's
-// operation.
-func (q *Quantity) dependence(with Named, f *syntax.Independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
-	densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
-	if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
-		return q.node(with, in)
-	}
-	return with.Independence(f.By, blocks, q.z(in), in)
 }
 
 // Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.

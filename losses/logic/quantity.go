@@ -39,11 +39,7 @@ func Compile(s syntax.Sentence, schema Schema) (*Quantity, error) {
 			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f))
 	}
 	c.program.Root = root
-	q := &Quantity{sentence: s, schema: schema, program: c.program}
-	if err := q.name(); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return &Quantity{sentence: s, schema: schema, program: c.program, summands: summands(c.program)}, nil
 }
 
 // Sentence returns the compiled sentence.
