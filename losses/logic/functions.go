@@ -270,15 +270,7 @@ func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term
 	if !ok || e.Not {
 		return nil, nil, c.fail(e, "a function's value is not alone on its side: %s", wantAlone)
 	}
-	nested := false
-	for _, t := range []syntax.Term{a.A, other} {
-		syntax.TermsOf(t, func(t syntax.Term) {
-			if _, ok := t.(*syntax.Application); ok {
-				nested = true
-			}
-		})
-	}
-	if nested || other == nil || a.A == nil {
+	if len(syntax.Applications(a.A))+len(syntax.Applications(other)) > 0 || other == nil || a.A == nil {
 		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantAlone)
 	}
 	return a, other, nil

@@ -148,12 +148,13 @@ func (w *world) things(f *syntax.Quantified, name string) []thing {
 // known reports whether the factors of a row in a formula are known.
 func (w *world) known(f syntax.Formula, name string, row int) bool {
 	all := true
-	syntax.Terms(f, func(t syntax.Term) {
-		if a, ok := t.(*syntax.Access); ok && !a.Codes && string(a.Row) == name && w.labels != nil {
+	syntax.Inspect(f, func(part any) bool {
+		if a, ok := part.(*syntax.Access); ok && !a.Codes && string(a.Row) == name && w.labels != nil {
 			for _, l := range pick(w.labels[row], w.columns(a)) {
 				all = all && l >= 0
 			}
 		}
+		return true
 	})
 	return all
 }

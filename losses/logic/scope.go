@@ -13,10 +13,10 @@ import (
 func (c *compiler) mentioned(f syntax.Formula, name string) ([]int, error) {
 	var known []int
 	var first error
-	syntax.Terms(f, func(t syntax.Term) {
-		a, ok := t.(*syntax.Access)
+	syntax.Inspect(f, func(part any) bool {
+		a, ok := part.(*syntax.Access)
 		if !ok || a.Codes || string(a.Row) != name {
-			return
+			return true
 		}
 		columns, err := c.columnsOf(a)
 		if err != nil && first == nil {
@@ -27,6 +27,7 @@ func (c *compiler) mentioned(f syntax.Formula, name string) ([]int, error) {
 				known = append(known, k)
 			}
 		}
+		return true
 	})
 	slices.Sort(known)
 	return known, first
@@ -278,11 +279,9 @@ func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []p
 		if err != nil {
 			return nil, err
 		}
-		names := map[string]bool{}
-		syntax.VariablesOf(g, names)
 		last := -1
 		for k, b := range binders {
-			if names[b.name] {
+			if syntax.Mentions(g, b.name) {
 				last = k
 			}
 		}

@@ -85,7 +85,7 @@ func (*Scaled) formula() {}
 
 func (*Quantified) formula() {}
 
-// kind is the kind of a binary connective.
+// Kind is the kind of a binary connective.
 type Kind uint8
 
 const (
@@ -320,7 +320,7 @@ func Minus(a, b Term) Term { return &Arithmetic{A: a, B: b, Minus: true} }
 // Times is a multiple of a term.
 func Times(factor float64, a Term) Term { return &Multiple{Factor: factor, A: a} }
 
-// bare returns a term without its place in a text.
+// Bare returns a term without its place in a text.
 func Bare(t Term) Term {
 	if p, ok := t.(*placed); ok {
 		return p.Term
@@ -404,14 +404,14 @@ func (f Function) At(argument Term) Term { return Apply(f.Name, argument) }
 // Apply is the value of a function, by its name, at a term: `h(z(i))`.
 func Apply(function string, argument Term) Term { return &Application{Function: function, A: argument} }
 
-// declaration is a function with its place in a text.
+// Declaration is a function with its place in a text.
 type Declaration struct {
 	Place
 	Function
 	FromPlace, ToPlace Place
 }
 
-// application is the value of a function at a term.
+// Application is the value of a function at a term.
 type Application struct {
 	Place
 	Function string
@@ -420,12 +420,12 @@ type Application struct {
 
 func (*Application) term() {}
 
-// access returns the space as a term without a row.
+// Access returns the space as a term without a row.
 func (s Space) Access(at Place) *Access {
 	return &Access{Place: at, Codes: s.Codes, Name: s.Name, Columns: s.Columns}
 }
 
-// validFunction reports whether a function can have a name: a name, or a name, a dot and anything.
+// ValidFunction reports whether a function can have a name: a name, or a name, a dot and anything.
 func ValidFunction(name string) bool {
 	head, tail, dotted := strings.Cut(name, ".")
 	return IsName(head) && !slices.Contains([]string{"y", "z"}, head) && (!dotted || tail != "")
@@ -505,7 +505,7 @@ func (d Dependence) String() string {
 	return fmt.Sprintf("Dependence(%d)", uint8(d))
 }
 
-// independence says that sub-codes are independent over the rows of the batch.
+// Independence says that sub-codes are independent over the rows of the batch.
 type Independence struct {
 	Place
 	By    Dependence

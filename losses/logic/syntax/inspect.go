@@ -4,63 +4,107 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// terms calls a function with every term of a formula.
-func Terms(f Formula, visit func(Term)) {
-	switch f := f.(type) {
-	case *Equality:
-		TermsOf(f.A, visit)
-		TermsOf(f.B, visit)
-	case *Connective:
-		Terms(f.A, visit)
-		Terms(f.B, visit)
-	case *Negated:
-		Terms(f.A, visit)
-	case *Independence:
-		for _, t := range f.Codes {
-			TermsOf(t, visit)
-		}
-	case *Scaled:
-		Terms(f.A, visit)
-	case *Quantified:
-		Terms(f.Body, visit)
+// Inspect calls a function with a formula or term, and with all formulas and terms in it. Below a part for which the
+// function is false it goes no further.
+func Inspect(part any, visit func(part any) bool) {
+	if t, ok := part.(Term); ok {
+		part = Bare(t)
 	}
-}
-
-func TermsOf(t Term, visit func(Term)) {
-	if t == nil {
+	if part == nil || !visit(part) {
 		return
 	}
-	visit(Bare(t))
-	switch t := t.(type) {
+	var below []any
+	switch p := part.(type) {
+	case *Equality:
+		below = []any{p.A, p.B}
+	case *Connective:
+		below = []any{p.A, p.B}
+	case *Negated:
+		below = []any{p.A}
+	case *Scaled:
+		below = []any{p.A}
+	case *Quantified:
+		below = []any{p.Body}
+	case *Independence:
+		for _, t := range p.Codes {
+			below = append(below, t)
+		}
 	case *Arithmetic:
-		TermsOf(t.A, visit)
-		TermsOf(t.B, visit)
+		below = []any{p.A, p.B}
 	case *Multiple:
-		TermsOf(t.A, visit)
+		below = []any{p.A}
 	case *Moved:
-		TermsOf(t.A, visit)
+		below = []any{p.A}
 	case *Application:
-		TermsOf(t.A, visit)
+		below = []any{p.A}
+	}
+	for _, b := range below {
+		Inspect(b, visit)
 	}
 }
 
-// variablesOf collects the names of variables in a formula.
-func VariablesOf(f Formula, names map[string]bool) {
-	Terms(f, func(t Term) {
-		switch t := t.(type) {
-		case Variable:
-			names[string(t)] = true
-		case *Access:
-			names[string(t.Row)] = true
+// contains reports whether a part of a formula or term has a property.
+func contains(part any, is func(part any) bool) (found bool) {
+	Inspect(part, func(p any) bool {
+		found = found || is(p)
+		return !found
+	})
+	return found
+}
+
+// Applications lists the applications of functions in a formula or term.
+func Applications(part any) (all []*Application) {
+	Inspect(part, func(p any) bool {
+		if a, ok := p.(*Application); ok {
+			all = append(all, a)
 		}
+		return true
+	})
+	return all
+}
+
+// Mentions reports whether a formula contains a variable.
+func Mentions(f Formula, name string) bool {
+	return contains(f, func(p any) bool {
+		a, ok := p.(*Access)
+		return p == Variable(name) || ok && string(a.Row) == name
 	})
 }
 
-// isCrisp reports whether a formula is 0 or infinity: it has no premetric.
+// Moves reports whether the sentence uses transformations between rows.
+func (s Sentence) Moves() bool {
+	return contains(s.Body, func(p any) bool {
+		q, ok := p.(*Quantified)
+		return ok && len(q.Domain.Moves) > 0
+	})
+}
+
+// Mentions reports whether the sentence is about factors, and whether it has sub-codes by name, such as z.shape.
+func (s Sentence) Mentions() (factors, subCodes bool) {
+	var note func(p any) bool
+	note = func(p any) bool {
+		switch p := p.(type) {
+		case *Access:
+			factors = factors || !p.Codes
+			subCodes = subCodes || p.Codes && p.Name != ""
+		case *Quantified:
+			factors = factors || p.Domain.Set == ValueSet
+			if p.Domain.Set == PointSet {
+				note(p.Domain.Space)
+			}
+		}
+		return true
+	}
+	Inspect(s.Body, note)
+	return factors, subCodes
+}
+
+// IsCrisp reports whether a formula is 0 or infinity: it has no premetric.
 func IsCrisp(f Formula) bool {
 	switch f := f.(type) {
 	case *Equality:
@@ -77,7 +121,7 @@ func IsCrisp(f Formula) bool {
 	return false
 }
 
-// guards splits the body of a quantifier into crisp formulas that restrict its
+// Guards splits the body of a quantifier into crisp formulas that restrict its
 // domain, and the rest.
 func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
 	if rest = q.Body; q.Domain.Set == FunctionSet {
@@ -117,7 +161,7 @@ func conjuncts(f Formula, list []Formula) []Formula {
 	return append(list, f)
 }
 
-// unbounded finds a crisp part that can make the quantity of a formula infinite.
+// Unbounded finds a crisp part that can make the quantity of a formula infinite.
 func Unbounded(f Formula) Formula {
 	if IsCrisp(f) {
 		return f
@@ -143,25 +187,20 @@ func Unbounded(f Formula) Formula {
 	return nil // a premetric is finite, and a negation of infinity is 0
 }
 
-// hasQuantifier reports whether a formula computes quantities of quantifiers.
-func HasQuantifier(f Formula) bool {
-	if IsCrisp(f) {
-		return false
-	}
-	switch f := f.(type) {
-	case *Connective:
-		return HasQuantifier(f.A) || HasQuantifier(f.B)
-	case *Negated:
-		return HasQuantifier(f.A)
-	case *Scaled:
-		return HasQuantifier(f.A)
-	case *Quantified, *Independence: // one tuple at a time
-		return true
-	}
-	return false
+// HasQuantifier reports whether a formula computes quantities of quantifiers, one tuple at a time.
+func HasQuantifier(f Formula) (has bool) {
+	Inspect(f, func(p any) bool {
+		switch p.(type) {
+		case *Quantified, *Independence:
+			has = has || !IsCrisp(p.(Formula))
+		}
+		f, ok := p.(Formula)
+		return ok && !IsCrisp(f)
+	})
+	return has
 }
 
-// checkAggregate returns an error if the aggregate of the quantifier does not exist, or does not suit its domain.
+// CheckAggregate returns an error if the aggregate of the quantifier does not exist, or does not suit its domain.
 func (q *Quantified) CheckAggregate() error {
 	switch {
 	case q.Fold == NoFold && (!q.Universal || q.Aggregate <= factor.MeanSquare):
@@ -178,43 +217,9 @@ func (q *Quantified) CheckAggregate() error {
 	return nil
 }
 
-// Moves reports whether the sentence uses transformations between rows.
-func (s Sentence) Moves() bool { return hasMoves(s.Body) }
-
-func hasMoves(f Formula) bool {
-	switch f := f.(type) {
-	case *Connective:
-		return hasMoves(f.A) || hasMoves(f.B)
-	case *Negated:
-		return hasMoves(f.A)
-	case *Scaled:
-		return hasMoves(f.A)
-	case *Quantified:
-		return len(f.Domain.Moves) > 0 || hasMoves(f.Body)
-	}
-	return false
-}
-
-// applications lists the applications of functions in a formula.
-func Applications(f Formula) (all []*Application) {
-	Terms(f, func(t Term) {
-		if a, ok := t.(*Application); ok {
-			all = append(all, a)
-		}
-	})
-	return all
-}
-
-// mentions reports whether a formula contains a variable.
-func Mentions(f Formula, name string) bool {
-	names := map[string]bool{}
-	VariablesOf(f, names)
-	return names[name]
-}
-
 func (k Kind) String() string { return [...]string{"and", "or", "->"}[k] }
 
-// symmetric reports whether the last two variables of a quantifier are interchangeable.
+// Symmetric reports whether the last two variables of a quantifier are interchangeable.
 func Symmetric(f *Quantified, guards []Formula, body Formula) bool {
 	n := len(f.Domain.Names)
 	if n < 2 || f.Domain.Set != RowSet || len(f.Domain.Moves) > 0 {
@@ -224,123 +229,14 @@ func Symmetric(f *Quantified, guards []Formula, body Formula) bool {
 	return shape(guards, body, i, j) == shape(guards, body, j, i)
 }
 
-// shape writes guards and a body with two variables renamed. Its normal form of equalities, conjunctions and
-// disjunctions does not depend on the order of operands.
+// shape writes guards and a body with two variables renamed, in an order of operands that does not depend on theirs.
 func shape(guards []Formula, body Formula, i, j string) string {
-	rename := func(v string) string {
-		switch v {
-		case i:
-			return "#1"
-		case j:
-			return "#2"
-		}
-		return v
-	}
-	all := make([]string, len(guards))
-	for k, g := range guards {
-		all[k] = shapeOf(g, rename)
+	w := writer{names: map[string]string{i: "#1", j: "#2"}}
+	var all []string
+	for _, g := range guards {
+		all = append(all, w.text(func(w *writer) { w.formula(g, levelImplies) }))
 	}
 	slices.Sort(all)
-	r := shapeOf(body, rename)
-	for _, g := range all {
-		r += " | " + g
-	}
-	return r
-}
-
-func shapeOf(f Formula, rename func(string) string) string {
-	switch f := f.(type) {
-	case *Equality:
-		sides := []string{shapeOfTerm(f.A, rename), shapeOfTerm(f.B, rename)}
-		if f.Premetric != KL { // the others are symmetric
-			slices.Sort(sides)
-		}
-		head := *f
-		head.A, head.B = Variable(sides[0]), Variable(sides[1])
-		return TextOf(&head)
-	case *Connective:
-		sides := []string{shapeOf(f.A, rename), shapeOf(f.B, rename)}
-		if f.Kind != ImpliesKind {
-			slices.Sort(sides)
-		}
-		return "(" + sides[0] + " " + string("&|>"[f.Kind]) + " " + sides[1] + ")"
-	case *Negated:
-		return "not " + shapeOf(f.A, rename)
-	case *Independence:
-		return TextOf(f)
-	case *Scaled:
-		return FormatNumber(f.Weight) + " * " + shapeOf(f.A, rename)
-	case *Quantified:
-		head := *f
-		head.Body = &Equality{A: Variable(""), B: Variable("")}
-		head.Domain.Moves = slices.Clone(f.Domain.Moves)
-		for k := range head.Domain.Moves {
-			m := &head.Domain.Moves[k]
-			m.From, m.To = Variable(rename(string(m.From))), Variable(rename(string(m.To)))
-		}
-		return "(" + TextOf(&head) + shapeOf(f.Body, rename) + ")"
-	}
-	return "?"
-}
-
-func shapeOfTerm(t Term, rename func(string) string) string {
-	switch t := t.(type) {
-	case *placed:
-		return shapeOfTerm(t.Term, rename)
-	case Variable:
-		return rename(string(t))
-	case *Access:
-		a := *t
-		a.Row = Variable(rename(string(a.Row)))
-		return TextOf(&a)
-	case *Arithmetic:
-		sign := " + "
-		if t.Minus {
-			sign = " - "
-		}
-		return "(" + shapeOfTerm(t.A, rename) + sign + shapeOfTerm(t.B, rename) + ")"
-	case *Application:
-		return quoteFunction(t.Function) + "(" + shapeOfTerm(t.A, rename) + ")"
-	case *Multiple:
-		return FormatNumber(t.Factor) + " * " + shapeOfTerm(t.A, rename)
-	case *Moved:
-		m := *t
-		m.A = Variable(shapeOfTerm(t.A, rename))
-		return TextOf(&m)
-	}
-	return TextOf(t)
-}
-
-// Mentions reports whether the sentence is about factors, and whether it has sub-codes by name, such as z.shape.
-func (s Sentence) Mentions() (factors, subCodes bool) {
-	note := func(t Term) {
-		if a, ok := t.(*Access); ok {
-			factors = factors || !a.Codes
-			subCodes = subCodes || a.Codes && a.Name != ""
-		}
-	}
-	Terms(s.Body, note)
-	domains(s.Body, func(d Domain) {
-		factors = factors || d.Set == ValueSet
-		if d.Set == PointSet {
-			note(d.Space)
-		}
-	})
-	return factors, subCodes
-}
-
-// domains calls a function with the domain of every quantifier of a formula.
-func domains(f Formula, visit func(Domain)) {
-	switch f := f.(type) {
-	case *Connective:
-		domains(f.A, visit)
-		domains(f.B, visit)
-	case *Negated:
-		domains(f.A, visit)
-	case *Scaled:
-		domains(f.A, visit)
-	case *Quantified:
-		visit(f.Domain)
-		domains(f.Body, visit)
-	}
+	w.formula(body, levelImplies)
+	return w.String() + " | " + strings.Join(all, " | ")
 }

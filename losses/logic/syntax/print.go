@@ -23,7 +23,7 @@ func (s Sentence) String() string {
 	return w.String()
 }
 
-// textOf returns a part of a sentence as text.
+// TextOf returns a part of a sentence as text.
 func TextOf(part any) string {
 	w := writer{}
 	switch part := part.(type) {
@@ -36,7 +36,33 @@ func TextOf(part any) string {
 }
 
 // writer writes parts of sentences with the necessary parentheses.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	names map[string]string // new names of variables; if set, operands have an order that does not depend on theirs
+}
+
+// text returns what a function writes.
+func (w *writer) text(write func(*writer)) string {
+	v := writer{names: w.names}
+	write(&v)
+	return v.String()
+}
+
+// operands writes the operands of an operator.
+func (w *writer) operands(name string, commutes bool, a, b func(*writer)) {
+	left, right := w.text(a), w.text(b)
+	if w.names != nil && commutes && right < left {
+		left, right = right, left
+	}
+	w.add(left, name, right)
+}
+
+func (w *writer) variable(v Variable) {
+	if name, ok := w.names[string(v)]; ok {
+		v = Variable(name)
+	}
+	w.add(string(v))
+}
 
 func (w *writer) add(parts ...string) {
 	for _, p := range parts {
@@ -58,7 +84,7 @@ func (w *writer) formula(f Formula, level int) {
 	case *Equality:
 		w.enclosed(levelEqual, level, func() { w.equality(f) })
 	case *Connective:
-		w.connective(f, level)
+		w.connective(f, level, [...]string{" and ", " or ", " -> "}, (*writer).formula)
 	case *Negated:
 		w.enclosed(levelNot, level, func() { w.add("not "); w.formula(f.A, levelNot) })
 	case *Independence:
@@ -73,34 +99,34 @@ func (w *writer) formula(f Formula, level int) {
 	}
 }
 
-func (w *writer) connective(f *Connective, level int) {
-	name, binds, left, right := " and ", levelAnd, levelAnd, levelNot
+// connective writes a connective by one of three names, and its operands.
+func (w *writer) connective(f *Connective, level int, names [3]string, write func(*writer, Formula, int)) {
+	binds, left, right := levelAnd, levelAnd, levelNot
 	switch f.Kind {
 	case OrKind:
-		name, binds, left, right = " or ", levelOr, levelOr, levelAnd
+		binds, left, right = levelOr, levelOr, levelAnd
 	case ImpliesKind:
-		name, binds, left, right = " -> ", levelImplies, levelOr, levelImplies
+		binds, left, right = levelImplies, levelOr, levelImplies
+	}
+	if w.names != nil {
+		left = right
 	}
 	w.enclosed(binds, level, func() {
-		w.formula(f.A, left)
-		w.add(name)
-		w.formula(f.B, right)
+		w.operands(names[f.Kind], f.Kind != ImpliesKind, func(w *writer) { write(w, f.A, left) }, func(w *writer) { write(w, f.B, right) })
 	})
 }
 
 func (w *writer) equality(e *Equality) {
-	w.term(e.A, levelPlus)
+	sign := " =[" + e.Premetric.String() + "] "
 	switch {
 	case e.Not:
-		w.add(" != ")
+		sign = " != "
 	case e.Premetric == Crisp:
-		w.add(" = ")
+		sign = " = "
 	case e.Premetric == Circular && e.Period != 1:
-		w.add(" =[circular ", FormatNumber(e.Period), "] ")
-	default:
-		w.add(" =[", e.Premetric.String(), "] ")
+		sign = " =[circular " + FormatNumber(e.Period) + "] "
 	}
-	w.term(e.B, levelPlus)
+	w.operands(sign, e.Premetric != KL, func(w *writer) { w.term(e.A, levelPlus) }, func(w *writer) { w.term(e.B, levelPlus) })
 }
 
 func (w *writer) quantified(q *Quantified) {
@@ -118,7 +144,7 @@ func (w *writer) quantified(q *Quantified) {
 	default:
 		w.add("forall[", q.Aggregate.String(), "] ")
 	}
-	w.add(q.Domain.variables())
+	w.variables(q.Domain)
 	switch q.Domain.Set {
 	case ValueSet:
 		w.add(" in y.", quoteName(q.Domain.Factor))
@@ -144,7 +170,7 @@ func (w *writer) term(t Term, level int) {
 	case *placed:
 		w.term(t.Term, level)
 	case Variable:
-		w.add(string(t))
+		w.variable(t)
 	case Number:
 		w.add(FormatNumber(float64(t)))
 	case Vector:
@@ -205,11 +231,13 @@ func (w *writer) access(a *Access) {
 		w.add("]")
 	}
 	if a.Row != "" {
-		w.add("(", string(a.Row), ")")
+		w.add("(")
+		w.variable(a.Row)
+		w.add(")")
 	}
 }
 
-// aggregateName is the name of the aggregate of a universal quantifier.
+// AggregateName is the name of the aggregate of a universal quantifier.
 func (q *Quantified) AggregateName() string {
 	if q.Fold != NoFold {
 		return q.Fold.String()
@@ -269,15 +297,19 @@ func (w *writer) moved(m *Moved) {
 }
 
 // variables writes the variables of a domain, `i, j, g(i, j)`.
-func (d Domain) variables() string {
+func (w *writer) variables(d Domain) {
 	all := slices.Clone(d.Names)
 	for i, f := range d.Functions {
 		all[i] = f.String()
 	}
+	w.add(strings.Join(all, ", "))
 	for _, m := range d.Moves {
-		all = append(all, m.Name+"("+string(m.From)+", "+string(m.To)+")")
+		w.add(", ", m.Name, "(")
+		w.variable(m.From)
+		w.add(", ")
+		w.variable(m.To)
+		w.add(")")
 	}
-	return strings.Join(all, ", ")
 }
 
 func (w *writer) independence(f *Independence) {

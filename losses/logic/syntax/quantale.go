@@ -186,7 +186,7 @@ func (q *Quantale) set(connective, name string) error {
 	return nil
 }
 
-// check returns an error if an operation does not exist.
+// Check returns an error if an operation does not exist.
 func (q Quantale) Check() error {
 	if q.And > AndProduct || q.Or > OrTanh || q.Implies > ImpliesStrict || q.Not > NotStrict {
 		return fmt.Errorf("unknown operation among %v, %v, %v, %v", q.And, q.Or, q.Implies, q.Not)
@@ -194,7 +194,7 @@ func (q Quantale) Check() error {
 	return nil
 }
 
-// fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
+// Fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
 // (example 15) or a soft minimum, for forall a conjunction (example 14).
 type Fold uint8
 
@@ -229,7 +229,7 @@ func (f Fold) String() string {
 	return "?"
 }
 
-// universal reports whether a fold belongs to forall.
+// Universal reports whether a fold belongs to forall.
 func (f Fold) Universal() bool { return f >= AllLogExp }
 
 // foldOfAll returns the fold of a conjunction that names no aggregate.

@@ -197,7 +197,7 @@ func nextQuotation(text string, at int) (token, int, error) {
 	return token{kind: quotation, text: s}, len(quoted), nil
 }
 
-// isName reports whether a name can stand in a sentence without quotes.
+// IsName reports whether a name can stand in a sentence without quotes.
 func IsName(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && isLetter(r) && !isKeyword(s) &&

@@ -8,11 +8,11 @@ import (
 // Formula returns the sentence in the symbols of logic, without premetrics, aggregates
 // and multiples.
 func (s Sentence) Formula() string {
-	w := logician{}
+	w := &writer{}
 	if s.Sampled {
 		w.add("z ∼ q: ")
 	}
-	w.formula(s.Body, levelImplies)
+	logical(w, s.Body, levelImplies)
 	return w.String()
 }
 
@@ -22,32 +22,19 @@ func (s Sentence) Quantity() string {
 	return w.formula(s.Body)
 }
 
-// logician writes formulas of logic.
-type logician struct{ writer }
-
-func (w *logician) formula(f Formula, level int) {
+// logical writes a formula of logic.
+func logical(w *writer, f Formula, level int) {
 	switch f := f.(type) {
 	case *Equality:
 		w.enclosed(levelEqual, level, func() { w.add(equation(f)) })
 	case *Connective:
-		name, binds, left, right := " ∧ ", levelAnd, levelAnd, levelNot
-		switch f.Kind {
-		case OrKind:
-			name, binds, left, right = " ∨ ", levelOr, levelOr, levelAnd
-		case ImpliesKind:
-			name, binds, left, right = " → ", levelImplies, levelOr, levelImplies
-		}
-		w.enclosed(binds, level, func() {
-			w.formula(f.A, left)
-			w.add(name)
-			w.formula(f.B, right)
-		})
+		w.connective(f, level, [...]string{" ∧ ", " ∨ ", " → "}, logical)
 	case *Negated:
-		w.enclosed(levelNot, level, func() { w.add("¬"); w.formula(f.A, levelAtom) })
+		w.enclosed(levelNot, level, func() { w.add("¬"); logical(w, f.A, levelAtom) })
 	case *Independence:
-		w.enclosed(levelEqual, level, func() { w.add(f.symbols()) })
+		w.enclosed(levelEqual, level, func() { w.add(strings.ReplaceAll(f.list(), ", ", " ⫫ ")) })
 	case *Scaled:
-		w.formula(f.A, level)
+		logical(w, f.A, level)
 	case *Quantified:
 		w.enclosed(levelImplies, level, func() {
 			if f.Universal {
@@ -56,7 +43,7 @@ func (w *logician) formula(f Formula, level int) {
 				w.add("∃ ")
 			}
 			w.add(variables(f.Domain), ": ")
-			w.formula(f.Body, levelImplies)
+			logical(w, f.Body, levelImplies)
 		})
 	default:
 		w.add("?")
@@ -79,10 +66,10 @@ func mathTerm(t Term) string {
 // variables writes the variables of a quantifier and their domain.
 func variables(d Domain) string {
 	w := writer{}
+	w.variables(d)
 	if d.Set == FunctionSet {
-		return strings.ReplaceAll(d.variables(), "->", "→")
+		return strings.ReplaceAll(w.String(), "->", "→")
 	}
-	w.add(d.variables())
 	switch d.Set {
 	case ValueSet:
 		w.add(" ∈ y.", quoteName(d.Factor))
@@ -155,8 +142,8 @@ func aggregator(f *Quantified) string {
 }
 
 func logicOf(f Formula) string {
-	w := logician{}
-	w.formula(f, levelImplies)
+	w := &writer{}
+	logical(w, f, levelImplies)
 	return w.String()
 }
 
@@ -200,6 +187,3 @@ func distance(e *Equality) string {
 	}
 	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.Period, 'g', -1, 64) + ")"
 }
-
-// symbols writes independence in the symbols of probability.
-func (f *Independence) symbols() string { return strings.ReplaceAll(f.list(), ", ", " ⫫ ") }
