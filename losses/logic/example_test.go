@@ -39,19 +39,6 @@ func Example() {
 	// 2 <nil>
 }
 
-// Sentences can be built in Go as well.
-func ExampleForAll() {
-	i, j := syntax.Variable("i"), syntax.Variable("j")
-	injective := syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i", "j"), syntax.Implies(
-		syntax.Equal(syntax.Euclidean, syntax.Codes(i), syntax.Codes(j)),
-		syntax.Equal(syntax.Euclidean, syntax.Factors(i), syntax.Factors(j))))}
-	fmt.Println(injective)
-	fmt.Println(injective.Quantity())
-	// Output:
-	// forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)
-	// mean{i, j} (‖y(i) − y(j)‖ ∸ ‖z(i) − z(j)‖)
-}
-
 // A sentence is a node in anyone's graph.
 func ExampleQuantity_Node() {
 	sentence, err := syntax.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)

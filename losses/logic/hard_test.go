@@ -260,6 +260,25 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestDivergenceDirection tests that a mean over pairs has divergences of both directions.
+func TestDivergenceDirection(t *testing.T) {
+	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z[0:1](i) =[kl] z[0:1](j)`))
+	mean, variance := []float64{1, -0.5}, []float64{4, 0.25}
+	b := Batch{Codes: make([][]float64, 2), LogVariances: make([][]float64, 2)}
+	for i := range mean {
+		b.Codes[i], b.LogVariances[i] = make([]float64, testSchema.Codes), make([]float64, testSchema.Codes)
+		b.Codes[i][0], b.LogVariances[i][0] = mean[i], math.Log(variance[i])
+	}
+	want := 0.0
+	for i, j := range []int{1, 0} {
+		d := mean[i] - mean[j]
+		want += (math.Log(variance[j]/variance[i]) + (variance[i]+d*d)/variance[j] - 1) / 2 / 2
+	}
+	if v, err := q.ValueOf(b); err != nil || math.Abs(v-want) > 1e-12 {
+		t.Errorf("%v, %v, want %v", v, err, want)
+	}
+}
+
 // TestTruth tests what zero means.
 func TestTruth(t *testing.T) {
 	for text, want := range map[string]string{
@@ -287,24 +306,5 @@ func TestTruth(t *testing.T) {
 	v, _ := q.Value(z, nil, nil)
 	if holds, _ := q.Holds(z, nil, nil); v != 0 || holds || s.Truth().Implied {
 		t.Errorf("%v of a sentence that is %v, %v", v, holds, s.Truth())
-	}
-}
-
-// TestDivergenceDirection tests that a mean over pairs has divergences of both directions.
-func TestDivergenceDirection(t *testing.T) {
-	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z[0:1](i) =[kl] z[0:1](j)`))
-	mean, variance := []float64{1, -0.5}, []float64{4, 0.25}
-	b := Batch{Codes: make([][]float64, 2), LogVariances: make([][]float64, 2)}
-	for i := range mean {
-		b.Codes[i], b.LogVariances[i] = make([]float64, testSchema.Codes), make([]float64, testSchema.Codes)
-		b.Codes[i][0], b.LogVariances[i][0] = mean[i], math.Log(variance[i])
-	}
-	want := 0.0
-	for i, j := range []int{1, 0} {
-		d := mean[i] - mean[j]
-		want += (math.Log(variance[j]/variance[i]) + (variance[i]+d*d)/variance[j] - 1) / 2 / 2
-	}
-	if v, err := q.ValueOf(b); err != nil || math.Abs(v-want) > 1e-12 {
-		t.Errorf("%v, %v, want %v", v, err, want)
 	}
 }

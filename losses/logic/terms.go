@@ -377,7 +377,7 @@ func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedB
 		}
 		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, plural(len(at), "column"), w)
 	case turn.Space && t.Move.Multiple() != 1:
-		return nil, c.fail(t, "rotations in space have no frequency, and act[%s] gives %s one; want act", syntax.FormatNumber(t.Move.Multiple()), turn.Name)
+		return nil, c.fail(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Move.Multiple(), turn.Name)
 	}
 	var all []turnedBlock
 	for part := range slices.Chunk(at, turn.width()) {

@@ -42,6 +42,7 @@ type Place int
 func (p Place) position() int { return int(p) }
 
 type (
+	// Equality says that two terms are equal.
 	Equality struct {
 		Place
 		A, B      Term
@@ -49,20 +50,24 @@ type (
 		Period    float64   // of Circular
 		Not       bool      // crisp only: the terms differ
 	}
+	// Connective joins two formulas.
 	Connective struct {
 		Place
 		Kind Kind
 		A, B Formula
 	}
+	// Negated is the negation of a formula.
 	Negated struct {
 		Place
 		A Formula
 	}
+	// Scaled is a multiple of a formula.
 	Scaled struct {
 		Place
 		Weight float64
 		A      Formula
 	}
+	// Quantified is a formula with a quantifier.
 	Quantified struct {
 		Place
 		Universal bool
@@ -88,6 +93,7 @@ func (*Quantified) formula() {}
 // Kind is the kind of a binary connective.
 type Kind uint8
 
+// The kinds of connectives.
 const (
 	AndKind Kind = iota
 	OrKind
@@ -187,8 +193,10 @@ type Domain struct {
 	Functions []Declaration
 }
 
+// Set is the kind of the set that variables range over.
 type Set uint8
 
+// The sets: of Rows, Values, Members, Points, of transformations between rows, and of Functions.
 const (
 	RowSet Set = iota
 	ValueSet
@@ -263,7 +271,7 @@ type (
 		Term
 	}
 
-	// access is the code (z) or the factors (y) of a row.
+	// Access is the code (z) or the factors (y) of a row.
 	Access struct {
 		Place
 		Codes   bool
@@ -271,11 +279,13 @@ type (
 		Columns []Range  // instead of a name; without both: all columns
 		Row     Variable // empty: the space itself, in a Domain
 	}
+	// Arithmetic is the sum or difference of two terms.
 	Arithmetic struct {
 		Place
 		A, B  Term
 		Minus bool
 	}
+	// Multiple is a multiple of a term.
 	Multiple struct {
 		Place
 		Factor float64
@@ -450,14 +460,14 @@ func (d Domain) Moving(name string, from, to Variable) Domain {
 }
 
 type (
-	// pairMove is a transformation that a quantifier binds.
+	// PairMove is a transformation that a quantifier binds.
 	PairMove struct {
 		Place
 		Name     string
 		From, To Variable
 	}
 
-	// moved is a term moved by a transformation.
+	// Moved is a term moved by a transformation.
 	Moved struct {
 		Place
 		Move Move
@@ -475,6 +485,7 @@ func (m Move) Multiple() float64 {
 	return m.Frequency
 }
 
+// MaxFrequency bounds the frequency of a transformation.
 const MaxFrequency = 1e6
 
 // Dependence is a quantity that measures how far sub-codes are from independence.
@@ -522,6 +533,8 @@ func Independent(by Dependence, a, b Term, more ...Term) Formula {
 
 func (d Domain) position() int { return int(d.Place) }
 
+// ValidWeight reports whether a formula can be multiplied by x.
 func ValidWeight(x float64) bool { return x > 0 && x <= 1e30 }
 
+// ValidPeriod reports whether a circle can have the period x.
 func ValidPeriod(x float64) bool { return x > 0 && !math.IsInf(x, 0) }

@@ -207,7 +207,7 @@ func (q *Quantified) CheckAggregate() error {
 		return nil
 	case q.Fold == NoFold:
 		return fmt.Errorf("unknown aggregate %v", q.Aggregate)
-	case q.Fold >= WrongFold || q.Fold.Universal() != q.Universal:
+	case q.Fold >= wrongFold || q.Fold.Universal() != q.Universal:
 		return errors.New("unknown aggregate of a quantifier")
 	case q.Fold == AnySoft && !validTemperature(q.Temperature):
 		return fmt.Errorf("the soft minimum has the temperature %v, want a number of more than 0", q.Temperature)

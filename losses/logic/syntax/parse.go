@@ -15,7 +15,7 @@ const (
 )
 
 // Parse reads a sentence; see the package comment for the grammar. Its error is an
-// [*Error]. Names of factors and sub-codes are checked by [Compile].
+// [*Error]. Names of factors and sub-codes are checked by logic.Compile.
 func Parse(text string) (Sentence, error) {
 	if len(text) > maxText {
 		return Sentence{}, errorAt(text, maxText, "a sentence of %d bytes, want at most %d", len(text), maxText)

@@ -174,6 +174,7 @@ func (p *parser) number(want string) (float64, error) {
 	return t.value, nil
 }
 
+// SpaceName is the word for codes or factors in messages.
 func SpaceName(codes bool) string {
 	if codes {
 		return "codes"

@@ -90,7 +90,7 @@ func (w *writer) formula(f Formula, level int) {
 	case *Independence:
 		w.independence(f)
 	case *Scaled:
-		w.enclosed(levelEqual, level, func() { w.add(FormatNumber(f.Weight), " * "); w.formula(f.A, levelAtom) })
+		w.enclosed(levelEqual, level, func() { w.add(number(f.Weight), " * "); w.formula(f.A, levelAtom) })
 	case *Quantified:
 		// The body extends as far as possible: it is alone or in parentheses.
 		w.enclosed(levelImplies, level, func() { w.quantified(f) })
@@ -124,7 +124,7 @@ func (w *writer) equality(e *Equality) {
 	case e.Premetric == Crisp:
 		sign = " = "
 	case e.Premetric == Circular && e.Period != 1:
-		sign = " =[circular " + FormatNumber(e.Period) + "] "
+		sign = " =[circular " + number(e.Period) + "] "
 	}
 	w.operands(sign, e.Premetric != KL, func(w *writer) { w.term(e.A, levelPlus) }, func(w *writer) { w.term(e.B, levelPlus) })
 }
@@ -132,7 +132,7 @@ func (w *writer) equality(e *Equality) {
 func (w *writer) quantified(q *Quantified) {
 	switch {
 	case q.Fold == AnySoft:
-		w.add("exists[soft ", FormatNumber(q.Temperature), "] ")
+		w.add("exists[soft ", number(q.Temperature), "] ")
 	case q.Fold != NoFold && q.Universal:
 		w.add("forall[", q.Fold.String(), "] ")
 	case q.Fold != NoFold:
@@ -172,14 +172,14 @@ func (w *writer) term(t Term, level int) {
 	case Variable:
 		w.variable(t)
 	case Number:
-		w.add(FormatNumber(float64(t)))
+		w.add(number(float64(t)))
 	case Vector:
 		w.add("[")
 		for i, x := range t {
 			if i > 0 {
 				w.add(", ")
 			}
-			w.add(FormatNumber(x))
+			w.add(number(x))
 		}
 		w.add("]")
 	case Level:
@@ -203,7 +203,7 @@ func (w *writer) term(t Term, level int) {
 			w.term(t.B, levelTimes)
 		})
 	case *Multiple:
-		w.enclosed(levelTimes, level, func() { w.add(FormatNumber(t.Factor), " * "); w.term(t.A, levelTimes) })
+		w.enclosed(levelTimes, level, func() { w.add(number(t.Factor), " * "); w.term(t.A, levelTimes) })
 	default:
 		w.add("?")
 	}
@@ -245,7 +245,7 @@ func (q *Quantified) AggregateName() string {
 	return q.Aggregate.String()
 }
 
-func FormatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // String returns the function as a quantifier has it.
 func (f Function) String() string {
@@ -285,7 +285,7 @@ func quoteFunction(name string) string {
 func (w *writer) moved(m *Moved) {
 	w.add("act")
 	if f := m.Move.Multiple(); f != 1 {
-		w.add("[", FormatNumber(f), "]")
+		w.add("[", number(f), "]")
 	}
 	w.add("(", string(m.Move.Name))
 	if m.Move.Turn != "" {

@@ -107,19 +107,19 @@ func premetricNames() []string {
 	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
 }
 
-func ConjunctionNames() []string {
+func conjunctionNames() []string {
 	return []string{"add", "max", "logexp", "norm", "root", "product"}
 }
 
-func DisjunctionNames() []string {
+func disjunctionNames() []string {
 	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh"}
 }
 
-func ImplicationNames() []string {
+func implicationNames() []string {
 	return []string{"monus", "max", "logexp", "norm", "root", "product", "strict"}
 }
 
-func NegationNames() []string { return []string{"complement", "inverse", "strict"} }
+func negationNames() []string { return []string{"complement", "inverse", "strict"} }
 
 func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
 
@@ -130,13 +130,13 @@ func (p Premetric) String() string {
 	return nameOf("Premetric", premetricNames(), int(p))
 }
 
-func (c Conjunction) String() string { return nameOf("Conjunction", ConjunctionNames(), int(c)) }
+func (c Conjunction) String() string { return nameOf("Conjunction", conjunctionNames(), int(c)) }
 
-func (d Disjunction) String() string { return nameOf("Disjunction", DisjunctionNames(), int(d)) }
+func (d Disjunction) String() string { return nameOf("Disjunction", disjunctionNames(), int(d)) }
 
-func (i Implication) String() string { return nameOf("Implication", ImplicationNames(), int(i)) }
+func (i Implication) String() string { return nameOf("Implication", implicationNames(), int(i)) }
 
-func (n Negation) String() string { return nameOf("Negation", NegationNames(), int(n)) }
+func (n Negation) String() string { return nameOf("Negation", negationNames(), int(n)) }
 
 func nameOf(kind string, names []string, i int) string {
 	if i < len(names) {
@@ -170,13 +170,13 @@ func (q *Quantale) set(connective, name string) error {
 	var to *uint8
 	switch connective {
 	case "and":
-		names, to = ConjunctionNames(), (*uint8)(&q.And)
+		names, to = conjunctionNames(), (*uint8)(&q.And)
 	case "or":
-		names, to = DisjunctionNames(), (*uint8)(&q.Or)
+		names, to = disjunctionNames(), (*uint8)(&q.Or)
 	case "->":
-		names, to = ImplicationNames(), (*uint8)(&q.Implies)
+		names, to = implicationNames(), (*uint8)(&q.Implies)
 	default:
-		names, to = NegationNames(), (*uint8)(&q.Not)
+		names, to = negationNames(), (*uint8)(&q.Not)
 	}
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -209,7 +209,7 @@ const (
 	AllNorm                       // sqrt(sum_k a_k^2)
 	AllRoot                       // (sum_k sqrt a_k)^2
 	AllProduct                    // prod_k (1 + a_k) - 1
-	WrongFold                     // of an operation that does not exist
+	wrongFold                     // of an operation that does not exist
 )
 
 // Names of the folds in sentences.
@@ -223,7 +223,7 @@ func (f Fold) String() string {
 	switch {
 	case f <= AnySoft:
 		return anyNames()[f]
-	case f < WrongFold:
+	case f < wrongFold:
 		return allNames()[f-AllLogExp]
 	}
 	return "?"
@@ -244,13 +244,13 @@ func foldOfAll(c Conjunction) Fold {
 	case AndProduct:
 		return AllProduct
 	}
-	return WrongFold
+	return wrongFold
 }
 
 // foldOfAny returns the fold of a disjunction.
 func foldOfAny(o Disjunction) Fold {
 	if o > OrTanh {
-		return WrongFold
+		return wrongFold
 	}
 	return Fold(o)
 }

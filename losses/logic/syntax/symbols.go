@@ -112,7 +112,7 @@ func (w measure) formula(f Formula) string {
 	case *Independence:
 		return f.By.String() + "(" + f.list() + ")"
 	case *Scaled:
-		return FormatNumber(f.Weight) + "·" + w.formula(f.A)
+		return number(f.Weight) + "·" + w.formula(f.A)
 	case *Quantified:
 		guards, rest := f.Guards()
 		if f.Domain.Set == PointSet {
@@ -132,7 +132,7 @@ func aggregator(f *Quantified) string {
 	case f.Domain.Set == PointSet, f.Domain.Set == FunctionSet:
 		return "inf"
 	case f.Fold == AnySoft:
-		return "soft[" + FormatNumber(f.Temperature) + "]"
+		return "soft[" + number(f.Temperature) + "]"
 	case f.Fold != NoFold:
 		return f.Fold.String()
 	case !f.Universal:

@@ -12,7 +12,7 @@ import (
 
 func folds() []gathered {
 	var all []gathered
-	for f := syntax.AnyHarmonic; f < syntax.WrongFold; f++ {
+	for f := syntax.AnyHarmonic; f <= syntax.AllProduct; f++ {
 		if f != syntax.AnySoft {
 			all = append(all, gathered{fold: f})
 		}

@@ -1,11 +1,10 @@
 package eval
 
 import (
-	"fmt"
-	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"math"
 	"testing"
 
+	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
@@ -14,13 +13,16 @@ var grid = []float64{0, 1e-12, 1e-6, 0.01, 0.3, 0.7, 1, 1.5, 2, 5, 12, 30, 40, 3
 
 func operations() map[string]operation {
 	all := map[string]operation{}
-	for i, name := range syntax.ConjunctionNames() {
+	for i := range int(syntax.AndProduct) + 1 {
+		name := syntax.Conjunction(i).String()
 		all["and "+name] = conjunctions(syntax.Conjunction(i))
 	}
-	for i, name := range syntax.DisjunctionNames() {
+	for i := range int(syntax.OrTanh) + 1 {
+		name := syntax.Disjunction(i).String()
 		all["or "+name] = disjunctions(syntax.Disjunction(i))
 	}
-	for i, name := range syntax.ImplicationNames() {
+	for i := range int(syntax.ImpliesStrict) + 1 {
+		name := syntax.Implication(i).String()
 		all["-> "+name] = implications(syntax.Implication(i))
 	}
 	return all
@@ -69,7 +71,8 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
-	for i, name := range syntax.ConjunctionNames() {
+	for i := range int(syntax.AndProduct) + 1 {
+		name := syntax.Conjunction(i)
 		and, implies := conjunctions(syntax.Conjunction(i)), implications(syntax.Implication(i))
 		for _, a := range grid {
 			for _, b := range grid {
@@ -127,38 +130,12 @@ func TestSlopes(t *testing.T) {
 			}
 		}
 	}
-	for n := range syntax.NegationNames() {
-		c := negations(syntax.Negation(n))
+	for n := range syntax.NotStrict + 1 {
+		c := negations(n)
 		for _, a := range []float64{0.2, 0.5, 1.1, 3} {
 			if want := (c.value(a+1e-6) - c.value(a-1e-6)) / 2e-6; math.Abs(c.slope(a)-want) > 1e-6*max(1, math.Abs(want)) {
-				t.Errorf("%v of %v: slope %v, want %v", syntax.Negation(n), a, c.slope(a), want)
+				t.Errorf("%v of %v: slope %v, want %v", n, a, c.slope(a), want)
 			}
 		}
-	}
-}
-
-// TestNames tests that every operation has a name that sets it.
-func TestNames(t *testing.T) {
-	for c, n := range map[string]int{"and": 6, "or": 5, "->": 7, "not": 3} {
-		for i := range n {
-			var q syntax.Quantale
-			switch c {
-			case "and":
-				q.And = syntax.Conjunction(i)
-			case "or":
-				q.Or = syntax.Disjunction(i)
-			case "->":
-				q.Implies = syntax.Implication(i)
-			default:
-				q.Not = syntax.Negation(i)
-			}
-			s, err := syntax.Parse(q.String() + " forall i: i = i")
-			if err != nil || s.Quantale != q {
-				t.Errorf("%v is parsed as %v, %v", q, s.Quantale, err)
-			}
-		}
-	}
-	if got := fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.Premetric(9), syntax.NotInverse, syntax.Negation(4)); got != "crisp circular Premetric(9) inverse Negation(4)" {
-		t.Error(got)
 	}
 }
