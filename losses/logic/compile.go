@@ -155,7 +155,8 @@ func (c *compiler) posteriors(e *syntax.Equality) (program.Node, error) {
 		}
 	}
 	difference, err := c.add(e, means[0], means[1].times(-1))
-	return &program.Posteriors{Premetric: e.Premetric, Differences: difference.coordinates, A: variances[0].coordinates, B: variances[1].coordinates}, err
+	return &program.Posteriors{Premetric: e.Premetric, Differences: difference.coordinates,
+		A: variances[0].coordinates, B: variances[1].coordinates}, err
 }
 
 // quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
@@ -182,7 +183,8 @@ func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (progra
 	body, err := c.node(rest)
 	return &program.Quantifier{
 		Universal: f.Universal, Aggregate: f.Aggregate, Fold: f.Fold, Temperature: f.Temperature,
-		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest), Symmetric: syntax.Symmetric(f, guards, rest), Body: body,
+		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest), Symmetric: syntax.Symmetric(f,
+			guards, rest), Body: body,
 	}, err
 }
 
@@ -250,7 +252,8 @@ func (c *compiler) isSummand(part, f syntax.Formula) bool {
 	case *syntax.Scaled:
 		return c.isSummand(part, f.A)
 	case *syntax.Connective:
-		return f.Kind == syntax.AndKind && c.sentence.And == syntax.AndAdd && (c.isSummand(part, f.A) || c.isSummand(part, f.B))
+		return f.Kind == syntax.AndKind && c.sentence.And == syntax.AndAdd && (c.isSummand(part, f.A) ||
+			c.isSummand(part, f.B))
 	}
 	return f == part
 }
@@ -269,7 +272,8 @@ func (c *compiler) centre(f *syntax.Quantified) (program.Node, error) {
 		return nil, err
 	}
 	inner, ok := f.Body.(*syntax.Quantified)
-	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 || len(f.Domain.Names) != 1 {
+	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 ||
+		len(f.Domain.Names) != 1 {
 		return nil, c.fail(f, "%s", wantCentre)
 	}
 	if err := c.declare(f, f.Domain.Names[0]); err != nil {

@@ -170,7 +170,8 @@ func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) (side, error) 
 	case b.Set == syntax.RowSet:
 		return side{row: b}, nil
 	case b.Set == syntax.ValueSet:
-		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{{Column: c.program.LevelValues + b.Factor, Variable: b.Variable}}}, nil
+		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{{Column: c.program.LevelValues + b.Factor,
+			Variable: b.Variable}}}, nil
 	case b.Set == syntax.MoveSet:
 		return side{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
 	case b.Set == syntax.PointSet:

@@ -4,8 +4,8 @@
 //
 // [Compile] checks a sentence against a [Schema] and returns a [Quantity]: a function of numbers ([Quantity.Value]) or
 // a differentiable node ([Quantity.Node]). It resolves the names of the syntax tree, which gives a typed program
-// (internal/program). Package internal/eval computes the program for batches. Parts of the program that are named losses
-// become operations of package losses.
+// (internal/program). Package internal/eval computes the program for batches. Parts of the program that are named
+// losses become operations of package losses.
 //
 // # Cost
 //

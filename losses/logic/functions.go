@@ -169,7 +169,8 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest s
 		return &program.Scaled{Weight: weight, Body: body}, err
 	case *syntax.Connective:
 		and := c.sentence.And
-		if r.Kind != syntax.AndKind || !(and == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum) || and == syntax.AndMax && f.Aggregate == factor.Max) {
+		if r.Kind != syntax.AndKind || !(and == syntax.AndAdd && (f.Aggregate == factor.Mean ||
+			f.Aggregate == factor.Sum) || and == syntax.AndMax && f.Aggregate == factor.Max) {
 			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.Aggregate, r.Kind, wantFunction)
 		}
 		a, err := c.fitting(f, guards, r.A, over)
@@ -222,7 +223,8 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 	case m.fit != nil:
 		return nil, c.fail(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction)
 	}
-	n := &program.Fit{Function: m.Function, FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
+	n := &program.Fit{Function: m.Function, FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate,
+		Premetric: e.Premetric, Row: -1}
 	m.fit = n
 	outer := len(c.scope)
 	binders, err := c.bind(f, over)
@@ -337,7 +339,8 @@ func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.For
 		if b.exists {
 			continue
 		}
-		if m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor) && c.pinned(a, guards, b) {
+		if m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor) && c.pinned(a,
+			guards, b) {
 			continue
 		}
 		return c.fail(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction)
@@ -382,7 +385,8 @@ func (c *compiler) choose(n *program.Fit, e *syntax.Equality) error {
 	mean := n.Aggregate == factor.Mean || n.Aggregate == factor.Sum
 	switch {
 	case n.By != syntax.ByBody:
-		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute, syntax.ByMax: program.Max}[n.By]
+		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute,
+			syntax.ByMax: program.Max}[n.By]
 	case p == syntax.Squared && mean, p == syntax.Euclidean && n.Aggregate == factor.MeanSquare:
 		n.Method = program.Squares
 	case p == syntax.Absolute && mean:
@@ -397,7 +401,8 @@ func (c *compiler) choose(n *program.Fit, e *syntax.Equality) error {
 	if n.Class == syntax.Isometry && n.Method != program.Squares {
 		return c.fail(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction)
 	}
-	if joint := n.Method == program.Max || n.Method == program.Norms; joint && n.Class != syntax.AnyFunction && (len(n.FromColumns)+1)*len(n.ToColumns) >= geometry.MaxJoint {
+	if joint := n.Method == program.Max || n.Method == program.Norms; joint && n.Class != syntax.AnyFunction &&
+		(len(n.FromColumns)+1)*len(n.ToColumns) >= geometry.MaxJoint {
 		return c.fail(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", (len(n.FromColumns)+1)*len(n.ToColumns), geometry.MaxJoint, n.Aggregate, n.Premetric)
 	}
 	return nil
@@ -424,7 +429,8 @@ func (c *compiler) network(m *mapping, f *syntax.Quantified) error {
 	if layers == nil {
 		layers = defaultLayers
 	}
-	m.network = &program.Network{Function: m.Function, Layers: layers, Columns: m.from, To: m.to, At: c.program.Input(program.Computed, len(m.to))}
+	m.network = &program.Network{Function: m.Function, Layers: layers, Columns: m.from, To: m.to,
+		At: c.program.Input(program.Computed, len(m.to))}
 	c.program.Networks = append(c.program.Networks, m.network)
 	return nil
 }

@@ -81,7 +81,8 @@ func (n namer) split(f program.Node, weight float64) []summand {
 	case *program.Independence:
 		return []summand{{weight, f, independence(f)}}
 	case *program.Fit:
-		if columns := n.levels(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) && f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
+		if columns := n.levels(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) &&
+			f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
 			return []summand{{weight, f, modularity(factor.Radius, factor.Max, f.FromColumns[0], columns)}}
 		}
 	case *program.Quantifier:
@@ -109,7 +110,8 @@ func free(tests []program.Test, b *program.Binder) bool {
 
 // like reports whether a variable stands for the rows with the value of another variable, under no other test.
 func like(tests []program.Test, b, value *program.Binder) bool {
-	return len(tests) == 0 && b.Set == syntax.RowSet && b.By == value.Factor && b.LikeValue && b.Like == value.Variable && len(b.Tests) == 0
+	return len(tests) == 0 && b.Set == syntax.RowSet && b.By == value.Factor && b.LikeValue &&
+		b.Like == value.Variable && len(b.Tests) == 0
 }
 
 // independence is the operation of an independence. It gives no node where the sentence's own operation has to serve.
@@ -144,12 +146,14 @@ func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviat
 		if !ok || square || f.Aggregate == factor.Sum || !like(f.Tests, f.Binders[0], value) {
 			break
 		}
-		if columns := n.levels(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil && f.FromColumns[0] == value.Factor {
+		if columns := n.levels(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil &&
+			f.FromColumns[0] == value.Factor {
 			return deviationOf(kind), columns, 1
 		}
 	case *program.Quantifier: // by pairs of rows
 		e, ok := f.Body.(*program.Equality)
-		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !like(f.Tests, f.Binders[0], value) || !like(f.Tests, f.Binders[1], value) {
+		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !like(f.Tests, f.Binders[0],
+			value) || !like(f.Tests, f.Binders[1], value) {
 			break
 		}
 		switch columns := n.codes(e, f.Binders[0], f.Binders[1]); {
@@ -157,7 +161,8 @@ func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviat
 			return factor.Diameter, columns, 1
 		case f.Aggregate == factor.Mean && e.Premetric == syntax.Euclidean:
 			return factor.MPD, columns, 2
-		case f.Aggregate == factor.MeanSquare && e.Premetric == syntax.Euclidean, f.Aggregate == factor.Mean && e.Premetric == syntax.Squared:
+		case f.Aggregate == factor.MeanSquare && e.Premetric == syntax.Euclidean, f.Aggregate == factor.Mean &&
+			e.Premetric == syntax.Squared:
 			return factor.Variance, columns, 2
 		}
 	}
@@ -175,7 +180,8 @@ func (n namer) levels(f *program.Fit, own bool) (columns []int) {
 		return nil
 	}
 	for _, x := range f.Target {
-		if len(x.Parts) != 1 || x.Offset != 0 || x.Parts[0].Weight != 1 || x.Parts[0].Column >= n.Codes || x.Parts[0].Variable != f.Binders[0].Variable {
+		if len(x.Parts) != 1 || x.Offset != 0 || x.Parts[0].Weight != 1 || x.Parts[0].Column >= n.Codes ||
+			x.Parts[0].Variable != f.Binders[0].Variable {
 			return nil
 		}
 		columns = append(columns, x.Parts[0].Column)
@@ -195,17 +201,21 @@ func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 	switch body := f.Body.(type) {
 	case *program.Equality:
 		columns := n.codes(body, i, j)
-		if columns != nil && body.Premetric == syntax.Euclidean && f.Aggregate == factor.Max && j.By >= 0 && j.By < n.Factors && !j.LikeValue && j.Like == i.Variable {
+		if columns != nil && body.Premetric == syntax.Euclidean && f.Aggregate == factor.Max && j.By >= 0 &&
+			j.By < n.Factors && !j.LikeValue && j.Like == i.Variable {
 			return modularity(factor.Diameter, factor.Max, j.By, columns)
 		}
 	case *program.Connective:
 		from, ok := body.A.(*program.Equality)
 		to, ok2 := body.B.(*program.Equality)
-		if !ok || !ok2 || j.By >= 0 || body.Kind != syntax.ImpliesKind || body.By.Implies != syntax.ImpliesMonus || from.Premetric != syntax.Euclidean ||
-			!slices.Contains([]syntax.Premetric{syntax.Euclidean, syntax.Absolute, syntax.Discrete, syntax.Circular}, to.Premetric) {
+		if !ok || !ok2 || j.By >= 0 || body.Kind != syntax.ImpliesKind || body.By.Implies != syntax.ImpliesMonus ||
+			from.Premetric != syntax.Euclidean ||
+			!slices.Contains([]syntax.Premetric{syntax.Euclidean, syntax.Absolute, syntax.Discrete, syntax.Circular},
+				to.Premetric) {
 			break
 		}
-		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values, n.Labels), Premetric: to.Premetric, Period: to.Period}
+		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values,
+			n.Labels), Premetric: to.Premetric, Period: to.Period}
 		if c.Columns != nil && c.Factors != nil {
 			return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
 				return with.Contraction(c, z, in.Values, in.Labels)
@@ -230,7 +240,8 @@ func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int
 		if a.Variable == j.Variable {
 			a, b = b, a
 		}
-		if a.Variable != i.Variable || b.Variable != j.Variable || a.Column != b.Column || a.Column < lo || a.Column >= hi || a.Weight*b.Weight != -1 || a.Weight+b.Weight != 0 {
+		if a.Variable != i.Variable || b.Variable != j.Variable || a.Column != b.Column || a.Column < lo ||
+			a.Column >= hi || a.Weight*b.Weight != -1 || a.Weight+b.Weight != 0 {
 			return nil
 		}
 		columns = append(columns, a.Column-lo)

@@ -184,7 +184,8 @@ func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) ([]*binding, 
 		if err := c.declare(f, name); err != nil {
 			return nil, err
 		}
-		b := &binding{Binder: &program.Binder{Variable: c.program.Variables, Set: d.Set, List: -1, By: -1}, name: name, exists: !f.Universal && f.Fold == syntax.NoFold}
+		b := &binding{Binder: &program.Binder{Variable: c.program.Variables, Set: d.Set, List: -1, By: -1}, name: name,
+			exists: !f.Universal && f.Fold == syntax.NoFold}
 		c.program.Variables++
 		if err := c.resolve(f, b, over); err != nil {
 			return nil, err

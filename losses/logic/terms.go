@@ -17,7 +17,8 @@ type linear struct {
 
 // add adds a coordinate: an entry of a column.
 func (l *linear) add(column int, of *binding) {
-	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: column, Variable: of.Variable}}})
+	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: column,
+		Variable: of.Variable}}})
 }
 
 // linear compiles a numeric term.
@@ -190,7 +191,8 @@ func (c *compiler) act(t *syntax.Moved) (linear, error) {
 	if m.Set != syntax.MoveSet {
 		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Move.Name, m.what())
 	}
-	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency || t.Move.Frequency < -syntax.MaxFrequency {
+	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency ||
+		t.Move.Frequency < -syntax.MaxFrequency {
 		return linear{}, c.fail(t, "the frequency %v is out of range", t.Move.Frequency)
 	}
 	a, err := c.linear(t.A)
@@ -241,7 +243,8 @@ func space(m *binding, at int, block []int, a, r linear) {
 		var parts []program.Part
 		for q := range 3 {
 			for k := range 3 {
-				parts = append(parts, times(a.coordinates[block[k]], 1, program.Where{Column: at + 3*p + q, Variable: m.to.Variable}, program.Where{Column: at + 3*k + q, Variable: m.from.Variable})...)
+				parts = append(parts, times(a.coordinates[block[k]], 1, program.Where{Column: at + 3*p + q,
+					Variable: m.to.Variable}, program.Where{Column: at + 3*k + q, Variable: m.from.Variable})...)
 			}
 		}
 		r.coordinates[block[p]] = program.Coordinate{Parts: parts}
@@ -252,10 +255,12 @@ func space(m *binding, at int, block []int, a, r linear) {
 func times(x program.Coordinate, by float64, with ...program.Where) []program.Part {
 	var parts []program.Part
 	for _, p := range x.Parts {
-		parts = append(parts, program.Part{Weight: by * p.Weight, Column: p.Column, Variable: p.Variable, By: append(slices.Clone(p.By), with...)})
+		parts = append(parts, program.Part{Weight: by * p.Weight, Column: p.Column, Variable: p.Variable,
+			By: append(slices.Clone(p.By), with...)})
 	}
 	if x.Offset != 0 {
-		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable, By: with[1:]})
+		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable,
+			By: with[1:]})
 	}
 	return parts
 }
@@ -284,7 +289,8 @@ func (c *compiler) turnedFactor(t *syntax.Moved) (turn int, ok bool, err error) 
 func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, turn int) linear {
 	column, by := c.turn(turn), t.Move.Multiple()/(2*math.Pi)
 	x := a.coordinates[0]
-	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable}, program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
+	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable},
+		program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
 	return linear{coordinates: []program.Coordinate{x}}
 }
 

@@ -136,7 +136,8 @@ func (e *Engine) affordable() error {
 }
 
 func (e *Engine) newEvaluator() *evaluator {
-	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
+	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64,
+		chunk)}
 }
 
 // makePieces makes evaluators for n parts of the work.

@@ -37,7 +37,8 @@ func (e *Engine) FitNetworks(s *rng.Stream, labels bool) (float64, error) {
 		for _, p := range f.networks {
 			x = append(x, p.start(s)...)
 		}
-		v, err := lbfgs.Minimise(f.at, x, lbfgs.Settings{Iterations: networkSteps, Window: networkWindow, Decrease: networkDecrease, Floor: networkFloor, Interrupt: f.ended})
+		v, err := lbfgs.Minimise(f.at, x, lbfgs.Settings{Iterations: networkSteps, Window: networkWindow,
+			Decrease: networkDecrease, Floor: networkFloor, Interrupt: f.ended})
 		if err = cmp.Or(f.err, err); err != nil {
 			return 0, err
 		}

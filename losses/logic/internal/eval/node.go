@@ -61,9 +61,11 @@ func (b *builder) node(n program.Node) node {
 	case *program.Equality:
 		return &equality{b.base(), n, b.split(n.Difference)}
 	case *program.Cosine:
-		return &cosine{base: b.base(), Cosine: n, a: b.split(n.A), b: b.split(n.B), lengths: [2][]float64{b.numbers(), b.numbers()}}
+		return &cosine{base: b.base(), Cosine: n, a: b.split(n.A), b: b.split(n.B), lengths: [2][]float64{b.numbers(),
+			b.numbers()}}
 	case *program.Posteriors:
-		return &posteriors{b.base(), n, b.split(n.Differences), b.split(n.A), b.split(n.B), [2][]float64{b.numbers(), b.numbers()}}
+		return &posteriors{b.base(), n, b.split(n.Differences), b.split(n.A), b.split(n.B), [2][]float64{b.numbers(),
+			b.numbers()}}
 	case *program.Quantifier:
 		if p := b.newPairs(n); p != nil {
 			return p

@@ -54,7 +54,8 @@ func (f *normalTC) value(m *evaluator, _ int) []float64 {
 
 // set computes the covariance of the columns that count.
 func (f *normalTC) set(m *evaluator, blocks [][]int) {
-	f.columns, f.block, f.x, f.covariance, f.own, f.limit = f.columns[:0], f.block[:0], f.x[:0], f.covariance[:0], f.own[:0], 0
+	f.columns, f.block, f.x, f.limit = f.columns[:0], f.block[:0], f.x[:0], 0
+	f.covariance, f.own = f.covariance[:0], f.own[:0]
 	for b, columns := range blocks {
 		for _, column := range columns {
 			f.add(m.data.columns[column], column, b)
