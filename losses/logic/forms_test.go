@@ -126,7 +126,7 @@ func (g *generator) moving() syntax.Formula {
 func formBatches(seed int) map[string]Batch {
 	r := rng.New(uint64(seed), "forms")
 	all := map[string]Batch{}
-	for name, code := range map[string]func(i int, y []float64, angle float64, k int) float64{
+	codes := map[string]func(i int, y []float64, angle float64, k int) float64{
 		"continuous": func(int, []float64, float64, int) float64 { return r.NormFloat64() },
 		"grid":       func(int, []float64, float64, int) float64 { return float64(r.IntN(3)) / 2 },
 		"affine": func(_ int, y []float64, _ float64, k int) float64 {
@@ -145,7 +145,8 @@ func formBatches(seed int) map[string]Batch {
 		"product": func(i int, _ []float64, _ float64, k int) float64 {
 			return []float64{float64(i % 3), 1, float64(i / 3), 1}[k]
 		},
-	} {
+	}
+	for _, name := range sortedKeys(codes) { // the stream is shared
 		var b Batch
 		for i := range 9 {
 			level := []float64{float64(i % 3), float64(r.IntN(2)), float64(r.IntN(3))}
@@ -153,7 +154,7 @@ func formBatches(seed int) map[string]Batch {
 			for _, to := range []*[][]float64{&b.Codes, &b.LogVariances, &b.Samples} {
 				row := make([]float64, 4)
 				for k := range row {
-					row[k] = code(i, y, angle, k)
+					row[k] = codes[name](i, y, angle, k)
 				}
 				*to = append(*to, row)
 			}
