@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts that are named losses (variance,
@@ -31,8 +32,8 @@ func sentenceModularity(d factor.Deviation, a factor.Aggregate, b factor.Block, 
 }
 
 func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	kinds := map[logic.Premetric]DistanceKind{logic.Discrete: DiscreteDistance, logic.Circular: CircularDistance}
-	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != logic.Euclidean}
+	kinds := map[syntax.Premetric]DistanceKind{syntax.Discrete: DiscreteDistance, syntax.Circular: CircularDistance}
+	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != syntax.Euclidean}
 	for _, k := range c.Factors {
 		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // otherwise absolute
 	}
@@ -48,11 +49,11 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; circular factors are in
 // turns.
 type LogicLoss struct {
-	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
-	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
-	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
-	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
-	Samples  int             `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
+	Weight   Weight           `yaml:"weight" doc:"factor in the total"`
+	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
+	On       On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
+	Samples  int              `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
 
 	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator of independent[discriminator]; of no other sentence"`
 	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); of no other sentence"`
@@ -99,7 +100,7 @@ func (l *LogicLoss) Validate() error {
 func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
 
 // sentence returns the sentence, which is about samples if the settings say so.
-func (l *LogicLoss) sentence() logic.Sentence {
+func (l *LogicLoss) sentence() syntax.Sentence {
 	s := *l.Sentence
 	s.Sampled = s.Sampled || l.On == OnSample
 	return s
@@ -133,7 +134,7 @@ func (*LogicLoss) Variants() []Loss {
 		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[cosine] z.shape(j)",
 	} {
 		l := NewLogic()
-		sentence, err := logic.Parse(text)
+		sentence, err := syntax.Parse(text)
 		if err != nil {
 			continue // TestVariants finds it
 		}
@@ -323,11 +324,11 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 
 // plainIndependence returns the dependence in a sentence without a trainer: [HSIC] or the total correlation of
 // posteriors.
-func plainIndependence(by logic.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+func plainIndependence(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {
-	case logic.HSIC:
+	case syntax.HSIC:
 		return blocksHSIC(z, blocks)
-	case logic.TotalCorrelation:
+	case syntax.TotalCorrelation:
 		return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCMinibatch, 0)
 	}
 	return nil, errors.New("independent[discriminator] is trained along; want the loss logic of a config")
@@ -353,11 +354,11 @@ func blocksHSIC(z *gorgonia.Node, blocks [][]int) (*gorgonia.Node, error) {
 // parts are the operations of the sentence's parts in a program that trains.
 func (l *LogicLoss) parts(in *Input) logic.Named {
 	named, count := sentenceParts(), 0
-	named.Independence = func(by logic.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+	named.Independence = func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 		switch {
-		case by == logic.TotalCorrelation && in.Population > 0:
+		case by == syntax.TotalCorrelation && in.Population > 0:
 			return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCWeighted, in.Population)
-		case by != logic.ByDiscriminator:
+		case by != syntax.ByDiscriminator:
 			return plainIndependence(by, blocks, z, batch)
 		}
 		name := in.Name

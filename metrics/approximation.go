@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -47,9 +48,9 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 		s.SubCodes[s.Factors[b.Factor]] = b.Columns
 	}
 	l := &Logic{Units: UnitsAsGiven}
-	fit := func(f logic.Function, argument, target logic.Term) ([]logic.Fitted, logic.Batch, error) {
-		all := logic.ForAll(factor.Mean, logic.Rows("i"), logic.Equal(logic.Squared, f.At(argument), target))
-		q, err := logic.Compile(logic.Sentence{Body: logic.Exists(logic.Functions(f), all)}, s)
+	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
+		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
+		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)
 		if err != nil {
 			return nil, logic.Batch{}, err
 		}
@@ -61,14 +62,14 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	var functions []logic.Fitted
 	for _, b := range blocks {
 		name := s.Factors[b.Factor]
-		f := logic.Function{Name: "m", From: logic.Space{Name: name}, To: logic.Space{Codes: true, Name: name}}
-		fitted, _, err := fit(f, logic.Factor(name, "i"), logic.SubCode(name, "i"))
+		f := syntax.Function{Name: "m", From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
+		fitted, _, err := fit(f, syntax.Factor(name, "i"), syntax.SubCode(name, "i"))
 		if err != nil {
 			return nil, fmt.Errorf("product approximation, factor %q: %w", name, err)
 		}
 		functions = append(functions, fitted...)
 	}
-	h, b, err := fit(logic.Function{Name: "h", From: logic.Space{Codes: true}, Class: logic.Affine}, logic.Codes("i"), logic.Factors("i"))
+	h, b, err := fit(syntax.Function{Name: "h", From: syntax.Space{Codes: true}, Class: syntax.Affine}, syntax.Codes("i"), syntax.Factors("i"))
 	if err != nil {
 		return nil, fmt.Errorf("left inverse: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Logic is the quantity of a sentence of first-order logic about codes z and factors y, 0 or more (Zhang and Sugiyama
@@ -30,13 +31,13 @@ import (
 //
 // The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
 type Logic struct {
-	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
-	Name     string          `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
-	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
-	Assign   Assign          `yaml:"assign" doc:"without codes: order (equal shares of the columns for the factors, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
-	Units    Units           `yaml:"units" doc:"units of continuous factors: range (mapped to [0, 1] by their range over all rows, as the loss has them) or as-given; levels are always mapped to [0, 1]"`
-	Samples  int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: as many as tuples allows"`
-	Tuples   int             `yaml:"tuples" doc:"largest number of tuples of rows to measure; of a sentence that runs over more, as many random rows are measured as keep it below"`
+	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Name     string           `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
+	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
+	Assign   Assign           `yaml:"assign" doc:"without codes: order (equal shares of the columns for the factors, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Units    Units            `yaml:"units" doc:"units of continuous factors: range (mapped to [0, 1] by their range over all rows, as the loss has them) or as-given; levels are always mapped to [0, 1]"`
+	Samples  int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: as many as tuples allows"`
+	Tuples   int              `yaml:"tuples" doc:"largest number of tuples of rows to measure; of a sentence that runs over more, as many random rows are measured as keep it below"`
 }
 
 // NewLogic returns the default settings, without a sentence.
@@ -72,7 +73,7 @@ func (*Logic) Variants() []Metric {
 		"forall[mean] i: exists c in {-1, 1}: z(i) =[absolute] c",
 	} {
 		l := NewLogic()
-		sentence, err := logic.Parse(text)
+		sentence, err := syntax.Parse(text)
 		if err != nil {
 			continue // TestLogicVariants finds it
 		}
@@ -239,7 +240,7 @@ type unprefixed struct{ error }
 func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }
 func (e unprefixed) Unwrap() error { return e.error }
 
-func truthOf(t logic.Truth) string {
+func truthOf(t syntax.Truth) string {
 	switch {
 	case t.Equivalent:
 		return "equivalent"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -166,11 +166,11 @@ func findLoss(all []engine.ObjectiveLoss, name string) (value float64, err error
 const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // sentence returns the sentence to watch; nil if a metric's name is watched instead.
-func (s *EarlyStop) sentence() (*logic.Sentence, error) {
+func (s *EarlyStop) sentence() (*syntax.Sentence, error) {
 	if s == nil || strings.Trim(s.Metric, resultLetters) == "" {
 		return nil, nil
 	}
-	parsed, err := logic.Parse(s.Metric)
+	parsed, err := syntax.Parse(s.Metric)
 	return &parsed, err
 }
 

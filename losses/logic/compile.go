@@ -1,68 +1,51 @@
 package logic
 
-import "slices"
+import (
+	"slices"
 
-// node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of many tuples that differ in
-// the innermost variable.
-type node interface {
-	number() int
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
 
-	// value returns the quantities of the evaluator's first n tuples. They are valid until the node computes again.
-	value(m *evaluator, n int) []float64
-
-	// gradient adds to the evaluator's gradients of the codes, given the gradients g of the quantities. The last call
-	// of value must have had the same tuples. It does not change g.
-	gradient(m *evaluator, n int, g []float64)
-
-	// smooth reports whether the node has a gradient in the codes.
-	smooth() bool
-
-	// cost bounds the number of computed tuples.
-	cost(e *engine) float64
-}
-
-type base struct{ id int }
-
-func (b base) number() int { return b.id }
-
-func (c *compiler) node(f Formula) (node, error) {
+func (c *compiler) node(f syntax.Formula) (program.Node, error) {
 	if f == nil {
 		return nil, c.fail(nil, "a formula is nil")
 	}
-	if isCrisp(f) {
+	if syntax.IsCrisp(f) {
 		t, err := c.test(f)
-		return &indicator{c.program.node(c.width), t, c.lane}, err
+		return &program.Indicator{Test: t}, err
 	}
 	switch f := f.(type) {
-	case *equality:
-		return c.atom(f)
-	case *connective:
+	case *syntax.Equality:
+		return c.equality(f)
+	case *syntax.Connective:
 		return c.connective(f)
-	case *negation:
-		a, err := c.node(f.a)
+	case *syntax.Negated:
+		a, err := c.node(f.A)
 		if err != nil {
 			return nil, err
 		}
-		if c.sentence.Not == NotStrict && a.smooth() {
-			return nil, c.fail(f.a, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", textOf(f.a))
+		if c.sentence.Not == syntax.NotStrict && a.Smooth() {
+			return nil, c.fail(f.A, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", syntax.TextOf(f.A))
 		}
-		return &unary{c.program.node(c.width), a, negations(c.sentence.Not)}, nil
-	case *independence:
+		return &program.Negated{By: c.sentence.Not, Body: a}, nil
+	case *syntax.Independence:
 		return c.independence(f)
-	case *scaled:
-		if !validWeight(f.weight) {
-			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
+	case *syntax.Scaled:
+		if !syntax.ValidWeight(f.Weight) {
+			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
 		}
-		a, err := c.node(f.a)
-		return &scale{c.program.node(c.width), a, f.weight}, err
-	case *quantified:
+		a, err := c.node(f.A)
+		return &program.Scaled{Weight: f.Weight, Body: a}, err
+	case *syntax.Quantified:
 		switch {
-		case f.domain.set == functionSet:
+		case f.Domain.Set == syntax.FunctionSet:
 			return c.functions(f)
-		case f.domain.set == pointSet && !f.universal:
+		case f.Domain.Set == syntax.PointSet && !f.Universal:
 			return c.centre(f)
 		}
-		return c.quantifier(f)
+		return c.quantifier(f, f.Body)
 	}
 	return nil, c.fail(f, "%T is not a formula of this package", f)
 }
@@ -70,56 +53,44 @@ func (c *compiler) node(f Formula) (node, error) {
 // wantIsolated describes what strict operations can have, for errors.
 const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
 
-func (c *compiler) connective(f *connective) (node, error) {
-	if f.a == nil || f.b == nil {
+func (c *compiler) connective(f *syntax.Connective) (program.Node, error) {
+	if f.A == nil || f.B == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if f.kind == implication && isCrisp(f.a) {
-		t, err := c.test(f.a)
+	if f.Kind == syntax.ImpliesKind && syntax.IsCrisp(f.A) {
+		t, err := c.test(f.A)
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.node(f.b)
-		return &guarded{c.program.node(c.width), t, c.lane, b}, err
+		b, err := c.node(f.B)
+		return &program.Guarded{Test: t, Body: b}, err
 	}
-	a, err := c.node(f.a)
+	a, err := c.node(f.A)
 	if err != nil {
 		return nil, err
 	}
-	if f.kind == implication && c.sentence.Implies == ImpliesStrict && a.smooth() {
-		return nil, c.fail(f.a, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", textOf(f.a))
+	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.Smooth() {
+		return nil, c.fail(f.A, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", syntax.TextOf(f.A))
 	}
-	b, err := c.node(f.b)
-	if err != nil {
-		return nil, err
-	}
-	var o operation
-	switch f.kind {
-	case conjunction:
-		o = conjunctions(c.sentence.And)
-	case disjunction:
-		o = disjunctions(c.sentence.Or)
-	default:
-		o = implications(c.sentence.Implies)
-	}
-	return &binary{c.program.node(c.width), a, b, o}, nil
+	b, err := c.node(f.B)
+	return &program.Connective{Kind: f.Kind, By: c.sentence.Quantale, A: a, B: b}, err
 }
 
-func (c *compiler) atom(e *equality) (node, error) {
-	if int(e.premetric) >= len(premetricNames()) || e.not || e.premetric == Circular && !validPeriod(e.period) {
+func (c *compiler) equality(e *syntax.Equality) (program.Node, error) {
+	if e.Premetric > syntax.Wasserstein || e.Not || e.Premetric == syntax.Circular && !syntax.ValidPeriod(e.Period) {
 		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, circular with a period of more than 0, cosine, kl or wasserstein")
 	}
-	switch e.premetric {
-	case Cosine:
+	switch e.Premetric {
+	case syntax.Cosine:
 		return c.cosine(e)
-	case KL, Wasserstein:
+	case syntax.KL, syntax.Wasserstein:
 		return c.posteriors(e)
 	}
-	a, err := c.linear(e.a)
+	a, err := c.linear(e.A)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.linear(e.b)
+	b, err := c.linear(e.B)
 	if err != nil {
 		return nil, err
 	}
@@ -127,224 +98,229 @@ func (c *compiler) atom(e *equality) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &atom{base: c.program.node(c.width), premetric: e.premetric, period: e.period}
-	n.coordinates, n.codes = c.split(difference)
-	return n, nil
+	d := difference.coordinates
+	return &program.Equality{Premetric: e.Premetric, Period: e.Period, Difference: d, Codes: c.program.Varies(d)}, nil
 }
 
-// split separates the parts of a term that vary over the current tuples, and reports whether the term varies with the
-// codes.
-func (c *compiler) split(l linear) (all []split, codes bool) {
-	for _, x := range l.coordinates {
-		s := split{offset: x.offset}
-		for _, p := range x.parts {
-			codes = codes || c.program.smooth(p.column)
-			switch {
-			case len(p.by) > 0:
-				s.monomials = append(s.monomials, newMonomial(p, c.lane))
-			case p.variable == c.lane:
-				s.fast = append(s.fast, p)
-			default:
-				s.slow = append(s.slow, p)
-			}
+// cosine compiles an equality under the cosine distance.
+func (c *compiler) cosine(e *syntax.Equality) (program.Node, error) {
+	a, err := c.linear(e.A)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.linear(e.B)
+	if err != nil {
+		return nil, err
+	}
+	zero := func(l linear) linear {
+		return linear{coordinates: make([]program.Coordinate, len(l.coordinates)), number: l.number}
+	}
+	if a, err = c.add(e, a, zero(b)); err != nil { // a number becomes a vector
+		return nil, err
+	}
+	if b, err = c.add(e, b, zero(a)); err != nil {
+		return nil, err
+	}
+	return &program.Cosine{A: a.coordinates, B: b.coordinates, Codes: c.program.Varies(a.coordinates, b.coordinates)}, nil
+}
+
+const wantPosteriors = "want codes of two rows, such as z(i) =[kl] z(j) or z.shape(i) =[kl] z.shape(j): the posteriors of these columns"
+
+// posteriors compiles an equality of posteriors.
+func (c *compiler) posteriors(e *syntax.Equality) (program.Node, error) {
+	var means, variances [2]linear
+	for i, t := range []syntax.Term{e.A, e.B} {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes {
+			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors)
 		}
-		all = append(all, s)
+		row, err := c.row(a)
+		if err != nil {
+			return nil, err
+		}
+		columns, err := c.columnsOf(a)
+		if err != nil {
+			return nil, err
+		}
+		mean := 0
+		if c.sentence.Sampled {
+			mean = c.program.Input(program.Means, c.program.Codes)
+		}
+		for _, k := range columns {
+			means[i].add(mean+k, row)
+		}
+		variance := c.program.Input(program.LogVariances, c.program.Codes)
+		for _, k := range columns {
+			variances[i].add(variance+k, row)
+		}
 	}
-	return all, codes
+	difference, err := c.add(e, means[0], means[1].times(-1))
+	return &program.Posteriors{Premetric: e.Premetric, Differences: difference.coordinates,
+		A: variances[0].coordinates, B: variances[1].coordinates}, err
 }
 
-// hasQuantifier reports whether a formula computes quantities of quantifiers.
-func hasQuantifier(f Formula) bool {
-	if isCrisp(f) {
-		return false
-	}
-	switch f := f.(type) {
-	case *connective:
-		return hasQuantifier(f.a) || hasQuantifier(f.b)
-	case *negation:
-		return hasQuantifier(f.a)
-	case *scaled:
-		return hasQuantifier(f.a)
-	case *quantified, *independence: // one tuple at a time
-		return true
-	}
-	return false
-}
-
-// quantifier compiles a quantifier over a finite set.
-func (c *compiler) quantifier(f *quantified) (node, error) {
-	if f.body == nil {
+// quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
+func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) (program.Node, error) {
+	if f.Body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if err := c.checkAggregate(f); err != nil {
-		return nil, err
+	if err := f.CheckAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
 	}
-	guards, rest := f.guards()
-	if f.universal && !hasQuantifier(rest) && applies(rest, c.exact()) {
-		return c.fitting(f, guards, rest, f.overall())
+	guards, rest := f.Guards()
+	if f.Universal && !syntax.HasQuantifier(rest) && applies(rest, c.exact()) {
+		return c.fitting(f, guards, rest, over)
 	}
-	binders, err := c.bind(f)
+	binders, err := c.bind(f, over)
 	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(binders) + len(f.domain.moves))
-	q := &quantifier{base: c.program.node(1), universal: f.universal, aggregate: f.aggregate, binders: binders, fold: f.fold, temperature: f.temperature}
-	if err := c.guard(q, guards); err != nil {
-		return nil, err
-	}
-	q.leaf = !hasQuantifier(rest)
-	q.symmetric = symmetric(f, guards, rest)
-	lane, width := c.lane, c.width
-	if c.lane, c.width = -1, 1; q.leaf {
-		c.lane, c.width = binders[len(binders)-1].variable, chunk
-	}
-	q.body, err = c.node(rest)
-	c.lane, c.width = lane, width
+	defer c.unbind(len(binders) + len(f.Domain.Moves))
+	tests, err := c.guard(binders, guards)
 	if err != nil {
 		return nil, err
 	}
-	q.state = len(c.program.quantifiers)
-	c.program.quantifiers = append(c.program.quantifiers, q)
-	if p := c.pairs(q); p != nil {
-		return p, nil
-	}
-	return q, nil
+	body, err := c.node(rest)
+	return &program.Quantifier{
+		Universal: f.Universal, Aggregate: f.Aggregate, Fold: f.Fold, Temperature: f.Temperature,
+		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest), Symmetric: syntax.Symmetric(f,
+			guards, rest), Body: body,
+	}, err
 }
 
-// guard attaches each test to the last variable that it mentions, and turns equalities
-// of a factor into groups.
-func (c *compiler) guard(q *quantifier, guards []Formula) error {
-	for _, g := range guards {
-		t, err := c.test(g)
+// compiler turns a sentence into a typed program. Its first error stops it.
+type compiler struct {
+	sentence syntax.Sentence
+	schema   Schema
+	scope    []*binding
+	maps     []*mapping // functions in scope
+	program  *program.Program
+}
+
+// fail returns the error of a part of the sentence.
+func (c *compiler) fail(part any, format string, values ...any) error {
+	return c.sentence.Errorf(part, format, values...)
+}
+
+// independence compiles an independence.
+func (c *compiler) independence(f *syntax.Independence) (program.Node, error) {
+	blocks, err := c.blocksOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if f.By == syntax.ByDiscriminator {
+		if !c.isSummand(f, c.sentence.Body) {
+			return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
+		}
+		if c.program.Learned == "" {
+			c.program.Learned = syntax.TextOf(f)
+		}
+	}
+	return &program.Independence{By: f.By, Blocks: blocks}, nil
+}
+
+// blocksOf lists the columns of the sub-codes of an independence.
+func (c *compiler) blocksOf(f *syntax.Independence) ([][]int, error) {
+	if f.By > syntax.ByDiscriminator || len(f.Codes) < 2 {
+		return nil, c.fail(f, "want a dependence (hsic, tc or discriminator) of two sub-codes or more")
+	}
+	var blocks [][]int
+	var taken []int
+	for _, t := range f.Codes {
+		a, ok := syntax.Bare(t).(*syntax.Access)
+		if !ok || !a.Codes || a.Row != "" {
+			return nil, c.fail(f, "%s is no sub-code; want sub-codes without a row, such as independent(z.a, z.b)", syntax.TextOf(t))
+		}
+		columns, err := c.columnsOf(a)
 		if err != nil {
-			return err
-		}
-		names := map[string]bool{}
-		variablesOf(g, names)
-		last := -1
-		for k, b := range q.binders {
-			if names[b.name] {
-				last = k
-			}
-		}
-		if last < 0 {
-			q.tests = append(q.tests, t)
-			continue
-		}
-		b := q.binders[last]
-		if e, ok := g.(*equality); ok && b.group(c, e) {
-			continue
-		}
-		b.tests = append(b.tests, t)
-	}
-	return nil
-}
-
-// overall is the formula that decides which rows are in the domain.
-func (q *quantified) overall() Formula {
-	if q.over != nil {
-		return q.over
-	}
-	return q.body
-}
-
-// bind resolves the variables of a quantifier and puts them into scope.
-func (c *compiler) bind(f *quantified) ([]*binder, error) {
-	d := f.domain
-	if len(d.names) == 0 {
-		return nil, c.fail(f, "a quantifier without a variable")
-	}
-	var binders []*binder
-	for _, name := range d.names {
-		if err := c.declare(f, name); err != nil {
 			return nil, err
 		}
-		b := &binding{id: c.program.variables, name: name, set: d.set, exists: !f.universal && f.fold == noFold}
-		c.program.variables++
-		if err := c.resolve(f, b); err != nil {
-			return nil, err
-		}
-		c.scope = append(c.scope, b)
-		list := -1
-		if b.set == rowSet {
-			list = c.program.index(b.known, -1)
-		}
-		binders = append(binders, &binder{binding: b, variable: b.id, list: list, members: len(b.members), by: -1})
-	}
-	return binders, c.bindMoves(f, binders)
-}
-
-// declare checks the name of a new variable.
-func (c *compiler) declare(f *quantified, name string) error {
-	if !isName(name) || name == "y" || name == "z" {
-		return c.fail(f, "%q cannot be a variable; want a name other than y and z", name)
-	}
-	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
-		return c.fail(f, "the variable %s is bound already, want another name", name)
-	}
-	return nil
-}
-
-func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
-
-// resolve determines the domain of a variable.
-func (c *compiler) resolve(f *quantified, b *binding) (err error) {
-	d := f.domain
-	switch d.set {
-	case rowSet:
-		b.known, err = c.mentioned(f.overall(), b.name)
-	case valueSet:
-		c.program.useLabels()
-		if b.factor, err = c.factor(d.factor, d); err == nil {
-			c.program.leveled[b.factor] = true
-		}
-	case memberSet:
-		err = c.resolveMembers(f, b)
-	case pointSet:
-		err = c.fail(f, "%s", wantCentre)
-	case functionSet:
-		err = c.fail(plainly(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
-	}
-	return err
-}
-
-func (d Domain) position() int { return int(d.place) }
-
-// resolveMembers makes columns of the constants of a finite set.
-func (c *compiler) resolveMembers(f *quantified, b *binding) error {
-	for i, t := range f.domain.members {
-		v := bare(t)
-		width := 0
-		switch v := v.(type) {
-		case Number:
-		case Vector:
-			width = len(v)
-		case Level:
-			width = -1
-		default:
-			return c.fail(f, "%s is not a constant; want numbers, vectors or names of levels", textOf(t))
-		}
-		if i > 0 && width != b.width {
-			return c.fail(f.domain, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels")
-		}
-		b.members, b.width = append(b.members, v), width
-	}
-	if len(b.members) == 0 {
-		return c.fail(f, "the set of %s is empty", b.name)
-	}
-	if b.width < 0 {
-		return nil
-	}
-	for k := range max(b.width, 1) {
-		numbers := make([]float64, len(b.members))
-		for i, m := range b.members {
-			l, err := c.linear(m)
-			if err != nil {
-				return err
+		for _, k := range columns {
+			if slices.Contains(taken, k) {
+				return nil, c.fail(f, "column %d of the codes is in two sub-codes, or twice in one, and depends on itself; want different columns", k)
 			}
-			numbers[i] = l.coordinates[k].offset
+			taken = append(taken, k)
 		}
-		b.columns = append(b.columns, c.program.constants(numbers))
+		blocks = append(blocks, columns)
 	}
-	return nil
+	return blocks, nil
+}
+
+// isSummand reports whether a sentence adds up a part.
+func (c *compiler) isSummand(part, f syntax.Formula) bool {
+	switch f := f.(type) {
+	case *syntax.Scaled:
+		return c.isSummand(part, f.A)
+	case *syntax.Connective:
+		return f.Kind == syntax.AndKind && c.sentence.And == syntax.AndAdd && (c.isSummand(part, f.A) ||
+			c.isSummand(part, f.B))
+	}
+	return f == part
+}
+
+// wantCentre describes the supported quantifiers over the points of R^k, for errors.
+const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
+	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
+
+// centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
+func (c *compiler) centre(f *syntax.Quantified) (program.Node, error) {
+	if err := f.CheckAggregate(); err != nil {
+		return nil, c.fail(f, "%v", err)
+	}
+	columns, err := c.columnsOf(f.Domain.Space)
+	if err != nil {
+		return nil, err
+	}
+	inner, ok := f.Body.(*syntax.Quantified)
+	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 ||
+		len(f.Domain.Names) != 1 {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	if err := c.declare(f, f.Domain.Names[0]); err != nil {
+		return nil, err
+	}
+	guards, rest := inner.Guards()
+	point, row := f.Domain.Names[0], inner.Domain.Names[0]
+	e, ok := rest.(*syntax.Equality)
+	if !ok || slices.ContainsFunc(guards, func(g syntax.Formula) bool { return syntax.Mentions(g, point) }) {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	code, other := syntax.Bare(e.A), syntax.Bare(e.B)
+	if code == syntax.Variable(point) {
+		code, other = other, code
+	}
+	a, ok := code.(*syntax.Access)
+	if !ok || !a.Codes || string(a.Row) != row || other != syntax.Variable(point) || point == row {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	if own, err := c.columnsOf(a); err != nil {
+		return nil, err
+	} else if !slices.Equal(own, columns) {
+		return nil, c.fail(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre)
+	}
+	n := &program.Centre{Columns: columns, Sum: inner.Aggregate == factor.Sum}
+	if n.Kind, n.Square, ok = centreOf(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
+		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre)
+	}
+	binders, err := c.bind(inner, inner.Body)
+	if err != nil {
+		return nil, err
+	}
+	defer c.unbind(len(binders) + len(inner.Domain.Moves))
+	n.Rows = binders[0].Binder
+	n.Tests, err = c.guard(binders, guards)
+	return n, err
+}
+
+// centreOf returns the centre problem of an aggregate of distances.
+func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
+	switch {
+	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):
+		return program.Ball, p == syntax.Squared, true
+	case (a == factor.Mean || a == factor.Sum) && p == syntax.Euclidean:
+		return program.Median, false, true
+	case a == factor.MeanSquare && p == syntax.Euclidean, (a == factor.Mean || a == factor.Sum) && p == syntax.Squared:
+		return program.Mean, false, true
+	}
+	return 0, false, false
 }

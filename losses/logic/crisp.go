@@ -2,216 +2,70 @@ package logic
 
 import (
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
-// isCrisp reports whether a formula is 0 or infinity: it has no premetric.
-func isCrisp(f Formula) bool {
-	switch f := f.(type) {
-	case *equality:
-		return f.premetric == Crisp
-	case *connective:
-		return isCrisp(f.a) && isCrisp(f.b)
-	case *negation:
-		return isCrisp(f.a)
-	case *scaled:
-		return isCrisp(f.a)
-	case *quantified:
-		return isCrisp(f.body)
-	}
-	return false
-}
-
-// guards splits the body of a quantifier into crisp formulas that restrict its
-// domain, and the rest.
-func (q *quantified) guards() (crisp []Formula, rest Formula) {
-	if rest = q.body; q.domain.set == functionSet {
-		return nil, rest
-	}
-	if q.universal {
-		for {
-			c, ok := rest.(*connective)
-			if !ok || c.kind != implication || !isCrisp(c.a) || isCrisp(c.b) {
-				return crisp, rest
-			}
-			crisp, rest = append(crisp, conjuncts(c.a, nil)...), c.b
-		}
-	}
-	if q.universal || isCrisp(rest) {
-		return crisp, rest
-	}
-	var kept Formula
-	for _, f := range conjuncts(rest, nil) {
-		switch {
-		case isCrisp(f):
-			crisp = append(crisp, f)
-		case kept == nil:
-			kept = f
-		default:
-			kept = &connective{place: place(f.position()), kind: conjunction, a: kept, b: f}
-		}
-	}
-	return crisp, kept
-}
-
-// conjuncts lists the operands of a conjunction.
-func conjuncts(f Formula, list []Formula) []Formula {
-	if c, ok := f.(*connective); ok && c.kind == conjunction {
-		return conjuncts(c.b, conjuncts(c.a, list))
-	}
-	return append(list, f)
-}
-
-// unbounded finds a crisp part that can make the quantity of a formula infinite.
-func unbounded(f Formula) Formula {
-	if isCrisp(f) {
-		return f
-	}
-	switch f := f.(type) {
-	case *connective:
-		a, b := unbounded(f.a), unbounded(f.b)
-		switch {
-		case f.kind == implication:
-			return b
-		case f.kind == disjunction && (a == nil || b == nil):
-			return nil
-		case a != nil:
-			return a
-		}
-		return b
-	case *scaled:
-		return unbounded(f.a)
-	case *quantified:
-		_, rest := f.guards()
-		return unbounded(rest)
-	}
-	return nil // a premetric is finite, and a negation of infinity is 0
-}
-
-// test is a crisp formula as a function of the variables' values.
-type test struct {
-	holds func(m *evaluator) bool
-	cost  func(e *engine) float64 // bounds the tuples of its quantifiers; nil: no quantifiers
-}
-
-func (t test) costs(e *engine) float64 {
-	if t.cost == nil {
-		return 0
-	}
-	return t.cost(e)
-}
-
 // test compiles a crisp formula.
-func (c *compiler) test(f Formula) (test, error) {
+func (c *compiler) test(f syntax.Formula) (program.Test, error) {
 	switch f := f.(type) {
-	case *equality:
+	case *syntax.Equality:
 		same, err := c.same(f)
-		if err == nil && f.not {
-			return test{holds: func(m *evaluator) bool { return !same(m) }}, nil
+		if f.Not {
+			return &program.Not{Test: same}, err
 		}
-		return test{holds: same}, err
-	case *negation:
-		a, err := c.test(f.a)
-		return test{func(m *evaluator) bool { return !a.holds(m) }, a.cost}, err
-	case *scaled:
-		if !validWeight(f.weight) {
-			return test{}, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
+		return same, err
+	case *syntax.Negated:
+		a, err := c.test(f.A)
+		return &program.Not{Test: a}, err
+	case *syntax.Scaled:
+		if !syntax.ValidWeight(f.Weight) {
+			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
 		}
-		return c.test(f.a)
-	case *connective:
-		return c.testConnective(f)
-	case *quantified:
-		return c.testQuantified(f)
-	}
-	return test{}, c.fail(f, "%T is not a formula of this package", f)
-}
-
-func (c *compiler) testConnective(f *connective) (test, error) {
-	a, err := c.test(f.a)
-	if err != nil {
-		return a, err
-	}
-	b, err := c.test(f.b)
-	t := test{cost: func(e *engine) float64 { return a.costs(e) + b.costs(e) }}
-	switch f.kind {
-	case conjunction:
-		t.holds = func(m *evaluator) bool { return a.holds(m) && b.holds(m) }
-	case disjunction:
-		t.holds = func(m *evaluator) bool { return a.holds(m) || b.holds(m) }
-	default:
-		t.holds = func(m *evaluator) bool { return !a.holds(m) || b.holds(m) }
-	}
-	return t, err
-}
-
-// testQuantified compiles a quantifier over a crisp formula.
-func (c *compiler) testQuantified(f *quantified) (test, error) {
-	if len(f.domain.moves) > 0 {
-		return test{}, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
-	}
-	binders, err := c.bind(f)
-	if err != nil {
-		return test{}, err
-	}
-	defer c.unbind(len(binders))
-	body, err := c.test(f.body)
-	if err != nil {
-		return test{}, err
-	}
-	var try func(m *evaluator, k int) bool
-	try = func(m *evaluator, k int) bool {
-		if k == len(binders) {
-			return body.holds(m)
+		return c.test(f.A)
+	case *syntax.Connective:
+		a, err := c.test(f.A)
+		if err != nil {
+			return nil, err
 		}
-		for _, v := range binders[k].all(m.data) {
-			m.index[binders[k].variable] = v
-			if try(m, k+1) != f.universal {
-				return !f.universal
-			}
+		b, err := c.test(f.B)
+		return &program.Joined{Kind: f.Kind, A: a, B: b}, err
+	case *syntax.Quantified:
+		if len(f.Domain.Moves) > 0 {
+			return nil, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
 		}
-		return f.universal
-	}
-	return test{func(m *evaluator) bool { return try(m, 0) }, func(e *engine) float64 {
-		cost := 1 + body.costs(e)
-		for _, b := range binders {
-			cost *= b.most(&e.data)
+		binders, err := c.bind(f, f.Body)
+		if err != nil {
+			return nil, err
 		}
-		return cost
-	}}, nil
-}
-
-// entry is a number to compare: a constant, or an entry of a column.
-type entry struct {
-	constant float64
-	column   int // -1: the constant
-	variable int
-}
-
-func (e entry) value(m *evaluator) float64 {
-	if e.column < 0 {
-		return e.constant
+		defer c.unbind(len(binders))
+		body, err := c.test(f.Body)
+		return &program.Tried{Universal: f.Universal, Binders: domains(binders), Body: body}, err
 	}
-	return m.data.columns[e.column][m.index[e.variable]]
+	return nil, c.fail(f, "%T is not a formula of this package", f)
 }
 
 // side is a side of a crisp equality.
 type side struct {
-	row    *binding // a row
-	levels []Term   // names of levels: one, or the members of a variable
-	member *binding // the variable of the levels
-	owner  *binding // of factors: the row, or the value
-	labels []int    // the factors
-	values []entry  // as numbers: of factors, numbers and vectors
-	number bool     // the number denotes a vector of any width
+	row    *binding        // a row
+	levels []syntax.Term   // names of levels: one, or the members of a variable
+	member *binding        // the variable of the levels
+	owner  *binding        // of factors: the row, or the value
+	labels []int           // the factors
+	values []program.Entry // as numbers: of factors, numbers and vectors
+	number bool            // the number denotes a vector of any width
 }
 
 // same compiles an equality of rows, factors or constants.
-func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
-	a, err := c.side(e.a, e)
+func (c *compiler) same(e *syntax.Equality) (program.Test, error) {
+	a, err := c.side(e.A, e)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.side(e.b, e)
+	b, err := c.side(e.B, e)
 	if err != nil {
 		return nil, err
 	}
@@ -220,24 +74,23 @@ func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 	}
 	switch {
 	case a.row != nil && b.row != nil:
-		i, j := a.row.id, b.row.id
-		return func(m *evaluator) bool { return m.index[i] == m.index[j] }, nil
+		return &program.SameRow{A: a.row.Variable, B: b.row.Variable}, nil
 	case len(a.labels) > 0 && len(b.labels) > 0:
 		if !slices.Equal(a.labels, b.labels) {
-			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", textOf(e.a), textOf(e.b))
+			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B))
 		}
-		return sameEntries(c.program.labelEntries(a), c.program.labelEntries(b), false), nil
+		return &program.SameNumbers{A: c.labelsOf(a), B: c.labelsOf(b)}, nil
 	case len(a.labels) == 1 && b.levels != nil:
 		named, err := c.levelEntry(a.labels[0], b, e)
-		return sameEntries(c.program.labelEntries(a), []entry{named}, false), err
+		return &program.SameNumbers{A: c.labelsOf(a), B: []program.Entry{named}}, err
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
+	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B))
 }
 
 // sameNumbers compares numbers rounded to float32.
-func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *evaluator) bool, error) {
+func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) (program.Test, error) {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
 		if s.number {
@@ -248,30 +101,31 @@ func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *evaluator) bool,
 		}
 	}
 	if len(a.labels) > 0 {
-		c.program.useValues()
+		c.program.NeedsValues = true
 	}
-	return sameEntries(a.values, b.values, true), nil
+	return &program.SameNumbers{A: a.values, B: b.values, Single: true}, nil
 }
 
-func sameEntries(a, b []entry, single bool) func(m *evaluator) bool {
-	return func(m *evaluator) bool {
-		for i := range a {
-			x, y := a[i].value(m), b[i].value(m)
-			if x != y && !(single && float32(x) == float32(y)) {
-				return false
-			}
-		}
-		return true
+// labelsOf lists the labels of a row's factors, or of a value.
+func (c *compiler) labelsOf(s side) []program.Entry {
+	at := c.program.Labels
+	if s.owner.Set == syntax.ValueSet {
+		at = c.program.LevelLabels
 	}
+	var all []program.Entry
+	for _, f := range s.labels {
+		all = append(all, program.Entry{Column: at + f, Variable: s.owner.Variable})
+	}
+	return all
 }
 
 // side classifies a side of a crisp equality.
-func (c *compiler) side(t Term, e *equality) (side, error) {
-	switch v := bare(t).(type) {
+func (c *compiler) side(t syntax.Term, e *syntax.Equality) (side, error) {
+	switch v := syntax.Bare(t).(type) {
 	case nil:
 		return side{}, c.fail(e, "a term is nil")
-	case *access:
-		if v.codes {
+	case *syntax.Access:
+		if v.Codes {
 			return side{}, c.fail(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]")
 		}
 		b, err := c.row(v)
@@ -281,72 +135,73 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 		factors, err := c.columnsOf(v)
 		s := side{owner: b, labels: factors}
 		for _, f := range factors {
-			s.values = append(s.values, entry{column: c.program.values + f, variable: b.id})
+			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: b.Variable})
 		}
-		c.program.useLabels()
+		c.program.NeedsLabels = true
 		return s, err
-	case Number:
-		return side{values: []entry{{constant: float64(v), column: -1}}, number: true}, nil
-	case Vector:
+	case syntax.Number:
+		return side{values: []program.Entry{{Constant: float64(v), Column: -1}}, number: true}, nil
+	case syntax.Vector:
 		s := side{}
 		for _, x := range v {
-			s.values = append(s.values, entry{constant: x, column: -1})
+			s.values = append(s.values, program.Entry{Constant: x, Column: -1})
 		}
 		return s, nil
-	case Level:
-		return side{levels: []Term{v}}, nil
-	case Variable:
+	case syntax.Level:
+		return side{levels: []syntax.Term{v}}, nil
+	case syntax.Variable:
 		return c.sideVariable(v, t)
-	case *moved:
+	case *syntax.Moved:
 		return side{}, c.fail(e, "a plain = of what a transformation moves; want a premetric, such as =[squared]")
-	case *application:
+	case *syntax.Application:
 		return side{}, c.fail(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
-	case *arithmetic, *multiple:
+	case *syntax.Arithmetic, *syntax.Multiple:
 		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
 	}
 	return side{}, c.fail(e, "%T is not a term of this package", t)
 }
 
-func (c *compiler) sideVariable(v Variable, t Term) (side, error) {
+func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) (side, error) {
 	b, err := c.lookup(v, t)
 	if err != nil {
 		return side{}, err
 	}
 	switch {
-	case b.set == rowSet:
+	case b.Set == syntax.RowSet:
 		return side{row: b}, nil
-	case b.set == valueSet:
-		return side{owner: b, labels: []int{b.factor}, values: []entry{{column: c.program.levelValues + b.factor, variable: b.id}}}, nil
-	case b.set == moveSet:
+	case b.Set == syntax.ValueSet:
+		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{{Column: c.program.LevelValues + b.Factor,
+			Variable: b.Variable}}}, nil
+	case b.Set == syntax.MoveSet:
 		return side{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.set == pointSet:
+	case b.Set == syntax.PointSet:
 		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.width < 0:
 		return side{levels: b.members, member: b}, nil
 	}
 	s := side{number: b.width == 0}
 	for _, column := range b.columns {
-		s.values = append(s.values, entry{column: column, variable: b.id})
+		s.values = append(s.values, program.Entry{Column: column, Variable: b.Variable})
 	}
 	return s, nil
 }
 
 // levelEntry finds the numbers of levels by their names.
-func (c *compiler) levelEntry(factor int, s side, e *equality) (entry, error) {
+func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) (program.Entry, error) {
 	name := c.schema.Factors[factor]
 	numbers := make([]float64, len(s.levels))
 	for i, l := range s.levels {
 		known := c.schema.Levels[name]
-		at := slices.Index(known, string(l.(Level)))
+		at := slices.Index(known, string(l.(syntax.Level)))
 		if at < 0 {
-			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(Level)), suggest(string(l.(Level)), known))
+			return program.Entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(syntax.Level)), registry.Suggest(string(l.(syntax.Level)), known))
 		}
 		numbers[i] = float64(at)
 	}
 	if s.member == nil {
-		return entry{constant: numbers[0], column: -1}, nil
+		return program.Entry{Constant: numbers[0], Column: -1}, nil
 	}
-	return entry{column: c.program.constants(numbers), variable: s.member.id}, nil
+	return program.Entry{Column: c.program.Constants(numbers), Variable: s.member.Variable}, nil
 }
 
 func plural(n int, what string) string {

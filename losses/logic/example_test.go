@@ -7,10 +7,11 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 func Example() {
-	sentence, err := logic.Parse(`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`)
+	sentence, err := syntax.Parse(`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,22 +39,9 @@ func Example() {
 	// 2 <nil>
 }
 
-// Sentences can be built in Go as well.
-func ExampleForAll() {
-	i, j := logic.Variable("i"), logic.Variable("j")
-	injective := logic.Sentence{Body: logic.ForAll(factor.Mean, logic.Rows("i", "j"), logic.Implies(
-		logic.Equal(logic.Euclidean, logic.Codes(i), logic.Codes(j)),
-		logic.Equal(logic.Euclidean, logic.Factors(i), logic.Factors(j))))}
-	fmt.Println(injective)
-	fmt.Println(injective.Quantity())
-	// Output:
-	// forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)
-	// mean{i, j} (‖y(i) − y(j)‖ ∸ ‖z(i) − z(j)‖)
-}
-
 // A sentence is a node in anyone's graph.
 func ExampleQuantity_Node() {
-	sentence, err := logic.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
+	sentence, err := syntax.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -90,9 +78,9 @@ func ExampleQuantity_Node() {
 
 // The best product approximation of codes, example 5 of the paper.
 func ExampleQuantity_Approximation() {
-	m := logic.Function{Name: "m.a", From: logic.Space{Name: "a"}, To: logic.Space{Codes: true, Columns: []logic.Range{{Lo: 0, Hi: 1}}}}
-	sentence := logic.Sentence{Body: logic.Exists(logic.Functions(m), logic.ForAll(factor.Mean, logic.Rows("i"),
-		logic.Equal(logic.Squared, logic.CodeColumns("i", logic.Range{Lo: 0, Hi: 1}), m.At(logic.Factor("a", "i")))))}
+	m := syntax.Function{Name: "m.a", From: syntax.Space{Name: "a"}, To: syntax.Space{Codes: true, Columns: []syntax.Range{{Lo: 0, Hi: 1}}}}
+	sentence := syntax.Sentence{Body: syntax.Exists(syntax.Functions(m), syntax.ForAll(factor.Mean, syntax.Rows("i"),
+		syntax.Equal(syntax.Squared, syntax.CodeColumns("i", syntax.Range{Lo: 0, Hi: 1}), m.At(syntax.Factor("a", "i")))))}
 	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a", "b"}})
 	if err != nil {
 		fmt.Println(err)

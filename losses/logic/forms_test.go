@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // formSchema is testSchema with a circle that turns z.shape.
@@ -18,30 +19,30 @@ func formSchema() Schema {
 }
 
 // randomForms makes a sentence that joins sentences about functions, moves and independence, and others.
-func randomForms(seed int) Sentence {
+func randomForms(seed int) syntax.Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "forms"), factor: map[string]string{}, width: map[string]int{}}
-	s := Sentence{}
+	s := syntax.Sentence{}
 	if g.any(2) {
-		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(7)), Negation(g.IntN(3))}
+		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)), Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
 	}
 	s.Sampled, g.quantale = g.any(5), s.Quantale
 	s.Body = g.form()
 	for g.any(2) {
 		switch other := g.form(); g.IntN(5) {
 		case 0:
-			s.Body = Or(s.Body, other)
+			s.Body = syntax.Or(s.Body, other)
 		case 1:
 			s.Body = g.implies(s.Body, other)
 		case 2:
 			s.Body = g.not(s.Body)
 		default:
-			s.Body = And(s.Body, other)
+			s.Body = syntax.And(s.Body, other)
 		}
 	}
 	return s
 }
 
-func (g *generator) form() Formula {
+func (g *generator) form() syntax.Formula {
 	switch g.IntN(9) {
 	case 0, 1, 2:
 		return g.function()
@@ -50,82 +51,82 @@ func (g *generator) form() Formula {
 	case 4, 5:
 		return g.moving()
 	case 6:
-		return Independent(HSIC, SubCode("shape", ""), SubCode("x y", ""))
+		return syntax.Independent(syntax.HSIC, syntax.SubCode("shape", ""), syntax.SubCode("x y", ""))
 	case 7:
 		f := g.function()
 		i := g.fresh()
-		return ForAll(factor.Aggregate(g.IntN(4)), Rows(i), And(Equal(Squared, SubCode("x y", Variable(i)), Factor("hue", Variable(i))), f))
+		return syntax.ForAll(factor.Aggregate(g.IntN(4)), syntax.Rows(i), syntax.And(syntax.Equal(syntax.Squared, syntax.SubCode("x y", syntax.Variable(i)), syntax.Factor("hue", syntax.Variable(i))), f))
 	}
 	return g.quantified(2)
 }
 
 // function says that there is a function of a class.
-func (g *generator) function() Formula {
+func (g *generator) function() syntax.Formula {
 	i, h := g.fresh(), g.fresh()+"h"
-	codes, factors := Space{Codes: true, Name: "shape"}, Space{Columns: []Range{{0, 2}}}
-	z, y := SubCode("shape", Variable(i)), FactorColumns(Variable(i), Range{0, 2})
-	f := Function{Name: h, Class: pickOf(g, Affine, Affine, Linear, Isometry), From: codes, To: factors}
+	codes, factors := syntax.Space{Codes: true, Name: "shape"}, syntax.Space{Columns: []syntax.Range{{Lo: 0, Hi: 2}}}
+	z, y := syntax.SubCode("shape", syntax.Variable(i)), syntax.FactorColumns(syntax.Variable(i), syntax.Range{Lo: 0, Hi: 2})
+	f := syntax.Function{Name: h, Class: pickOf(g, syntax.Affine, syntax.Affine, syntax.Linear, syntax.Isometry), From: codes, To: factors}
 	argument, target := z, y
 	if g.any(2) {
 		f.From, f.To, argument, target = factors, codes, y, z
 	}
-	a, p := factor.Mean, Squared
+	a, p := factor.Mean, syntax.Squared
 	switch k := g.IntN(5); {
 	case g.any(3):
-		f.By = pickOf(g, ByLeastSquares, ByLeastSquares, ByMax)
-		if f.Class == Isometry {
-			f.By = ByLeastSquares
+		f.By = pickOf(g, syntax.ByLeastSquares, syntax.ByLeastSquares, syntax.ByMax)
+		if f.Class == syntax.Isometry {
+			f.By = syntax.ByLeastSquares
 		}
-		a, p = factor.Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared, Absolute)
-	case f.Class == Isometry || k == 0:
-		a, p = factor.MeanSquare, Euclidean
+		a, p = factor.Aggregate(g.IntN(4)), pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute)
+	case f.Class == syntax.Isometry || k == 0:
+		a, p = factor.MeanSquare, syntax.Euclidean
 	case k == 1:
-		a, p = factor.Max, pickOf(g, Euclidean, Squared)
+		a, p = factor.Max, pickOf(g, syntax.Euclidean, syntax.Squared)
 	case k == 2:
-		a, p = pickOf(g, factor.Mean, factor.Sum), pickOf(g, Euclidean, Absolute)
+		a, p = pickOf(g, factor.Mean, factor.Sum), pickOf(g, syntax.Euclidean, syntax.Absolute)
 	default:
 		a = pickOf(g, factor.Mean, factor.Sum)
 	}
-	body := Equal(p, Apply(h, argument), target)
+	body := syntax.Equal(p, syntax.Apply(h, argument), target)
 	if g.any(3) {
-		body = Implies(Same(Factor("hue", Variable(i)), Number(pickOf(g, 0, 0.5))), body)
+		body = syntax.Implies(syntax.Same(syntax.Factor("hue", syntax.Variable(i)), syntax.Number(pickOf(g, 0, 0.5))), body)
 	}
-	return Exists(Functions(f), ForAll(a, Rows(i), body))
+	return syntax.Exists(syntax.Functions(f), syntax.ForAll(a, syntax.Rows(i), body))
 }
 
 // levelFunction says that a sub-code is a function of a factor.
-func (g *generator) levelFunction() Formula {
+func (g *generator) levelFunction() syntax.Formula {
 	i, name := g.fresh(), pickOf(g, "shape", "x y")
-	f := Function{Name: "m." + name, From: Space{Name: name}, To: Space{Codes: true, Name: name}}
-	a, p := factor.Aggregate(g.IntN(4)), Euclidean
+	f := syntax.Function{Name: "m." + name, From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
+	a, p := factor.Aggregate(g.IntN(4)), syntax.Euclidean
 	if a == factor.Mean && g.any(2) {
-		p = Squared
+		p = syntax.Squared
 	}
-	return Exists(Functions(f), ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, Variable(i))), SubCode(name, Variable(i)))))
+	return syntax.Exists(syntax.Functions(f), syntax.ForAll(a, syntax.Rows(i), syntax.Equal(p, syntax.Apply(f.Name, syntax.Factor(name, syntax.Variable(i))), syntax.SubCode(name, syntax.Variable(i)))))
 }
 
 // moving compares codes with codes that a transformation moves.
-func (g *generator) moving() Formula {
+func (g *generator) moving() syntax.Formula {
 	i, j := g.fresh(), g.fresh()
-	d := Rows(i, j).Moving("g", Variable(i), Variable(j))
-	body := Equal(pickOf(g, Euclidean, Squared, Absolute), SubCode("shape", Variable(j)), Act(Move{Name: "g"}, SubCode("shape", Variable(i))))
+	d := syntax.Rows(i, j).Moving("g", syntax.Variable(i), syntax.Variable(j))
+	body := syntax.Equal(pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute), syntax.SubCode("shape", syntax.Variable(j)), syntax.Act(syntax.Move{Name: "g"}, syntax.SubCode("shape", syntax.Variable(i))))
 	if g.any(3) {
-		body = And(body, Equal(Wasserstein, SubCode("x y", Variable(i)), SubCode("x y", Variable(j))))
+		body = syntax.And(body, syntax.Equal(syntax.Wasserstein, syntax.SubCode("x y", syntax.Variable(i)), syntax.SubCode("x y", syntax.Variable(j))))
 	}
 	switch k := g.IntN(8); {
 	case k < 4:
-		return ForAll(factor.Aggregate(k), d, body)
+		return syntax.ForAll(factor.Aggregate(k), d, body)
 	case k < 6:
-		return ForAllBy(pickOf(g, AndNorm, AndLogExp, AndRoot, AndProduct), d, body)
+		return syntax.ForAllBy(pickOf(g, syntax.AndNorm, syntax.AndLogExp, syntax.AndRoot, syntax.AndProduct), d, body)
 	}
-	return ExistsBy(pickOf(g, OrMin, OrHarmonic, OrHarmonicSquare), d, And(Differ(Variable(i), Variable(j)), body))
+	return syntax.ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d, syntax.And(syntax.Differ(syntax.Variable(i), syntax.Variable(j)), body))
 }
 
 // formBatches are batches with moves: continuous, and such that a kind of form is true of them.
 func formBatches(seed int) map[string]Batch {
 	r := rng.New(uint64(seed), "forms")
 	all := map[string]Batch{}
-	for name, code := range map[string]func(i int, y []float64, angle float64, k int) float64{
+	codes := map[string]func(i int, y []float64, angle float64, k int) float64{
 		"continuous": func(int, []float64, float64, int) float64 { return r.NormFloat64() },
 		"grid":       func(int, []float64, float64, int) float64 { return float64(r.IntN(3)) / 2 },
 		"affine": func(_ int, y []float64, _ float64, k int) float64 {
@@ -144,7 +145,8 @@ func formBatches(seed int) map[string]Batch {
 		"product": func(i int, _ []float64, _ float64, k int) float64 {
 			return []float64{float64(i % 3), 1, float64(i / 3), 1}[k]
 		},
-	} {
+	}
+	for _, name := range sortedKeys(codes) { // the stream is shared
 		var b Batch
 		for i := range 9 {
 			level := []float64{float64(i % 3), float64(r.IntN(2)), float64(r.IntN(3))}
@@ -152,7 +154,7 @@ func formBatches(seed int) map[string]Batch {
 			for _, to := range []*[][]float64{&b.Codes, &b.LogVariances, &b.Samples} {
 				row := make([]float64, 4)
 				for k := range row {
-					row[k] = code(i, y, angle, k)
+					row[k] = codes[name](i, y, angle, k)
 				}
 				*to = append(*to, row)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // testSchema is what random sentences are about.
@@ -24,18 +25,18 @@ type generator struct {
 	width                 map[string]int    // of members
 	used                  int
 	nested                int // row variables in scope
-	quantale              Quantale
+	quantale              syntax.Quantale
 }
 
 func (g *generator) any(n int) bool { return g.IntN(n) == 0 }
 
 func pickOf[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
 
-func randomSentence(seed int) Sentence {
+func randomSentence(seed int) syntax.Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "sentence"), factor: map[string]string{}, width: map[string]int{}}
-	s := Sentence{}
+	s := syntax.Sentence{}
 	if !g.any(3) {
-		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(7)), Negation(g.IntN(3))}
+		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)), Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
 	}
 	s.Sampled, g.quantale = g.any(4), s.Quantale
 	s.Body = g.quantified(3)
@@ -45,58 +46,58 @@ func randomSentence(seed int) Sentence {
 	return s
 }
 
-func (g *generator) join(a, b Formula) Formula {
+func (g *generator) join(a, b syntax.Formula) syntax.Formula {
 	switch g.IntN(6) {
 	case 0:
-		return Or(a, b)
+		return syntax.Or(a, b)
 	case 1:
 		return g.implies(a, b)
 	case 2:
 		return g.not(a)
 	case 3:
-		return Scale(pickOf(g, 0.5, 2, 0.125), a)
+		return syntax.Scale(pickOf(g, 0.5, 2, 0.125), a)
 	}
-	return And(a, b)
+	return syntax.And(a, b)
 }
 
 // implies makes an implication, from a formula that does not vary with the codes if it is strict.
-func (g *generator) implies(a, b Formula) Formula {
-	if g.quantale.Implies == ImpliesStrict {
+func (g *generator) implies(a, b syntax.Formula) syntax.Formula {
+	if g.quantale.Implies == syntax.ImpliesStrict {
 		a = g.isolated()
 	}
-	return Implies(a, b)
+	return syntax.Implies(a, b)
 }
 
-func (g *generator) not(a Formula) Formula {
-	if g.quantale.Not == NotStrict {
+func (g *generator) not(a syntax.Formula) syntax.Formula {
+	if g.quantale.Not == syntax.NotStrict {
 		a = g.isolated()
 	}
-	return Not(a)
+	return syntax.Not(a)
 }
 
 // isolated makes a formula that does not vary with the codes, of the variables in scope.
-func (g *generator) isolated() Formula {
+func (g *generator) isolated() syntax.Formula {
 	if len(g.rows) == 0 {
 		v := g.fresh()
 		g.rows = append(slices.Clone(g.rows), v)
 		body := g.isolated()
 		g.rows = nil
 		if g.any(3) {
-			return ExistsBy(Disjunction(g.IntN(5)), Rows(v), body)
+			return syntax.ExistsBy(syntax.Disjunction(g.IntN(5)), syntax.Rows(v), body)
 		}
-		return ForAll(factor.Aggregate(g.IntN(4)), Rows(v), body)
+		return syntax.ForAll(factor.Aggregate(g.IntN(4)), syntax.Rows(v), body)
 	}
 	i, j := g.two()
-	a := pickOf(g, Equal(Discrete, SubCode("shape", i), CodeColumns(j, Range{1, 3})), Equal(Discrete, g.term(1, 1), g.term(1, 1)),
-		Equal(Absolute, FactorColumns(i, Range{0, 2}), FactorColumns(j, Range{1, 3})), Equal(Cosine, FactorColumns(i, Range{0, 2}), Vector{1, 0}))
+	a := pickOf(g, syntax.Equal(syntax.Discrete, syntax.SubCode("shape", i), syntax.CodeColumns(j, syntax.Range{Lo: 1, Hi: 3})), syntax.Equal(syntax.Discrete, g.term(1, 1), g.term(1, 1)),
+		syntax.Equal(syntax.Absolute, syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.FactorColumns(j, syntax.Range{Lo: 1, Hi: 3})), syntax.Equal(syntax.Cosine, syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Vector{1, 0}))
 	switch g.IntN(5) {
 	case 0:
-		return And(a, Equal(Discrete, SubCode("x y", i), Number(1)))
+		return syntax.And(a, syntax.Equal(syntax.Discrete, syntax.SubCode("x y", i), syntax.Number(1)))
 	case 1:
-		return Or(a, Equal(Squared, Factor("hue", i), Factor("x y", j)))
+		return syntax.Or(a, syntax.Equal(syntax.Squared, syntax.Factor("hue", i), syntax.Factor("x y", j)))
 	case 2:
-		if g.quantale.Implies == ImpliesStrict || g.quantale.Not == NotStrict {
-			return Not(a)
+		if g.quantale.Implies == syntax.ImpliesStrict || g.quantale.Not == syntax.NotStrict {
+			return syntax.Not(a)
 		}
 	}
 	return a
@@ -108,7 +109,7 @@ func (g *generator) fresh() string {
 }
 
 // formula makes a formula of the variables in scope.
-func (g *generator) formula(depth int) Formula {
+func (g *generator) formula(depth int) syntax.Formula {
 	if depth == 0 || g.any(3) {
 		return g.atom()
 	}
@@ -116,10 +117,10 @@ func (g *generator) formula(depth int) Formula {
 	case 0, 1:
 		return g.join(g.formula(depth-1), g.formula(depth-1))
 	case 2:
-		return Implies(g.crisp(1), g.formula(depth-1))
+		return syntax.Implies(g.crisp(1), g.formula(depth-1))
 	case 3:
 		if g.any(2) {
-			return Or(g.crisp(1), g.formula(depth-1))
+			return syntax.Or(g.crisp(1), g.formula(depth-1))
 		}
 		return g.implies(g.formula(depth-1), g.atom())
 	case 4, 5:
@@ -131,25 +132,25 @@ func (g *generator) formula(depth int) Formula {
 }
 
 // quantified makes a quantifier.
-func (g *generator) quantified(depth int) Formula {
+func (g *generator) quantified(depth int) syntax.Formula {
 	if g.any(7) {
 		return g.centre()
 	}
 	before := *g
 	g.rows, g.values, g.members = slices.Clone(g.rows), slices.Clone(g.values), slices.Clone(g.members)
-	var d Domain
+	var d syntax.Domain
 	switch k := g.IntN(8); {
 	case k == 0 && len(g.rows) > 0:
 		f := pickOf(g, testSchema.Factors...)
 		v := g.fresh()
-		d = Values(f, v)
+		d = syntax.Values(f, v)
 		g.values, g.factor[v] = append(g.values, v), f
 	case k == 1 && len(g.rows) > 0:
 		v := g.fresh()
 		if g.any(2) {
-			d, g.width[v] = Members(v, Number(0), Number(1), Number(-0.5)), 0
+			d, g.width[v] = syntax.Members(v, syntax.Number(0), syntax.Number(1), syntax.Number(-0.5)), 0
 		} else {
-			d, g.width[v] = Members(v, Vector{0, 1}, Vector{1, 1}), 2
+			d, g.width[v] = syntax.Members(v, syntax.Vector{0, 1}, syntax.Vector{1, 1}), 2
 		}
 		g.members = append(g.members, v)
 	default:
@@ -157,14 +158,14 @@ func (g *generator) quantified(depth int) Formula {
 		if g.any(2) && g.nested < 2 {
 			names = append(names, g.fresh())
 		}
-		d = Rows(names...)
+		d = syntax.Rows(names...)
 		g.rows, g.nested = append(g.rows, names...), g.nested+len(names)
 	}
 	body, universal := g.formula(depth), !g.any(5)
 	if g.any(2) && universal {
-		body = Implies(g.crisp(2), body)
+		body = syntax.Implies(g.crisp(2), body)
 	} else if g.any(2) {
-		body = And(g.crisp(1), body)
+		body = syntax.And(g.crisp(1), body)
 		if universal {
 			body = g.join(g.atom(), g.atom())
 		}
@@ -172,44 +173,44 @@ func (g *generator) quantified(depth int) Formula {
 	g.rows, g.values, g.members, g.nested = before.rows, before.values, before.members, before.nested
 	switch k := g.IntN(6); {
 	case universal && k < 4:
-		return ForAll(factor.Aggregate(k), d, body)
+		return syntax.ForAll(factor.Aggregate(k), d, body)
 	case universal:
-		return ForAllBy(Conjunction(g.IntN(6)), d, body)
+		return syntax.ForAllBy(syntax.Conjunction(g.IntN(6)), d, body)
 	case k == 0:
-		return ExistsSoft(pickOf(g, 0.1, 1, 7.5), d, body)
+		return syntax.ExistsSoft(pickOf(g, 0.1, 1, 7.5), d, body)
 	case k < 5:
-		return ExistsBy(Disjunction(g.IntN(5)), d, body)
+		return syntax.ExistsBy(syntax.Disjunction(g.IntN(5)), d, body)
 	}
-	return Exists(d, body)
+	return syntax.Exists(d, body)
 }
 
-func (g *generator) centre() Formula {
+func (g *generator) centre() syntax.Formula {
 	c, i := g.fresh(), g.fresh()
-	a, p := factor.Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared)
+	a, p := factor.Aggregate(g.IntN(4)), pickOf(g, syntax.Euclidean, syntax.Squared)
 	if a == factor.MeanSquare {
-		p = Euclidean
+		p = syntax.Euclidean
 	}
-	if a == factor.Sum && p == Squared {
-		p = Euclidean
+	if a == factor.Sum && p == syntax.Squared {
+		p = syntax.Euclidean
 	}
-	term, points := SubCode("shape", Variable(i)), Points(c, "shape")
+	term, points := syntax.SubCode("shape", syntax.Variable(i)), syntax.Points(c, "shape")
 	if g.any(3) {
-		term, points = CodeColumns(Variable(i), Range{2, 3}), PointsOf(c, Range{2, 3})
+		term, points = syntax.CodeColumns(syntax.Variable(i), syntax.Range{Lo: 2, Hi: 3}), syntax.PointsOf(c, syntax.Range{Lo: 2, Hi: 3})
 	}
-	body := Equal(p, term, Variable(c))
+	body := syntax.Equal(p, term, syntax.Variable(c))
 	if g.any(2) {
 		before := g.rows
 		g.rows = append(slices.Clone(g.rows), i)
-		body = Implies(g.crisp(1), body)
+		body = syntax.Implies(g.crisp(1), body)
 		g.rows = before
 	}
-	return Exists(points, ForAll(a, Rows(i), body))
+	return syntax.Exists(points, syntax.ForAll(a, syntax.Rows(i), body))
 }
 
-func (g *generator) row() Variable { return Variable(pickOf(g, g.rows...)) }
+func (g *generator) row() syntax.Variable { return syntax.Variable(pickOf(g, g.rows...)) }
 
 // two are different rows, if there are.
-func (g *generator) two() (i, j Variable) {
+func (g *generator) two() (i, j syntax.Variable) {
 	i, j = g.row(), g.row()
 	for k := 0; k < 9 && i == j; k++ {
 		j = g.row()
@@ -218,13 +219,13 @@ func (g *generator) two() (i, j Variable) {
 }
 
 // crisp makes a crisp formula.
-func (g *generator) crisp(depth int) Formula {
+func (g *generator) crisp(depth int) syntax.Formula {
 	if depth > 0 && g.any(3) {
 		switch a, b := g.crisp(depth-1), g.crisp(depth-1); g.IntN(5) {
 		case 0:
-			return Or(a, b)
+			return syntax.Or(a, b)
 		case 1:
-			return Not(a)
+			return syntax.Not(a)
 		case 2:
 			before := g.rows
 			v := g.fresh()
@@ -232,99 +233,99 @@ func (g *generator) crisp(depth int) Formula {
 			body := g.crisp(0)
 			g.rows = before
 			if g.any(2) {
-				return Exists(Rows(v), body)
+				return syntax.Exists(syntax.Rows(v), body)
 			}
-			return ForAll(factor.Max, Rows(v), body)
+			return syntax.ForAll(factor.Max, syntax.Rows(v), body)
 		default:
-			return And(a, b)
+			return syntax.And(a, b)
 		}
 	}
-	same := pickOf(g, Same, Same, Differ)
+	same := pickOf(g, syntax.Same, syntax.Same, syntax.Differ)
 	f := pickOf(g, testSchema.Factors...)
 	switch g.IntN(8) {
 	case 0:
 		return same(g.row(), g.row())
 	case 1:
-		return same(Factors(g.row()), Factors(g.row()))
+		return same(syntax.Factors(g.row()), syntax.Factors(g.row()))
 	case 2:
-		return same(FactorColumns(g.row(), Range{0, 2}), FactorColumns(g.row(), Range{0, 2}))
+		return same(syntax.FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}), syntax.FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}))
 	case 3:
 		if len(g.values) > 0 {
 			v := pickOf(g, g.values...)
-			return same(Factor(g.factor[v], g.row()), Variable(v))
+			return same(syntax.Factor(g.factor[v], g.row()), syntax.Variable(v))
 		}
 	case 4:
-		return same(Factor("shape", g.row()), Level(pickOf(g, "square", "heart")))
+		return same(syntax.Factor("shape", g.row()), syntax.Level(pickOf(g, "square", "heart")))
 	case 5:
-		return same(Factor("hue", g.row()), Number(pickOf(g, 0, 0.1, 0.5)))
+		return same(syntax.Factor("hue", g.row()), syntax.Number(pickOf(g, 0, 0.1, 0.5)))
 	}
 	a, b := g.row(), g.row()
 	if a == b && g.any(2) {
-		return same(Factor(f, a), Factor(f, b))
+		return same(syntax.Factor(f, a), syntax.Factor(f, b))
 	}
-	return Same(Factor(f, a), Factor(f, b))
+	return syntax.Same(syntax.Factor(f, a), syntax.Factor(f, b))
 }
 
 // atom makes an equality under a premetric.
-func (g *generator) atom() Formula {
-	p := Premetric(1 + g.IntN(8))
-	if p == KL || p == Wasserstein {
+func (g *generator) atom() syntax.Formula {
+	p := syntax.Premetric(1 + g.IntN(8))
+	if p == syntax.KL || p == syntax.Wasserstein {
 		return g.posteriors(p)
 	}
 	width := pickOf(g, 1, 1, 2, 3, 4)
 	a, b := g.term(width, 1), g.term(width, 1)
-	for k := 0; k < 9 && textOf(a) == textOf(b); k++ {
+	for k := 0; k < 9 && syntax.TextOf(a) == syntax.TextOf(b); k++ {
 		b = g.term(width, 1)
 	}
-	if p == Circular && g.any(2) {
-		return EqualCircular(2.5, a, b)
+	if p == syntax.Circular && g.any(2) {
+		return syntax.EqualCircular(2.5, a, b)
 	}
-	return Equal(p, a, b)
+	return syntax.Equal(p, a, b)
 }
 
 // posteriors compares the posteriors of two rows.
-func (g *generator) posteriors(p Premetric) Formula {
+func (g *generator) posteriors(p syntax.Premetric) syntax.Formula {
 	i, j := g.two()
 	switch k := g.IntN(3); {
 	case k == 0 || i == j:
-		return Equal(p, SubCode("big", i), CodeColumns(j, Range{1, 4}))
+		return syntax.Equal(p, syntax.SubCode("big", i), syntax.CodeColumns(j, syntax.Range{Lo: 1, Hi: 4}))
 	case k == 1:
-		return Equal(p, SubCode("x y", i), SubCode("x y", j))
+		return syntax.Equal(p, syntax.SubCode("x y", i), syntax.SubCode("x y", j))
 	}
-	return Equal(p, Codes(i), Codes(j))
+	return syntax.Equal(p, syntax.Codes(i), syntax.Codes(j))
 }
 
 // term makes a term of some width.
-func (g *generator) term(width, depth int) Term {
+func (g *generator) term(width, depth int) syntax.Term {
 	if depth > 0 && g.any(5) {
 		switch a, b := g.term(width, 0), g.term(width, 0); g.IntN(3) {
 		case 0:
-			return Plus(a, b)
+			return syntax.Plus(a, b)
 		case 1:
-			return Minus(a, b)
+			return syntax.Minus(a, b)
 		default:
-			return Times(pickOf(g, 0.5, -1, 2), a)
+			return syntax.Times(pickOf(g, 0.5, -1, 2), a)
 		}
 	}
 	i := g.row()
 	if g.any(10) {
-		return Number(pickOf(g, 0, 1, -0.5))
+		return syntax.Number(pickOf(g, 0, 1, -0.5))
 	}
 	switch width {
 	case 1:
 		if len(g.values) > 0 && g.any(4) {
-			return Variable(pickOf(g, g.values...))
+			return syntax.Variable(pickOf(g, g.values...))
 		}
-		return pickOf(g, SubCode("x y", i), SubCode("x y", i), CodeColumns(i, Range{1, 2}), Factor("hue", i), Factor("x y", i))
+		return pickOf(g, syntax.SubCode("x y", i), syntax.SubCode("x y", i), syntax.CodeColumns(i, syntax.Range{Lo: 1, Hi: 2}), syntax.Factor("hue", i), syntax.Factor("x y", i))
 	case 2:
 		if len(g.members) > 0 && g.any(2) {
 			if v := pickOf(g, g.members...); g.width[v] == 2 {
-				return Variable(v)
+				return syntax.Variable(v)
 			}
 		}
-		return pickOf(g, SubCode("shape", i), CodeColumns(i, Range{1, 3}), CodeColumns(i, Range{3, 4}, Range{0, 1}), FactorColumns(i, Range{0, 2}), Term(Vector{1, 0}))
+		return pickOf(g, syntax.SubCode("shape", i), syntax.CodeColumns(i, syntax.Range{Lo: 1, Hi: 3}), syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1}), syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Term(syntax.Vector{1, 0}))
 	case 3:
-		return pickOf(g, SubCode("big", i), Factors(i), CodeColumns(i, Range{0, 3}))
+		return pickOf(g, syntax.SubCode("big", i), syntax.Factors(i), syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 3}))
 	}
-	return Codes(i)
+	return syntax.Codes(i)
 }

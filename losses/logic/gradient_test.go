@@ -1,6 +1,8 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 	"testing"
@@ -10,16 +12,17 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // load puts a batch into an engine.
-func load(t *testing.T, q *Quantity, b batch) *engine {
+func load(t *testing.T, q *Quantity, b batch) *eval.Engine {
 	t.Helper()
-	e, err := newEngine(q.program, len(b.z))
+	e, err := eval.New(q.program, len(b.z))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.fill(q.rows(b.of(q)), b.of(q))
+	q.fill(e, b.of(q))
 	return e
 }
 
@@ -32,7 +35,7 @@ func TestRandomGradients(t *testing.T) {
 		q := compiled(t, s)
 		e := load(t, q, batches(seed, 5)["continuous"])
 		at := func() float64 {
-			v, err := e.forward(true)
+			v, err := e.Value(true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,9 +44,9 @@ func TestRandomGradients(t *testing.T) {
 		if v := at(); v > 1e4 || !q.Differentiable() {
 			continue
 		}
-		e.backward(1)
-		for c, column := range e.main.slopes {
-			x := e.data.columns[c]
+		e.Gradient(1)
+		for c := range q.program.First + len(q.program.More) {
+			column, x := e.Slope(c), e.Column(c)
 			for i, got := range column {
 				was := x[i]
 				slope := func(h float64) float64 {
@@ -73,7 +76,7 @@ func TestRandomGradients(t *testing.T) {
 	}
 }
 
-func compiled(t testing.TB, s Sentence) *Quantity {
+func compiled(t testing.TB, s syntax.Sentence) *Quantity {
 	t.Helper()
 	q, err := Compile(s, testSchema)
 	if err != nil {
@@ -85,7 +88,7 @@ func compiled(t testing.TB, s Sentence) *Quantity {
 // inputs are a batch as inputs of a node. Those without a gradient are constant.
 func inputs(b batch, q *Quantity) []gradcheck.Input {
 	var in []gradcheck.Input
-	smooth := []bool{true, false, false, q != nil && q.NeedsLogVariances(), q != nil && q.program.needs(means)}
+	smooth := []bool{true, false, false, q != nil && q.NeedsLogVariances(), q != nil && q.program.Needs(program.Means)}
 	for i, rows := range [][][]float64{b.z, b.y, b.labels, b.logVariances, b.means} {
 		if rows == nil {
 			continue
@@ -104,7 +107,7 @@ func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		if err := q.checkNodes(nodes(q, in)); err != nil {
 			return nil, err
 		}
-		return q.node(Named{}, nodes(q, in))
+		return q.whole(Named{}, nodes(q, in))
 	}
 }
 
@@ -216,9 +219,9 @@ func TestGradcheck(t *testing.T) {
 	}
 }
 
-func parsed(t testing.TB, text string) Sentence {
+func parsed(t testing.TB, text string) syntax.Sentence {
 	t.Helper()
-	s, err := Parse(text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -235,7 +235,7 @@ func TestAllocations(t *testing.T) {
 				v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
 				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
-			n, err := q.node(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
+			n, err := q.whole(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,6 +257,25 @@ func TestAllocations(t *testing.T) {
 				t.Errorf("%s in %v: %v allocations in a run", text, dt, n)
 			}
 		}
+	}
+}
+
+// TestDivergenceDirection tests that a mean over pairs has divergences of both directions.
+func TestDivergenceDirection(t *testing.T) {
+	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z[0:1](i) =[kl] z[0:1](j)`))
+	mean, variance := []float64{1, -0.5}, []float64{4, 0.25}
+	b := Batch{Codes: make([][]float64, 2), LogVariances: make([][]float64, 2)}
+	for i := range mean {
+		b.Codes[i], b.LogVariances[i] = make([]float64, testSchema.Codes), make([]float64, testSchema.Codes)
+		b.Codes[i][0], b.LogVariances[i][0] = mean[i], math.Log(variance[i])
+	}
+	want := 0.0
+	for i, j := range []int{1, 0} {
+		d := mean[i] - mean[j]
+		want += (math.Log(variance[j]/variance[i]) + (variance[i]+d*d)/variance[j] - 1) / 2 / 2
+	}
+	if v, err := q.ValueOf(b); err != nil || math.Abs(v-want) > 1e-12 {
+		t.Errorf("%v, %v, want %v", v, err, want)
 	}
 }
 
@@ -287,24 +306,5 @@ func TestTruth(t *testing.T) {
 	v, _ := q.Value(z, nil, nil)
 	if holds, _ := q.Holds(z, nil, nil); v != 0 || holds || s.Truth().Implied {
 		t.Errorf("%v of a sentence that is %v, %v", v, holds, s.Truth())
-	}
-}
-
-// TestDivergenceDirection tests that a mean over pairs has divergences of both directions.
-func TestDivergenceDirection(t *testing.T) {
-	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z[0:1](i) =[kl] z[0:1](j)`))
-	mean, variance := []float64{1, -0.5}, []float64{4, 0.25}
-	b := Batch{Codes: make([][]float64, 2), LogVariances: make([][]float64, 2)}
-	for i := range mean {
-		b.Codes[i], b.LogVariances[i] = make([]float64, testSchema.Codes), make([]float64, testSchema.Codes)
-		b.Codes[i][0], b.LogVariances[i][0] = mean[i], math.Log(variance[i])
-	}
-	want := 0.0
-	for i, j := range []int{1, 0} {
-		d := mean[i] - mean[j]
-		want += (math.Log(variance[j]/variance[i]) + (variance[i]+d*d)/variance[j] - 1) / 2 / 2
-	}
-	if v, err := q.ValueOf(b); err != nil || math.Abs(v-want) > 1e-12 {
-		t.Errorf("%v, %v, want %v", v, err, want)
 	}
 }

@@ -94,19 +94,3 @@ func TestTuples(t *testing.T) {
 		t.Errorf("%v tuples, %v; want the cube of 1500, more than have a value", got, err)
 	}
 }
-
-func TestMentions(t *testing.T) {
-	for text, want := range map[string][2]bool{
-		`forall i: z(i) =[absolute] 0`:                                                   {false, false},
-		`forall i: z[0:2](i) =[absolute] 0`:                                              {false, false},
-		`forall i: z.shape(i) =[absolute] 0`:                                             {false, true},
-		`exists c in z.shape: forall i: z.shape(i) =[euclidean] c`:                       {false, true},
-		`forall i: z(i) =[absolute] y(i)`:                                                {true, false},
-		`forall v in y.shape: forall i: z(i) =[absolute] 0`:                              {true, false},
-		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`: {true, true},
-	} {
-		if factors, subCodes := logic.Parsed(t, text).Mentions(); [2]bool{factors, subCodes} != want {
-			t.Errorf("%s: mentions factors %v, sub-codes %v; want %v", text, factors, subCodes, want)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"strings"
 	"testing"
@@ -60,25 +61,12 @@ func TestLargeBatches(t *testing.T) {
 	}
 }
 
-// TestParts tests that large work is cut into parts, small work not.
-func TestParts(t *testing.T) {
-	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z(i) =[euclidean] z(j)`))
-	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
-		e := load(t, q, batches(1, rows)["continuous"])
-		if _, err := e.forward(true); err != nil || len(e.pieces) != want {
-			t.Errorf("%d rows: %d parts, %v, want %d", rows, len(e.pieces), err, want)
-		}
-	}
-}
-
-// TestShapes tests which sentences are computed by groups, and which by half of the pairs.
+// TestShapes tests in which sentences half of the pairs suffice.
 func TestShapes(t *testing.T) {
 	for k, text := range largeSentences()[:11] {
-		root := compiled(t, parsed(t, text)).program.root
-		_, grouped := root.(*pairs)
-		q, plain := root.(*quantifier)
-		if half := plain && q.symmetric; grouped != (k < 5) && k != 1 || half != (k == 1 || k > 4 && k < 8 || k == 10) {
-			t.Errorf("%s: by groups %v, by halves %v", text, grouped, half)
+		q, ok := compiled(t, parsed(t, text)).program.Root.(*program.Quantifier)
+		if half := k < 8 || k == 10; !ok || q.Symmetric != half {
+			t.Errorf("%s: by halves %v, want %v", text, !half, half)
 		}
 	}
 }
@@ -90,7 +78,7 @@ func TestWays(t *testing.T) {
 		q := compiled(t, parsed(t, text))
 		value, slope := evaluate(t, tensor.Float64, b, build(q))
 		machine := func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-			return q.node(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
+			return q.whole(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
 		}
 		for name, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": q.Node, "machine": machine} {
 			for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-4} {

@@ -3,6 +3,7 @@ package logic
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"math"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 func movingSchema() Schema {
@@ -76,18 +78,18 @@ func TestMoves(t *testing.T) {
 		if w := q.world(b).reference(q.sentence.Quantale, q.sentence.Body); math.Abs(v-w) > 1e-12*max(1, w) {
 			t.Errorf("%s: %v, and %v tuple by tuple", want.Text, v, w)
 		}
-		e, err := newEngine(q.program, len(b.Codes))
+		e, err := eval.New(q.program, len(b.Codes))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.fill(b.Codes, b)
-		if _, err := e.forward(true); err != nil {
+		q.fill(e, b)
+		if _, err := e.Value(true); err != nil {
 			t.Fatal(err)
 		}
-		e.backward(1)
+		e.Gradient(1)
 		for i, row := range want.Gradient {
 			for k, g := range row {
-				if got := e.main.slopes[k][i]; math.Abs(got-g) > 1e-12*max(1, math.Abs(g)) {
+				if got := e.Slope(k)[i]; math.Abs(got-g) > 1e-12*max(1, math.Abs(g)) {
 					t.Errorf("%s: gradient %v of column %d of row %d, want %v", want.Text, got, k, i, g)
 				}
 			}
@@ -203,7 +205,7 @@ func TestMoveErrors(t *testing.T) {
 		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates rows of other quantifiers",
 		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":              "1:30: v stands for a value of a factor, want a variable that stands for a row",
 	} {
-		s, err := Parse(text)
+		s, err := syntax.Parse(text)
 		if err == nil {
 			_, err = Compile(s, movingSchema())
 		}
@@ -237,8 +239,8 @@ func TestMoveErrors(t *testing.T) {
 
 // TestBuiltMoves builds sentences from functions.
 func TestBuiltMoves(t *testing.T) {
-	s := Sentence{Body: ForAll(factor.Mean, Rows("i", "j").Moving("g", "i", "j"),
-		Equal(Squared, CodeColumns("j", Range{0, 2}), Act(Move{Name: "g", Turn: "hue", Frequency: 2}, CodeColumns("i", Range{0, 2}))))}
+	s := syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i", "j").Moving("g", "i", "j"),
+		syntax.Equal(syntax.Squared, syntax.CodeColumns("j", syntax.Range{Lo: 0, Hi: 2}), syntax.Act(syntax.Move{Name: "g", Turn: "hue", Frequency: 2}, syntax.CodeColumns("i", syntax.Range{Lo: 0, Hi: 2}))))}
 	want := "forall[mean] i, j, g(i, j): z[0:2](j) =[squared] act[2](g.hue, z[0:2](i))"
 	if s.String() != want || !s.Moves() {
 		t.Errorf("%v, want %v", s, want)

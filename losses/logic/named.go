@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Named holds the operations of the named losses that can be parts of a sentence; see
@@ -19,7 +21,7 @@ type Named struct {
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch.
-	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
+	Independence func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
 	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
 	// that is trained along with the model.
@@ -32,141 +34,222 @@ type Contraction struct {
 	Aggregate factor.Aggregate
 	Columns   []int // of the codes
 	Factors   []int
-	Premetric Premetric // Euclidean, Absolute, Discrete or Circular
-	Period    float64   // of Circular; 0: 1
+	Premetric syntax.Premetric // Euclidean, Absolute, Discrete or Circular
+	Period    float64          // of Circular; 0: 1
 }
 
-// summand is a term of a sentence that is a weighted sum: weight times a node.
+// Network is a function in mlp of a sentence: dense layers of tanh units, and a dense layer without an activation.
+type Network struct {
+	Name   string // of the function
+	Layers []int  // widths of the hidden layers
+	Out    int    // columns of its values
+}
+
+// summand is a term of a program that is a weighted sum.
 type summand struct {
 	weight float64
-	node   func(with Named, in Inputs) (*gorgonia.Node, error)
-	part   Formula // no named loss, or an independence
-
-	independent [][]int // the blocks of an independence
+	part   program.Node
+	named  named // the part as a named loss; nil: it is none
 }
 
-// summands splits a sentence into a weighted sum, and recognises the parts that are named losses and thus have ready
-// operations. It returns nil if the sentence has no such part.
-func summands(s Sentence, schema Schema) []summand {
-	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
-	var all []summand
-	n.split(s.Body, 1, &all)
-	if !slices.ContainsFunc(all, func(p summand) bool { return p.node != nil || p.independent != nil }) {
+// named is the operation of a named loss.
+type named func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error)
+
+// summands splits a program into a weighted sum, and recognises the parts that are named losses or independences and
+// thus have ready operations. It returns nil if there is no such part.
+func summands(p *program.Program) []summand {
+	all := namer{p}.split(p.Root, 1)
+	if !slices.ContainsFunc(all, func(s summand) bool { return s.named != nil }) {
 		return nil
 	}
 	return all
 }
 
-// namer recognises named losses in sentences that have passed Compile.
-type namer struct{ compiler }
+// namer recognises named losses in a program. They use the plain estimator: a sentence is about the rows of its batch,
+// i = j counts, and a value with a single row has deviation 0. The loss of the same name in a config by default
+// estimates the deviation in the data set.
+type namer struct{ *program.Program }
 
-func (n *namer) split(f Formula, weight float64, all *[]summand) {
+func (n namer) split(f program.Node, weight float64) []summand {
 	switch f := f.(type) {
-	case *scaled:
-		n.split(f.a, weight*f.weight, all)
-		return
-	case *connective:
-		if f.kind == conjunction && n.sentence.And == AndAdd {
-			n.split(f.a, weight, all)
-			n.split(f.b, weight, all)
-			return
+	case *program.Scaled:
+		return n.split(f.Body, weight*f.Weight)
+	case *program.Connective:
+		if f.Kind == syntax.AndKind && f.By.And == syntax.AndAdd {
+			return append(n.split(f.A, weight), n.split(f.B, weight)...)
 		}
-	}
-	if i, ok := f.(*independence); ok {
-		blocks, _ := n.blocksOf(i)
-		*all = append(*all, summand{weight: weight, part: i, independent: blocks})
-		return
-	}
-	if q, ok := f.(*quantified); ok && q.domain.set == functionSet {
-		n.functions(q, weight, all)
-		return
-	}
-	s := summand{weight: weight, part: f}
-	if q, ok := f.(*quantified); ok && q.universal && q.fold == noFold {
-		n.name(q, &s)
-	}
-	*all = append(*all, s)
-}
-
-// name recognises a loss of a quantified formula.
-func (n *namer) name(f *quantified, s *summand) {
-	if f.domain.set == valueSet && len(f.domain.names) == 1 {
-		n.modularity(f, s)
-		return
-	}
-	p, ok := n.pair(f)
-	if !ok || f.aggregate != factor.Max && len(p.guards) > 0 {
-		return
-	}
-	if len(p.guards) == 0 {
-		n.contraction(f, p, s)
-		return
-	}
-	// The diameter of the codes of rows that agree in a factor.
-	e, ok := p.rest.(*equality)
-	if !ok || len(p.guards) != 1 || e.premetric != Euclidean {
-		return
-	}
-	if k := n.factorOf(p.guards[0], p.i, p.j); k >= 0 {
-		if columns := n.codes(e, p.i, p.j); columns != nil {
-			s.modularity(factor.Diameter, factor.Max, k, columns)
+	case *program.Independence:
+		return []summand{{weight, f, independence(f)}}
+	case *program.Fit:
+		if columns := n.levels(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) &&
+			f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
+			return []summand{{weight, f, modularity(factor.Radius, factor.Max, f.FromColumns[0], columns)}}
 		}
-	}
-}
-
-// modularity makes a summand a named loss with the plain estimator. A sentence is about the rows of its batch: i = j
-// counts, and a value with a single row has deviation 0. The loss of the same name in a config by default estimates the
-// deviation in the data set.
-func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) {
-	s.node = func(with Named, in Inputs) (*gorgonia.Node, error) {
-		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, in.Codes, in.Labels)
-	}
-}
-
-// pair is a universal quantifier over two rows.
-type pair struct {
-	i, j   string
-	guards []Formula
-	rest   Formula
-}
-
-func (n *namer) pair(f *quantified) (pair, bool) {
-	if !f.universal || f.fold != noFold || f.domain.set != rowSet || len(f.domain.names) != 2 || len(f.domain.moves) > 0 {
-		return pair{}, false
-	}
-	guards, rest := f.guards()
-	return pair{f.domain.names[0], f.domain.names[1], guards, rest}, true
-}
-
-// modularity recognises an aggregate over the values of a factor: of a deviation of the codes of the rows with the
-// value.
-func (n *namer) modularity(f *quantified, s *summand) {
-	about := slices.Index(n.schema.Factors, f.domain.factor)
-	value, body, scale := f.domain.names[0], f.body, 1.0
-	for {
-		m, ok := body.(*scaled)
-		if !ok {
+	case *program.Quantifier:
+		if !f.Universal || f.Fold != syntax.NoFold || len(f.Tests) > 0 {
 			break
 		}
-		body, scale = m.a, scale*m.weight
+		if b := f.Binders; len(b) == 1 && b[0].Set == syntax.ValueSet && len(b[0].Tests) == 0 {
+			if d, columns, scale := n.deviation(f.Body, b[0]); columns != nil {
+				if f.Aggregate == factor.MeanSquare {
+					scale *= scale
+				}
+				return []summand{{weight * scale, f, modularity(d, f.Aggregate, b[0].Factor, columns)}}
+			}
+		} else if len(b) == 2 && free(nil, b[0]) && len(b[1].Tests) == 0 {
+			return []summand{{weight, f, n.pair(f, b[0], b[1])}}
+		}
 	}
-	q, ok := body.(*quantified)
-	if !ok {
-		return
+	return []summand{{weight, f, nil}}
+}
+
+// free reports whether a variable stands for any row, under no test.
+func free(tests []program.Test, b *program.Binder) bool {
+	return len(tests) == 0 && b.Set == syntax.RowSet && b.By < 0 && len(b.Tests) == 0
+}
+
+// like reports whether a variable stands for the rows with the value of another variable, under no other test.
+func like(tests []program.Test, b, value *program.Binder) bool {
+	return len(tests) == 0 && b.Set == syntax.RowSet && b.By == value.Factor && b.LikeValue &&
+		b.Like == value.Variable && len(b.Tests) == 0
+}
+
+// independence is the operation of an independence. It gives no node where the sentence's own operation has to serve.
+func independence(f *program.Independence) named {
+	return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
+		densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
+		if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
+			return nil, nil
+		}
+		return with.Independence(f.By, f.Blocks, z, in)
 	}
-	d, columns, times := n.spread(q, value, about)
-	if columns == nil {
-		d, columns, times = n.deviation(q, value, about)
+}
+
+func modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) named {
+	return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
+		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, z, in.Labels)
 	}
-	if columns == nil || !distinct(columns) {
-		return
+}
+
+// deviation recognises a multiple of a deviation of the codes of the rows with a value.
+func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviation, columns []int, scale float64) {
+	switch f := f.(type) {
+	case *program.Scaled:
+		d, columns, scale = n.deviation(f.Body, value)
+		return d, columns, scale * f.Weight
+	case *program.Centre:
+		if like(f.Tests, f.Rows, value) && !f.Square && !f.Sum && distinct(f.Columns) {
+			return deviationOf(f.Kind), f.Columns, 1
+		}
+	case *program.Fit: // of a function of the value (proposition 2 of Zhang and Sugiyama 2024)
+		kind, square, ok := centreOf(f.Aggregate, f.Premetric)
+		if !ok || square || f.Aggregate == factor.Sum || !like(f.Tests, f.Binders[0], value) {
+			break
+		}
+		if columns := n.levels(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil &&
+			f.FromColumns[0] == value.Factor {
+			return deviationOf(kind), columns, 1
+		}
+	case *program.Quantifier: // by pairs of rows
+		e, ok := f.Body.(*program.Equality)
+		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !like(f.Tests, f.Binders[0],
+			value) || !like(f.Tests, f.Binders[1], value) {
+			break
+		}
+		switch columns := n.codes(e, f.Binders[0], f.Binders[1]); {
+		case f.Aggregate == factor.Max && e.Premetric == syntax.Euclidean:
+			return factor.Diameter, columns, 1
+		case f.Aggregate == factor.Mean && e.Premetric == syntax.Euclidean:
+			return factor.MPD, columns, 2
+		case f.Aggregate == factor.MeanSquare && e.Premetric == syntax.Euclidean, f.Aggregate == factor.Mean &&
+			e.Premetric == syntax.Squared:
+			return factor.Variance, columns, 2
+		}
 	}
-	scale *= times
-	if f.aggregate == factor.MeanSquare {
-		scale *= scale
+	return 0, nil, 0
+}
+
+func deviationOf(k program.CentreKind) factor.Deviation {
+	return [...]factor.Deviation{program.Ball: factor.Radius, program.Median: factor.MAD, program.Mean: factor.Variance}[k]
+}
+
+// levels returns the columns of the codes that a function of the levels of one factor is fitted to, or nil for other
+// fits. own says that its argument is the level of the row.
+func (n namer) levels(f *program.Fit, own bool) (columns []int) {
+	if !own || f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.FromColumns) != 1 || len(f.Binders) != 1 {
+		return nil
 	}
-	s.weight *= scale
-	s.modularity(d, f.aggregate, about, columns)
+	for _, x := range f.Target {
+		if len(x.Parts) != 1 || x.Offset != 0 || x.Parts[0].Weight != 1 || x.Parts[0].Column >= n.Codes ||
+			x.Parts[0].Variable != f.Binders[0].Variable {
+			return nil
+		}
+		columns = append(columns, x.Parts[0].Column)
+	}
+	if !f.To.Codes || !distinct(columns) {
+		return nil
+	}
+	return columns
+}
+
+// pair recognises a loss over pairs of rows: the contraction
+//
+//	z(i) =[euclidean] z(j) -> y(i) =[...] y(j)
+//
+// of all pairs, and the diameter of the codes of rows that agree in a factor.
+func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
+	switch body := f.Body.(type) {
+	case *program.Equality:
+		columns := n.codes(body, i, j)
+		if columns != nil && body.Premetric == syntax.Euclidean && f.Aggregate == factor.Max && j.By >= 0 &&
+			j.By < n.Factors && !j.LikeValue && j.Like == i.Variable {
+			return modularity(factor.Diameter, factor.Max, j.By, columns)
+		}
+	case *program.Connective:
+		from, ok := body.A.(*program.Equality)
+		to, ok2 := body.B.(*program.Equality)
+		if !ok || !ok2 || j.By >= 0 || body.Kind != syntax.ImpliesKind || body.By.Implies != syntax.ImpliesMonus ||
+			from.Premetric != syntax.Euclidean ||
+			!slices.Contains([]syntax.Premetric{syntax.Euclidean, syntax.Absolute, syntax.Discrete, syntax.Circular},
+				to.Premetric) {
+			break
+		}
+		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values,
+			n.Labels), Premetric: to.Premetric, Period: to.Period}
+		if c.Columns != nil && c.Factors != nil {
+			return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
+				return with.Contraction(c, z, in.Values, in.Labels)
+			}
+		}
+	}
+	return nil
+}
+
+// codes returns the columns of an equality of the codes of two rows, or nil for other equalities.
+func (n namer) codes(e *program.Equality, i, j *program.Binder) []int {
+	return sides(e, i, j, 0, n.Codes)
+}
+
+// sides returns the columns from lo to hi, less lo, of an equality of the same columns of two rows, or nil.
+func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
+	for _, x := range e.Difference {
+		if len(x.Parts) != 2 || x.Offset != 0 {
+			return nil
+		}
+		a, b := x.Parts[0], x.Parts[1]
+		if a.Variable == j.Variable {
+			a, b = b, a
+		}
+		if a.Variable != i.Variable || b.Variable != j.Variable || a.Column != b.Column || a.Column < lo ||
+			a.Column >= hi || a.Weight*b.Weight != -1 || a.Weight+b.Weight != 0 {
+			return nil
+		}
+		columns = append(columns, a.Column-lo)
+	}
+	if !distinct(columns) {
+		return nil
+	}
+	return columns
 }
 
 // distinct reports whether no column comes twice.
@@ -177,128 +260,4 @@ func distinct(columns []int) bool {
 		}
 	}
 	return true
-}
-
-// spread recognises deviations by pairs of rows.
-func (n *namer) spread(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
-	p, ok := n.pair(q)
-	if !ok || len(p.guards) != 2 {
-		return 0, nil, 0
-	}
-	first, second := n.valued(p.guards[0], value, about), n.valued(p.guards[1], value, about)
-	if !(first == p.i && second == p.j || first == p.j && second == p.i) {
-		return 0, nil, 0
-	}
-	e, ok := p.rest.(*equality)
-	if !ok {
-		return 0, nil, 0
-	}
-	switch columns = n.codes(e, p.i, p.j); {
-	case q.aggregate == factor.Max && e.premetric == Euclidean:
-		return factor.Diameter, columns, 1
-	case q.aggregate == factor.Mean && e.premetric == Euclidean:
-		return factor.MPD, columns, 2
-	case q.aggregate == factor.MeanSquare && e.premetric == Euclidean, q.aggregate == factor.Mean && e.premetric == Squared:
-		return factor.Variance, columns, 2
-	}
-	return 0, nil, 0
-}
-
-// deviation recognises deviations from a point.
-func (n *namer) deviation(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
-	inner, ok := q.body.(*quantified)
-	if !ok || q.domain.set != pointSet || len(inner.domain.moves) > 0 {
-		return 0, nil, 0
-	}
-	guards, rest := inner.guards()
-	if len(guards) != 1 || n.valued(guards[0], value, about) != inner.domain.names[0] {
-		return 0, nil, 0
-	}
-	columns, _ = n.columnsOf(q.domain.space)
-	kind, square, _ := centreOf(inner.aggregate, rest.(*equality).premetric)
-	switch {
-	case square || inner.aggregate == factor.Sum:
-		return 0, nil, 0
-	case kind == centreBall:
-		return factor.Radius, columns, 1
-	case kind == centreMedian:
-		return factor.MAD, columns, 1
-	}
-	return factor.Variance, columns, 1
-}
-
-// valued returns the row i of a guard `y.factor(i) = v`, or "" for other guards.
-func (n *namer) valued(g Formula, value string, about int) string {
-	e, ok := g.(*equality)
-	if !ok || e.not {
-		return ""
-	}
-	a, b := bare(e.a), bare(e.b)
-	if a == Variable(value) {
-		a, b = b, a
-	}
-	if row, ok := a.(*access); ok && b == Variable(value) && n.isFactor(row, about) {
-		return string(row.row)
-	}
-	return ""
-}
-
-// isFactor reports whether a term is the value of one factor.
-func (n *namer) isFactor(a *access, about int) bool {
-	columns, err := n.columnsOf(a)
-	return err == nil && !a.codes && len(columns) == 1 && columns[0] == about
-}
-
-// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, or -1 for other guards.
-func (n *namer) factorOf(g Formula, i, j string) int {
-	e, ok := g.(*equality)
-	if !ok || e.not {
-		return -1
-	}
-	if columns := n.sides(e, i, j, false); len(columns) == 1 {
-		return columns[0]
-	}
-	return -1
-}
-
-// codes returns the columns of an equality of the codes of two rows, or nil for other equalities.
-func (n *namer) codes(e *equality, i, j string) []int { return n.sides(e, i, j, true) }
-
-// sides returns the columns of an equality of the same columns of two rows.
-func (n *namer) sides(e *equality, i, j string, codes bool) []int {
-	a, ok := bare(e.a).(*access)
-	b, ok2 := bare(e.b).(*access)
-	if !ok || !ok2 || a.codes != codes || b.codes != codes {
-		return nil
-	}
-	if !(string(a.row) == i && string(b.row) == j || string(a.row) == j && string(b.row) == i) {
-		return nil
-	}
-	columns, err := n.columnsOf(a)
-	other, err2 := n.columnsOf(b)
-	if err != nil || err2 != nil || !slices.Equal(columns, other) || !distinct(columns) {
-		return nil
-	}
-	return columns
-}
-
-// contraction recognises `z(i) =[euclidean] z(j) -> y(i) =[...] y(j)`.
-func (n *namer) contraction(f *quantified, p pair, s *summand) {
-	c, ok := p.rest.(*connective)
-	if !ok || c.kind != implication || n.sentence.Implies != ImpliesMonus {
-		return
-	}
-	from, ok := c.a.(*equality)
-	to, ok2 := c.b.(*equality)
-	if !ok || !ok2 || from.premetric != Euclidean {
-		return
-	}
-	settings := Contraction{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j), Factors: n.sides(to, p.i, p.j, false), Premetric: to.premetric, Period: to.period}
-	known := slices.Contains([]Premetric{Euclidean, Absolute, Discrete, Circular}, to.premetric)
-	if !known || settings.Columns == nil || settings.Factors == nil {
-		return
-	}
-	s.node = func(with Named, in Inputs) (*gorgonia.Node, error) {
-		return with.Contraction(settings, in.Codes, in.Values, in.Labels)
-	}
 }

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
 // Value returns the quantity of a batch. It takes codes z [n, d], and values y and labels [n, K] of the factors, with
@@ -18,45 +21,16 @@ func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// forward computes the quantity of the batch in the columns.
-func (e *engine) forward(labels bool) (float64, error) {
-	e.group(labels)
-	if err := e.affordable(); err != nil {
-		return 0, err
-	}
-	value := e.program.root.value(e.main, 1)[0]
-	if e.stop.over.Load() {
-		return 0, e.stop.ask()
-	}
-	return value, nil
-}
-
-// backward computes the gradients of the batch, times g, as columns of e.main.slopes.
-func (e *engine) backward(g float64) {
-	e.main.wantGradients()
-	for _, p := range e.pieces {
-		p.wantGradients()
-	}
-	e.seed[0] = g
-	e.program.root.gradient(e.main, 1, e.seed[:])
-	for _, p := range e.pieces {
-		for c, sum := range e.main.slopes {
-			for i, x := range p.slopes[c] {
-				sum[i] += x
-			}
-		}
-	}
-}
-
-// node returns the quantity as one operation, with the named networks; see [Quantity.Node].
-func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
-	values, err := q.networkNodes(named, batch)
-	if err != nil {
-		return nil, err
+// node returns a summand, or for -1 the sentence, as one operation, given the values of the networks; see
+// [Quantity.Node].
+func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gorgonia.Node, error) {
+	p := *q.program
+	if part >= 0 {
+		p.Root = q.summands[part].part
 	}
 	in := []*gorgonia.Node{q.z(batch)}
-	hasY := batch.Values != nil && q.program.needsValues
-	hasLabels := batch.Labels != nil && (q.program.needsValues || q.program.needsLabels)
+	hasY := batch.Values != nil && q.program.NeedsValues
+	hasLabels := batch.Labels != nil && (q.program.NeedsValues || q.program.NeedsLabels)
 	if hasY {
 		in = append(in, batch.Values)
 	}
@@ -64,36 +38,36 @@ func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
 		in = append(in, batch.Labels)
 	}
 	diff := []bool{true, false, false}[:len(in)]
-	for _, more := range q.program.inputs {
+	for _, more := range q.program.Inputs {
 		var n *gorgonia.Node
-		if more.kind == computed {
-			n, values = values[0], values[1:]
+		if more.Kind == program.Computed {
+			n, networks = networks[0], networks[1:]
 		} else {
-			n = batch.nodeOf(more.kind)
+			n = batch.nodeOf(more.Kind)
 		}
-		in, diff = append(in, n), append(diff, more.smooth)
+		in, diff = append(in, n), append(diff, more.Smooth)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
-		Key:  fmt.Sprintf("%v | %d %v %q %v %v | %v %v %d", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
+		Key:  fmt.Sprintf("%v | %d | %d %v %q %v %v | %v %v %d", q.sentence, part, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
 		Diff: diff,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if err := q.checkShapes(in[:len(in)-len(q.program.inputs)]); err != nil {
+			if err := q.checkShapes(in[:len(in)-len(q.program.Inputs)]); err != nil {
 				return nil, err
 			}
-			_, err := newEngine(q.program, in[0][0])
+			_, err := eval.New(&p, in[0][0])
 			return tensor.ScalarShape(), err
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			e, err := newEngine(q.program, in[0][0])
+			e, err := eval.New(&p, in[0][0])
 			if err != nil {
 				return nil, err
 			}
-			e.run = batch.Group
-			if e.single = dt == tensor.Float32; e.single {
-				return &function[float32]{engine: e, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
+			e.Run = batch.Group
+			if e.Single = dt == tensor.Float32; e.Single {
+				return &function[float32]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
 			}
-			return &function[float64]{engine: e, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
+			return &function[float64]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
 		},
 	}, in...)
 }
@@ -112,26 +86,27 @@ func (q *Quantity) checkShapes(in []tensor.Shape) error {
 
 // function computes a sentence on elements of type T.
 type function[T float32 | float64] struct {
-	engine         *engine
+	engine         *eval.Engine
+	program        *program.Program
 	values, labels bool
 	of             func(graph.Array) []T
 }
 
 func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
-	p, k := f.engine.program, 0
-	f.read(in[0], 0, p.codes)
+	p, k := f.program, 0
+	f.read(in[0], 0, p.Codes)
 	if f.values {
 		k++
-		f.read(in[k], p.values, p.factors)
+		f.read(in[k], p.Values, p.Factors)
 	}
 	if f.labels {
 		k++
-		f.read(in[k], p.labels, p.factors)
+		f.read(in[k], p.Labels, p.Factors)
 	}
-	for i, more := range p.inputs {
-		f.read(in[k+1+i], more.at, more.width)
+	for i, more := range p.Inputs {
+		f.read(in[k+1+i], more.At, more.Width)
 	}
-	v, err := f.engine.forward(f.labels)
+	v, err := f.engine.Value(f.labels)
 	if err != nil {
 		return err
 	}
@@ -143,7 +118,7 @@ func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
 func (f *function[T]) read(in graph.Array, at, width int) {
 	x := f.of(in)
 	for k := range width {
-		column := f.engine.data.columns[at+k]
+		column := f.engine.Column(at + k)
 		for i := range column {
 			column[i] = float64(x[i*width+k])
 		}
@@ -151,14 +126,14 @@ func (f *function[T]) read(in graph.Array, at, width int) {
 }
 
 func (f *function[T]) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
-	p := f.engine.program
-	f.engine.backward(float64(f.of(dout)[0]))
+	p := f.program
+	f.engine.Gradient(float64(f.of(dout)[0]))
 	if want[0] {
-		f.write(din[0], 0, p.codes)
+		f.write(din[0], 0, p.Codes)
 	}
-	for i, first := 0, len(in)-len(p.inputs); i < len(p.inputs); i++ {
-		if want[first+i] && p.inputs[i].smooth {
-			f.write(din[first+i], p.inputs[i].at, p.inputs[i].width)
+	for i, first := 0, len(in)-len(p.Inputs); i < len(p.Inputs); i++ {
+		if want[first+i] && p.Inputs[i].Smooth {
+			f.write(din[first+i], p.Inputs[i].At, p.Inputs[i].Width)
 		}
 	}
 	return nil
@@ -168,7 +143,7 @@ func (f *function[T]) Backward(in []graph.Array, _, dout graph.Array, din []grap
 func (f *function[T]) write(din graph.Array, at, width int) {
 	dz := f.of(din)
 	for k := range width {
-		for i, x := range f.engine.main.slopes[at+k] {
+		for i, x := range f.engine.Slope(at + k) {
 			dz[i*width+k] = bounded[T](x)
 		}
 	}
@@ -198,7 +173,7 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
 	}
-	return q.node(Named{}, in)
+	return q.whole(Named{}, in)
 }
 
 // NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
@@ -210,17 +185,27 @@ func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia
 // summed adds up the named losses and the rest of the sentence. Without operations of losses it is one operation.
 func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	switch without := named.Modularity == nil || named.Contraction == nil; {
-	case q.program.learned != "" && named.Independence == nil:
-		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.learned)
-	case without && q.program.learned != "":
+	case q.program.Learned != "" && named.Independence == nil:
+		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
+	case without && q.program.Learned != "":
 		return nil, errors.New("logic: an operation of independence alone; want those of Named for modularity and contraction too")
 	case len(q.summands) == 0, without:
-		return q.node(named, in)
+		return q.whole(named, in)
+	}
+	networks, err := q.networkNodes(named, in)
+	if err != nil {
+		return nil, err
 	}
 	var nodes []*gorgonia.Node
 	var weights []float64
-	for _, s := range q.summands {
-		n, err := s.node(named, in)
+	for i, s := range q.summands {
+		var n *gorgonia.Node
+		if s.named != nil {
+			n, err = s.named(named, q.z(in), in)
+		}
+		if n == nil && err == nil {
+			n, err = q.node(i, in, networks)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -230,4 +215,120 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(weights, nodes...)
+}
+
+// whole returns the sentence as one operation.
+func (q *Quantity) whole(named Named, in Inputs) (*gorgonia.Node, error) {
+	networks, err := q.networkNodes(named, in)
+	if err != nil {
+		return nil, err
+	}
+	return q.node(-1, in, networks)
+}
+
+// networkNodes returns the values of the networks, in the order of the program's computed inputs.
+func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error) {
+	var all []*gorgonia.Node
+	for _, n := range q.program.Networks {
+		if with.Network == nil {
+			return nil, fmt.Errorf("logic: the function %s in mlp is trained along with a model; want the loss logic of a config", n.Name)
+		}
+		x := q.z(in)
+		if !n.From.Codes {
+			x = in.Values
+		}
+		if !slices.Equal(n.Columns, upTo(x.Shape()[1])) {
+			var columns gorgonia.Nodes
+			for _, k := range n.Columns {
+				column, err := graph.SliceColumns(x, k, k+1)
+				if err != nil {
+					return nil, err
+				}
+				columns = append(columns, column)
+			}
+			var err error
+			if x, err = graph.ConcatColumns(columns...); err != nil {
+				return nil, err
+			}
+		}
+		y, err := with.Network(Network{n.Name, n.Layers, len(n.To)}, x)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", n.Name, err)
+		}
+		all = append(all, y)
+	}
+	return all, nil
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
+type Inputs struct {
+	Codes, Values, Labels *gorgonia.Node // as in [Batch]
+
+	LogVariances, Samples *gorgonia.Node
+
+	Moves *gorgonia.Node // as in [Batch]
+	Group int            // number of consecutive rows in a group of Moves; 0: all rows
+}
+
+// nodeOf returns an array of a batch as a node.
+func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
+	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
+}
+
+// z returns the codes that a sentence is about.
+func (q *Quantity) z(in Inputs) *gorgonia.Node {
+	if q.sentence.Sampled {
+		return in.Samples
+	}
+	return in.Codes
+}
+
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
+// parts of the sentence that are named losses; see [Quantity.Node].
+func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
+	if err := q.checkNodes(in); err != nil {
+		return nil, err
+	}
+	return q.summed(named, in)
+}
+
+func (q *Quantity) checkNodes(in Inputs) error {
+	switch {
+	case q.sentence.Sampled && in.Samples == nil:
+		return errors.New("logic: the sentence is about samples (z ~ q), and there are none")
+	case !q.sentence.Sampled && in.Codes == nil:
+		return errors.New("logic: the codes are nil")
+	}
+	if err := q.checkInputs(func(kind program.InputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
+		return err
+	}
+	shapes := []tensor.Shape{q.z(in).Shape()}
+	for _, n := range []*gorgonia.Node{in.Values, in.Labels} {
+		if n != nil {
+			shapes = append(shapes, n.Shape())
+		}
+	}
+	if err := q.checkShapes(shapes); err != nil {
+		return fmt.Errorf("logic: %w", err)
+	}
+	for _, want := range q.program.Inputs {
+		if want.Kind == program.Computed {
+			continue
+		}
+		if s, rows := in.nodeOf(want.Kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.Width {
+			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.Kind, rows, want.Width, s)
+		}
+	}
+	if rows := shapes[0][0]; in.Group < 0 || in.Group > 0 && rows%in.Group != 0 {
+		return fmt.Errorf("logic: groups of %d rows, want a size that divides %d, the number of rows", in.Group, rows)
+	}
+	return nil
 }

@@ -8,40 +8,41 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestParse compares texts with built sentences.
 func TestParse(t *testing.T) {
-	i, j, v, c := Variable("i"), Variable("j"), Variable("v"), Variable("c")
-	atom := Equal(Euclidean, Codes(i), Codes(j))
-	zero := Equal(Squared, Codes(i), Number(0))
-	for text, want := range map[string]Sentence{
-		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
-		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
-		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: ForAll(factor.MeanSquare, Rows("i"), ForAll(factor.Sum, Rows("j"), atom))},
-		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(factor.Mean, Rows("j"), atom)))},
-		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(factor.Max, Rows("i"), zero)},
+	i, j, v, c := syntax.Variable("i"), syntax.Variable("j"), syntax.Variable("v"), syntax.Variable("c")
+	atom := syntax.Equal(syntax.Euclidean, syntax.Codes(i), syntax.Codes(j))
+	zero := syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Number(0))
+	for text, want := range map[string]syntax.Sentence{
+		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: syntax.ForAll(factor.Max, syntax.Rows("i", "j"), atom)},
+		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: syntax.ForAll(factor.Max, syntax.Rows("i", "j"), atom)},
+		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: syntax.ForAll(factor.MeanSquare, syntax.Rows("i"), syntax.ForAll(factor.Sum, syntax.Rows("j"), atom))},
+		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: syntax.Exists(syntax.Rows("i"), syntax.Scale(0.5, syntax.ForAll(factor.Mean, syntax.Rows("j"), atom)))},
+		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: syntax.ForAll(factor.Max, syntax.Rows("i"), zero)},
 		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
-			Quantale: Quantale{AndLogExp, OrHarmonicSquare, ImpliesMax, NotInverse}, Body: ForAll(factor.Max, Rows("i"), zero)},
+			Quantale: syntax.Quantale{And: syntax.AndLogExp, Or: syntax.OrHarmonicSquare, Implies: syntax.ImpliesMax, Not: syntax.NotInverse}, Body: syntax.ForAll(factor.Max, syntax.Rows("i"), zero)},
 		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
-			Body: ForAll(factor.Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
+			Body: syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Implies(syntax.Or(syntax.And(syntax.Not(zero), zero), zero), syntax.Implies(zero, zero)))},
 		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 and z(i) =[squared] 0) and 2 * (z(i) =[squared] 0)`: {
-			Body: ForAll(factor.Max, Rows("i"), And(zero, And(zero, zero), Scale(2, zero)))},
-		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(factor.Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
+			Body: syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.And(zero, syntax.And(zero, zero), syntax.Scale(2, zero)))},
+		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: syntax.Or(syntax.ForAll(factor.Max, syntax.Rows("i"), zero), syntax.Not(syntax.Exists(syntax.Rows("i"), zero)))},
 		`forall v in y.shape: forall i: y.shape(i) = v -> z.shape(i) =[circular 6.25] z[0:2](i) - 2 * [1, -1] + -z[3, 0](i)`: {
-			Body: ForAll(factor.Max, Values("shape", "v"), ForAll(factor.Max, Rows("i"), Implies(Same(Factor("shape", i), v),
-				EqualCircular(6.25, SubCode("shape", i), Plus(Minus(CodeColumns(i, Range{0, 2}), Times(2, Vector{1, -1})), Times(-1, CodeColumns(i, Range{3, 4}, Range{0, 1})))))))},
+			Body: syntax.ForAll(factor.Max, syntax.Values("shape", "v"), syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Implies(syntax.Same(syntax.Factor("shape", i), v),
+				syntax.EqualCircular(6.25, syntax.SubCode("shape", i), syntax.Plus(syntax.Minus(syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Times(2, syntax.Vector{1, -1})), syntax.Times(-1, syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1})))))))},
 		`exists c in {-1, 0.5e1}: exists i: i != i or y(i) = y[0:3](i) or z[2](i) =[circular] 0.5 * (c - -2)`: {
-			Body: Exists(Members("c", Number(-1), Number(5)), Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, Range{0, 3})),
-				Equal(Circular, CodeColumns(i, Range{2, 3}), Times(0.5, Minus(c, Number(-2)))))))},
+			Body: syntax.Exists(syntax.Members("c", syntax.Number(-1), syntax.Number(5)), syntax.Exists(syntax.Rows("i"), syntax.Or(syntax.Differ(i, i), syntax.Same(syntax.Factors(i), syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 3})),
+				syntax.Equal(syntax.Circular, syntax.CodeColumns(i, syntax.Range{Lo: 2, Hi: 3}), syntax.Times(0.5, syntax.Minus(c, syntax.Number(-2)))))))},
 		`exists c in {"heart", "a \"b\""}: exists i: y.shape(i) = c and z."x y"(i) =[absolute] y."x y"(i)`: {
-			Body: Exists(Members("c", Level("heart"), Level(`a "b"`)), Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(Absolute, SubCode("x y", i), Factor("x y", i)))))},
+			Body: syntax.Exists(syntax.Members("c", syntax.Level("heart"), syntax.Level(`a "b"`)), syntax.Exists(syntax.Rows("i"), syntax.And(syntax.Same(syntax.Factor("shape", i), c), syntax.Equal(syntax.Absolute, syntax.SubCode("x y", i), syntax.Factor("x y", i)))))},
 		`exists c in z[0, 2:4]: forall[mean] i: z[0, 2:4](i) =[euclidean] c`: {
-			Body: Exists(PointsOf("c", Range{0, 1}, Range{2, 4}), ForAll(factor.Mean, Rows("i"), Equal(Euclidean, CodeColumns(i, Range{0, 1}, Range{2, 4}), c)))},
+			Body: syntax.Exists(syntax.PointsOf("c", syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Euclidean, syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), c)))},
 		`exists c in z."in": forall i: z."in"(i) =[discrete] c`: {
-			Body: Exists(Points("c", "in"), ForAll(factor.Max, Rows("i"), Equal(Discrete, SubCode("in", i), c)))},
+			Body: syntax.Exists(syntax.Points("c", "in"), syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Equal(syntax.Discrete, syntax.SubCode("in", i), c)))},
 	} {
-		got, err := Parse(text)
+		got, err := syntax.Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -49,81 +50,8 @@ func TestParse(t *testing.T) {
 		if got := unplaced(got); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is parsed as %v, want %v", text, got, want)
 		}
-		if again, err := Parse(got.String()); err != nil || !reflect.DeepEqual(unplaced(again), want) {
+		if again, err := syntax.Parse(got.String()); err != nil || !reflect.DeepEqual(unplaced(again), want) {
 			t.Errorf("%s is printed as %v, which is parsed as %v, %v", text, got, again, err)
-		}
-	}
-}
-
-const anyTerm = "a term, such as z(i), y.shape(i) or a number, or a formula, such as (...), not, forall or exists"
-
-func TestParseErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		``:                                                `1:1: found the end, want ` + anyTerm,
-		"\n  \n ":                                         `3:2: found the end, want ` + anyTerm,
-		`forall i`:                                        `1:9: found the end, want : after the variables of a quantifier`,
-		`foral i: z(i) =[squared] 0`:                      `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
-		`forall[meen] i: z(i) =[squared] 0`:               `1:8: unknown aggregate "meen" of forall; did you mean "mean"?`,
-		`forall[mean i: z(i) =[squared] 0`:                `1:13: found "i", want ] after an aggregate`,
-		`exists[max] i: z(i) =[squared] 0`:                `1:8: max is an aggregate of forall, want one of exists: min, harmonic, harmonic-square, logexp, tanh, soft`,
-		`forall i, i: z(i) =[squared] 0`:                  `1:11: the variable i is named twice`,
-		`forall z: z(i) =[squared] 0`:                     `1:8: z stands for all codes, want another name for a variable`,
-		`forall in: z(i) =[squared] 0`:                    `1:8: found "in", want the name of a variable`,
-		`forall i in x: z(i) =[squared] 0`:                `1:13: found "x", want a set: {constants}, y.factor, z or z.factor`,
-		`forall v in y: z(i) =[squared] 0`:                `1:13: found y without the name of a factor, want a set such as y.shape`,
-		`forall c, d in {1}: z(i) =[squared] 0`:           `1:16: 2 variables stand for constants, want one`,
-		`exists c, d in z: z(i) =[squared] 0`:             `1:16: 2 variables stand for points of the codes, want one`,
-		`forall c in {1, i}: z(i) =[squared] 0`:           `1:17: found "i", want a constant: a number, a vector such as [1, 2], or a name in quotes`,
-		`forall c in {1 2}: z(i) =[squared] 0`:            `1:16: found "2", want , or } after a constant`,
-		`forall i: z(i) =[sqared] 0`:                      `1:18: unknown premetric "sqared"; did you mean "squared"?`,
-		`forall i: z(i) =[7] 0`:                           `1:18: found "7", want a premetric: euclidean, squared, absolute, discrete, circular, cosine, kl or wasserstein`,
-		`forall i: z(i) =[circular 0] 0`:                  `1:27: found "0", want a period of more than 0`,
-		`forall i: z(i) =[squared 2] 0`:                   `1:26: found "2", want ] after a premetric`,
-		`forall i: z(i) !=[squared] 0`:                    `1:16: found != with a premetric, want not (a =[squared] b)`,
-		"forall i:\n  z(i) =[squared] 0 an z(i) = 0":      `2:21: found "an", want the end, or an operator (and, or, ->); did you mean "and"?`,
-		`forall i: (z(i) =[squared] 0`:                    `1:29: found the end, want ) that closes a parenthesis`,
-		`forall i: z(i) =[squared] 0)`:                    `1:28: found ")", want the end, or an operator (and, or, ->)`,
-		`forall i: z(i) -> z(i) =[squared] 0`:             `1:16: found "->", want =, !=, or =[premetric] after a term`,
-		`forall i: (z(i))`:                                `1:11: found a term, want a formula, such as an equality of two terms`,
-		`forall i: z(i) and z(i) =[squared] 0`:            `1:16: found "and", want =, !=, or =[premetric] after a term`,
-		`forall i: z(i) < 0`:                              `1:16: found '<', which has no meaning in sentences`,
-		`forall i: z(i) 0`:                                `1:16: found "0", want =, !=, or =[premetric] after a term`,
-		`forall i: z(i) =[squared] (i = i)`:               `1:27: found a formula, want a term`,
-		`forall i: i = i = i`:                             `1:17: found "=", want and between two equalities`,
-		`exist(i)`:                                        `1:1: found "exist", want a formula; did you mean "exists"?`,
-		`forall i: x(i) =[squared] 0`:                     `1:11: found "x" before "(", want y (factors) or z (codes); or bind a function: exists x: z -> y in affine: ...`,
-		`forall i: z.(i) =[squared] 0`:                    `1:13: found "(", want the name of a factor`,
-		`forall i: z.shape =[squared] 0`:                  `1:19: found "=", want ( and the variable of a row`,
-		`forall i: z(0) =[squared] 0`:                     `1:13: found "0", want the variable of a row`,
-		`forall i: z(i =[squared] 0`:                      `1:15: found "=", want ) after the variable of a row`,
-		`forall i: z[2:1](i) =[squared] 0`:                `1:15: found columns 2:1, want a second number that is larger than the first`,
-		`forall i: z[1.5](i) =[squared] 0`:                `1:13: found "1.5", want the number of a column, from 0 on`,
-		`forall i: z[1;2](i) =[squared] 0`:                `1:14: found ';', which has no meaning in sentences`,
-		`forall i: z[1(i) =[squared] 0`:                   `1:14: found "(", want , or ] after columns`,
-		`forall i: z(i) =[squared] [1 2]`:                 `1:30: found "2", want , or ] in a vector`,
-		`forall i: z(i) =[squared] [i]`:                   `1:28: found "i", want a number of a vector`,
-		`forall i: z(i) =[squared] 2.`:                    `1:28: found ".", want the end, or an operator (and, or, ->)`,
-		`forall i: z(i) =[squared] 2e+`:                   `1:28: found "e", want the end, or an operator (and, or, ->)`,
-		`forall i: z(i) =[squared] 1e999`:                 `1:27: found 1e999, want a number that float64 holds`,
-		`forall i: y.shape(i) = "heart`:                   `1:24: found a quotation without an end or with a wrong escape, want a name in double quotes on one line`,
-		`forall i: y.shape(i) = ""`:                       `1:24: found "", want a name that is not empty`,
-		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number of more than 0`,
-		`forall i: größe(i) = 0`:                          `1:11: found "größe" before "(", want y (factors) or z (codes); or bind a function: exists größe: z -> y in affine: ...`,
-		`with and = sum: forall i: z(i) =[squared] 0`:     `1:12: unknown operation "sum" of and; known: add, max, logexp, norm, root, product`,
-		`with or = harmonik: forall i: z(i) =[squared] 0`: `1:11: unknown operation "harmonik" of or; did you mean "harmonic"?`,
-		`with xor = max: forall i: z(i) =[squared] 0`:     `1:6: found "xor", want a connective (and, or, -> or not), or z ~ q`,
-		`with and max: forall i: z(i) =[squared] 0`:       `1:10: found "max", want = and an operation`,
-		`with and = max, and = max: z(i)`:                 `1:17: the operation of and is set twice`,
-		`with and = max forall i: z(i) =[squared] 0`:      `1:16: found "forall", want , or : after a setting`,
-		`with and = 3: forall i: z(i) =[squared] 0`:       `1:12: found "3", want an operation`,
-		"forall i: z(i) =[squared] \x80":                  `1:27: found a byte that is not UTF-8`,
-		strings.Repeat("(", 5000):                         `1:286: parts are nested too deeply`,
-		strings.Repeat("i", 20000):                        `1:16385: a sentence of 20000 bytes, want at most 16384`,
-	} {
-		_, err := Parse(text)
-		var e *Error
-		if !errors.As(err, &e) || err.Error() != want {
-			t.Errorf("%.80s: %v, want %s", text, err, want)
 		}
 	}
 }
@@ -180,7 +108,7 @@ func TestCompileErrors(t *testing.T) {
 		`exists c in z: forall[mean-square] i: z(i) =[squared] c`:              `1:44: =[squared] with forall[mean-square] has no exact solution here: ` + wantCentre,
 	} {
 		_, err := Compile(parsed(t, text), testSchema)
-		var e *Error
+		var e *syntax.Error
 		if !errors.As(err, &e) || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -189,30 +117,32 @@ func TestCompileErrors(t *testing.T) {
 
 // TestBuiltErrors tests errors of sentences that no text can express.
 func TestBuiltErrors(t *testing.T) {
-	i := Variable("i")
-	zero := Equal(Squared, Codes(i), Number(0))
-	all := func(f Formula) Sentence { return Sentence{Body: ForAll(factor.Mean, Rows("i"), f)} }
-	for want, s := range map[string]Sentence{
+	i := syntax.Variable("i")
+	zero := syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Number(0))
+	all := func(f syntax.Formula) syntax.Sentence {
+		return syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i"), f)}
+	}
+	for want, s := range map[string]syntax.Sentence{
 		"a formula is nil":                             {},
 		"in forall[mean] i: ?: a formula is nil":       all(nil),
-		"in ? and z(i) =[squared] 0: a formula is nil": all(And(nil, zero)),
-		"in ? = ?: a term is nil":                      all(Same(nil, nil)),
-		"a term is nil":                                all(Equal(Squared, Codes(i), nil)),
-		"in -1 * (z(i) =[squared] 0): a formula":       all(Scale(-1, zero)),
-		"in z(i) =[Premetric(9)] 0: want a premetric":  all(Equal(Premetric(9), Codes(i), Number(0))),
-		"in z(i) =[Premetric(77)] 0: want a premetric": all(Equal(Premetric(77), Codes(i), Number(0))),
-		"=[circular -1] 0: want a premetric":           all(EqualCircular(-1, Codes(i), Number(0))),
-		"unknown operation among Conjunction(9)":       {Quantale: Quantale{And: 9}, Body: zero},
-		"unknown aggregate Aggregate(7)":               {Body: ForAll(7, Rows("i"), zero)},
-		"a quantifier without a variable":              {Body: ForAll(factor.Max, Rows(), zero)},
-		`"a b" cannot be a variable`:                   {Body: ForAll(factor.Max, Rows("a b"), zero)},
-		`"y" cannot be a variable`:                     {Body: ForAll(factor.Max, Rows("y"), zero)},
-		"the set of c is empty":                        {Body: ForAll(factor.Max, Members("c"), zero)},
-		"i is not a constant":                          {Body: ForAll(factor.Max, Members("c", i), zero)},
-		"in []: the vector is empty":                   all(Equal(Squared, Codes(i), Vector{})),
-		"the factor +Inf is out of range":              all(Equal(Squared, Times(inf(), Codes(i)), Number(0))),
-		"columns 2:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{2, 2}), Number(0))),
-		"columns 3:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{3, 2}), Number(0))),
+		"in ? and z(i) =[squared] 0: a formula is nil": all(syntax.And(nil, zero)),
+		"in ? = ?: a term is nil":                      all(syntax.Same(nil, nil)),
+		"a term is nil":                                all(syntax.Equal(syntax.Squared, syntax.Codes(i), nil)),
+		"in -1 * (z(i) =[squared] 0): a formula":       all(syntax.Scale(-1, zero)),
+		"in z(i) =[Premetric(9)] 0: want a premetric":  all(syntax.Equal(syntax.Premetric(9), syntax.Codes(i), syntax.Number(0))),
+		"in z(i) =[Premetric(77)] 0: want a premetric": all(syntax.Equal(syntax.Premetric(77), syntax.Codes(i), syntax.Number(0))),
+		"=[circular -1] 0: want a premetric":           all(syntax.EqualCircular(-1, syntax.Codes(i), syntax.Number(0))),
+		"unknown operation among Conjunction(9)":       {Quantale: syntax.Quantale{And: 9}, Body: zero},
+		"unknown aggregate Aggregate(7)":               {Body: syntax.ForAll(7, syntax.Rows("i"), zero)},
+		"a quantifier without a variable":              {Body: syntax.ForAll(factor.Max, syntax.Rows(), zero)},
+		`"a b" cannot be a variable`:                   {Body: syntax.ForAll(factor.Max, syntax.Rows("a b"), zero)},
+		`"y" cannot be a variable`:                     {Body: syntax.ForAll(factor.Max, syntax.Rows("y"), zero)},
+		"the set of c is empty":                        {Body: syntax.ForAll(factor.Max, syntax.Members("c"), zero)},
+		"i is not a constant":                          {Body: syntax.ForAll(factor.Max, syntax.Members("c", i), zero)},
+		"in []: the vector is empty":                   all(syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Vector{})),
+		"the factor +Inf is out of range":              all(syntax.Equal(syntax.Squared, syntax.Times(inf(), syntax.Codes(i)), syntax.Number(0))),
+		"columns 2:2 do not exist":                     all(syntax.Equal(syntax.Squared, syntax.CodeColumns(i, syntax.Range{Lo: 2, Hi: 2}), syntax.Number(0))),
+		"columns 3:2 do not exist":                     all(syntax.Equal(syntax.Squared, syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 2}), syntax.Number(0))),
 	} {
 		if _, err := Compile(s, testSchema); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", s, err, want)
@@ -232,25 +162,6 @@ func TestBuiltErrors(t *testing.T) {
 	}
 }
 
-// TestSettings reads and writes sentences as settings do.
-func TestSettings(t *testing.T) {
-	var s Sentence
-	if _, err := s.MarshalText(); err == nil {
-		t.Error("no sentence is written")
-	}
-	for _, text := range []string{"", "forall"} {
-		if err := s.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-	if err := s.UnmarshalText([]byte("  forall   i: z(i)=[squared]0\n")); err != nil {
-		t.Error(err)
-	}
-	if text, err := s.MarshalText(); err != nil || string(text) != "forall i: z(i) =[squared] 0" {
-		t.Errorf("it is written as %s, %v", text, err)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, text := range largeSentences() {
 		f.Add(text)
@@ -259,12 +170,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(randomSentence(seed).String())
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse(text)
+		s, err := syntax.Parse(text)
 		if err != nil {
 			return
 		}
 		printed := s.String()
-		again, err := Parse(printed)
+		again, err := syntax.Parse(printed)
 		if err != nil {
 			t.Fatalf("%s is printed as %s: %v", text, printed, err)
 		}

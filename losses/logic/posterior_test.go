@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"testing"
 
@@ -76,15 +77,15 @@ func TestHardPosteriors(t *testing.T) {
 func checkHard(t *testing.T, text string, q *Quantity, b batch, value float64, slopes []float64) {
 	t.Helper()
 	e := load(t, q, batch{z: b.z, logVariances: b.logVariances})
-	v, err := e.forward(false)
+	v, err := e.Value(false)
 	if err != nil || !(v == value || math.Abs(v-value) <= 1e-9*value) {
 		t.Errorf("%s: %v, %v, want %v", text, v, err, value)
 		return
 	}
-	e.backward(1)
-	got := append([]float64{}, e.main.slopes[0]...)
+	e.Gradient(1)
+	got := append([]float64{}, e.Slope(0)...)
 	if q.NeedsLogVariances() {
-		got = append(got, e.main.slopes[q.program.logVariance(0)]...)
+		got = append(got, e.Slope(q.program.Input(program.LogVariances, 1))...)
 	}
 	for i, want := range slopes {
 		if !near(got[i], want) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // sentences is the number of random sentences: 250, and with -long 1000.
@@ -93,13 +94,13 @@ func TestRandomSentences(t *testing.T) {
 func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	t.Helper()
 	e := load(t, q, b)
-	if _, err := e.forward(true); err != nil {
+	if _, err := e.Value(true); err != nil {
 		t.Fatal(err)
 	}
-	e.backward(1)
+	e.Gradient(1)
 	most := 0.0
-	for _, column := range e.main.slopes {
-		for _, x := range column {
+	for c := range q.program.First + len(q.program.More) {
+		for _, x := range e.Slope(c) {
 			most = max(most, math.Abs(x))
 		}
 	}
@@ -111,7 +112,7 @@ func TestRandomText(t *testing.T) {
 	for seed := range sentences() {
 		s := randomSentence(seed)
 		text := s.String()
-		parsed, err := Parse(text)
+		parsed, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatalf("sentence %d, %s: %v", seed, text, err)
 		}
@@ -125,51 +126,53 @@ func TestRandomText(t *testing.T) {
 }
 
 // unplaced removes the places of the parsed text.
-func unplaced(s Sentence) Sentence {
-	return Sentence{Quantale: s.Quantale, Sampled: s.Sampled, Body: unplacedFormula(s.Body)}
+func unplaced(s syntax.Sentence) syntax.Sentence {
+	return syntax.Sentence{Quantale: s.Quantale, Sampled: s.Sampled, Body: unplacedFormula(s.Body)}
 }
 
-func unplacedFormula(f Formula) Formula {
+func unplacedFormula(f syntax.Formula) syntax.Formula {
 	switch f := f.(type) {
-	case *equality:
-		return &equality{0, unplacedTerm(f.a), unplacedTerm(f.b), f.premetric, f.period, f.not}
-	case *connective:
-		return &connective{0, f.kind, unplacedFormula(f.a), unplacedFormula(f.b)}
-	case *negation:
-		return &negation{0, unplacedFormula(f.a)}
-	case *scaled:
-		return &scaled{0, f.weight, unplacedFormula(f.a)}
-	case *quantified:
-		d := f.domain
-		d.place = 0
-		for i, m := range d.members {
-			d.members[i] = bare(m)
+	case *syntax.Equality:
+		return &syntax.Equality{A: unplacedTerm(f.A), B: unplacedTerm(f.B), Premetric: f.Premetric, Period: f.Period, Not: f.Not}
+	case *syntax.Connective:
+		return &syntax.Connective{Kind: f.Kind, A: unplacedFormula(f.A), B: unplacedFormula(f.B)}
+	case *syntax.Negated:
+		return &syntax.Negated{A: unplacedFormula(f.A)}
+	case *syntax.Scaled:
+		return &syntax.Scaled{Weight: f.Weight, A: unplacedFormula(f.A)}
+	case *syntax.Quantified:
+		d := f.Domain
+		d.Place = 0
+		for i, m := range d.Members {
+			d.Members[i] = syntax.Bare(m)
 		}
-		for i := range d.functions {
-			d.functions[i].place = 0
+		for i := range d.Functions {
+			d.Functions[i].Place = 0
 		}
-		if d.space != nil {
-			space := *d.space
-			space.place = 0
-			d.space = &space
+		if d.Space != nil {
+			space := *d.Space
+			space.Place = 0
+			d.Space = &space
 		}
-		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body), nil, f.fold, f.temperature}
+		q := *f
+		q.Place, q.Domain, q.Body = 0, d, unplacedFormula(f.Body)
+		return &q
 	}
 	return f
 }
 
-func unplacedTerm(t Term) Term {
-	switch t := bare(t).(type) {
-	case *access:
+func unplacedTerm(t syntax.Term) syntax.Term {
+	switch t := syntax.Bare(t).(type) {
+	case *syntax.Access:
 		a := *t
-		a.place = 0
+		a.Place = 0
 		return &a
-	case *arithmetic:
-		return &arithmetic{0, unplacedTerm(t.a), unplacedTerm(t.b), t.minus}
-	case *application:
-		return &application{0, t.function, unplacedTerm(t.a)}
-	case *multiple:
-		return &multiple{0, t.factor, unplacedTerm(t.a)}
+	case *syntax.Arithmetic:
+		return &syntax.Arithmetic{A: unplacedTerm(t.A), B: unplacedTerm(t.B), Minus: t.Minus}
+	case *syntax.Application:
+		return &syntax.Application{Function: t.Function, A: unplacedTerm(t.A)}
+	case *syntax.Multiple:
+		return &syntax.Multiple{Factor: t.Factor, A: unplacedTerm(t.A)}
 	default:
 		return t
 	}

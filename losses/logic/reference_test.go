@@ -1,50 +1,53 @@
 package logic
 
 import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // reference computes the quantity of a formula tuple by tuple, from the tables of
 // the paper.
-func (w *world) reference(q Quantale, f Formula) float64 {
-	if isCrisp(f) {
+func (w *world) reference(q syntax.Quantale, f syntax.Formula) float64 {
+	if syntax.IsCrisp(f) {
 		if w.holds(f) {
 			return 0
 		}
 		return math.Inf(1)
 	}
 	switch f := f.(type) {
-	case *equality:
+	case *syntax.Equality:
 		return w.distance(f)
-	case *scaled:
-		return f.weight * w.reference(q, f.a)
-	case *negation:
-		a := w.reference(q, f.a)
+	case *syntax.Scaled:
+		return f.Weight * w.reference(q, f.A)
+	case *syntax.Negated:
+		a := w.reference(q, f.A)
 		switch {
-		case q.Not == NotInverse:
+		case q.Not == syntax.NotInverse:
 			return 1 / a
-		case q.Not == NotStrict && a == 0:
+		case q.Not == syntax.NotStrict && a == 0:
 			return 1
-		case q.Not == NotStrict:
+		case q.Not == syntax.NotStrict:
 			return 0
 		}
 		return max(1-a, 0)
-	case *connective:
-		if f.kind == implication && isCrisp(f.a) {
-			if !w.holds(f.a) {
+	case *syntax.Connective:
+		if f.Kind == syntax.ImpliesKind && syntax.IsCrisp(f.A) {
+			if !w.holds(f.A) {
 				return 0
 			}
-			return w.reference(q, f.b)
+			return w.reference(q, f.B)
 		}
-		return referenceOf(q, f.kind, w.reference(q, f.a), w.reference(q, f.b))
-	case *quantified:
-		if f.domain.set == pointSet {
+		return reference.Operation(q, f.Kind, w.reference(q, f.A), w.reference(q, f.B))
+	case *syntax.Quantified:
+		if f.Domain.Set == syntax.PointSet {
 			return w.referenceCentre(f)
 		}
-		guards, rest := f.guards()
+		guards, rest := f.Guards()
 		var all []float64
-		w.tuples(f, f.domain.names, func() {
+		w.tuples(f, f.Domain.Names, func() {
 			for _, g := range guards {
 				if !w.holds(g) {
 					return
@@ -57,11 +60,11 @@ func (w *world) reference(q Quantale, f Formula) float64 {
 	panic(f)
 }
 
-func aggregateOf(f *quantified, all []float64) float64 {
-	if f.fold != noFold {
-		return foldOf(f.fold, f.temperature, all)
+func aggregateOf(f *syntax.Quantified, all []float64) float64 {
+	if f.Fold != syntax.NoFold {
+		return reference.Fold(f.Fold, f.Temperature, all)
 	}
-	if !f.universal {
+	if !f.Universal {
 		return slices.Min(append(all, math.Inf(1)))
 	}
 	if len(all) == 0 {
@@ -73,54 +76,10 @@ func aggregateOf(f *quantified, all []float64) float64 {
 		squares += x * x
 	}
 	n := float64(len(all))
-	return []float64{sum / n, slices.Max(all), sum, squares / n}[f.aggregate]
+	return []float64{sum / n, slices.Max(all), sum, squares / n}[f.Aggregate]
 }
 
-// foldOf is a fold as the package comment writes it.
-func foldOf(f fold, t float64, all []float64) float64 {
-	over := func(g func(float64) float64) (sum float64) {
-		for _, a := range all {
-			sum += g(a)
-		}
-		return sum
-	}
-	if len(all) == 0 {
-		return map[bool]float64{false: math.Inf(1), true: 0}[f.universal()]
-	}
-	least, most := slices.Min(all), slices.Max(all)
-	exp := func(a float64) float64 { return math.Exp(a - most) }
-	switch {
-	case math.IsInf(least, 1) || f.universal() && math.IsInf(most, 1):
-		return math.Inf(1)
-	case f == anyLogExp && least > 30:
-		return least - math.Log(over(func(a float64) float64 { return math.Exp(least - a) }))
-	case f == anyTanh && least > 8:
-		return least - math.Log(over(func(a float64) float64 { return math.Exp(2 * (least - a)) }))/2
-	case f == allLogExp && most > 30:
-		return most + math.Log(over(exp)+float64(1-len(all))*math.Exp(-most))
-	}
-	switch f {
-	case anyHarmonic:
-		return 1 / over(func(a float64) float64 { return 1 / a })
-	case anyHarmonicSquare:
-		return 1 / math.Sqrt(over(func(a float64) float64 { return 1 / (a * a) }))
-	case anyLogExp:
-		return math.Abs(math.Log(-math.Expm1(over(func(a float64) float64 { return math.Log1p(-math.Exp(-a)) }))))
-	case anyTanh:
-		return math.Atanh(math.Exp(over(func(a float64) float64 { return math.Log(math.Tanh(a)) })))
-	case anySoft:
-		return least - t*math.Log(over(func(a float64) float64 { return math.Exp((least - a) / t) })/float64(len(all)))
-	case allLogExp:
-		return math.Log1p(over(math.Expm1))
-	case allNorm:
-		return math.Sqrt(over(func(a float64) float64 { return a * a }))
-	case allRoot:
-		return math.Pow(over(math.Sqrt), 2)
-	}
-	return math.Expm1(over(math.Log1p))
-}
-
-func (w *world) tuples(f *quantified, names []string, visit func()) {
+func (w *world) tuples(f *syntax.Quantified, names []string, visit func()) {
 	if len(names) == 0 {
 		if w.movable(f) {
 			visit()
@@ -134,12 +93,12 @@ func (w *world) tuples(f *quantified, names []string, visit func()) {
 	}
 }
 
-func (w *world) distance(e *equality) float64 {
-	if e.premetric == KL || e.premetric == Wasserstein {
-		return divergence(e.premetric, w.posterior(e.a), w.posterior(e.b))
+func (w *world) distance(e *syntax.Equality) float64 {
+	if e.Premetric == syntax.KL || e.Premetric == syntax.Wasserstein {
+		return divergence(e.Premetric, w.posterior(e.A), w.posterior(e.B))
 	}
-	a, b := w.term(e.a), w.term(e.b)
-	if e.premetric == Cosine {
+	a, b := w.term(e.A), w.term(e.B)
+	if e.Premetric == syntax.Cosine {
 		return cosineOf(a, b)
 	}
 	squares, sum, differ, arcs := 0.0, 0.0, 0.0, 0.0
@@ -150,9 +109,9 @@ func (w *world) distance(e *equality) float64 {
 		if d > 0 {
 			differ++
 		}
-		arcs += math.Abs(math.Remainder(d, e.period))
+		arcs += math.Abs(math.Remainder(d, e.Period))
 	}
-	return map[Premetric]float64{Euclidean: math.Sqrt(squares), Squared: squares, Absolute: sum, Discrete: differ, Circular: arcs}[e.premetric]
+	return map[syntax.Premetric]float64{syntax.Euclidean: math.Sqrt(squares), syntax.Squared: squares, syntax.Absolute: sum, syntax.Discrete: differ, syntax.Circular: arcs}[e.Premetric]
 }
 
 func cosineOf(a, b thing) float64 {
@@ -169,14 +128,14 @@ func cosineOf(a, b thing) float64 {
 	return 1 - ab/math.Sqrt(aa)/math.Sqrt(bb)
 }
 
-func divergence(p Premetric, a, b [2][]float64) float64 {
+func divergence(p syntax.Premetric, a, b [2][]float64) float64 {
 	kl, squares := 0.0, 0.0
 	for k := range a[0] {
 		m, u, v := a[0][k]-b[0][k], math.Exp(a[1][k]), math.Exp(b[1][k])
 		kl += (math.Log(v/u) + (u+m*m)/v - 1) / 2
 		squares += m*m + math.Pow(math.Sqrt(u)-math.Sqrt(v), 2)
 	}
-	if p == KL {
+	if p == syntax.KL {
 		return max(kl, 0)
 	}
 	return math.Sqrt(squares)
@@ -184,18 +143,18 @@ func divergence(p Premetric, a, b [2][]float64) float64 {
 
 // referenceCentre is the least value at points of R or R^2 that include the best point: the mean, centres of balls
 // around two or three points, and a median.
-func (w *world) referenceCentre(f *quantified) float64 {
-	inner := f.body.(*quantified)
-	guards, rest := inner.guards()
-	columns := w.columns(f.domain.space)
+func (w *world) referenceCentre(f *syntax.Quantified) float64 {
+	inner := f.Body.(*syntax.Quantified)
+	guards, rest := inner.Guards()
+	columns := w.columns(f.Domain.Space)
 	points := [][]float64{}
-	w.tuples(inner, inner.domain.names, func() {
+	w.tuples(inner, inner.Domain.Names, func() {
 		for _, g := range guards {
 			if !w.holds(g) {
 				return
 			}
 		}
-		p := pick(w.z[w.bound[inner.domain.names[0]].row], columns)
+		p := pick(w.z[w.bound[inner.Domain.Names[0]].row], columns)
 		points = append(points, append(p, 0)[:2])
 	})
 	tries := slices.Clone(points)
@@ -215,12 +174,12 @@ func (w *world) referenceCentre(f *quantified) float64 {
 	}
 	tries = append(tries, median)
 	best := math.Inf(1)
-	e := rest.(*equality)
+	e := rest.(*syntax.Equality)
 	for _, c := range tries {
 		var all []float64
 		for _, p := range points {
 			d := math.Hypot(p[0]-c[0], p[1]-c[1])
-			if e.premetric == Squared {
+			if e.Premetric == syntax.Squared {
 				d *= d
 			}
 			all = append(all, d)
@@ -251,64 +210,4 @@ func circumcentre(a, b, c []float64) []float64 {
 		return a
 	}
 	return []float64{a[0] + (cy*(bx*bx+by*by)-by*(cx*cx+cy*cy))/d, a[1] + (bx*(cx*cx+cy*cy)-cx*(bx*bx+by*by))/d}
-}
-
-// referenceOf is an operation as the paper writes it, by isomorphisms to + and *.
-func referenceOf(q Quantale, k kind, a, b float64) float64 {
-	iso := func(f, g func(float64) float64, a, b float64) float64 { return g(f(a) + f(b)) }
-	switch k {
-	case conjunction:
-		switch q.And {
-		case AndAdd:
-			return a + b
-		case AndMax:
-			return math.Max(a, b)
-		case AndLogExp:
-			if hi := math.Max(a, b); hi > 30 {
-				return hi + math.Log(1+math.Exp(math.Min(a, b)-hi)-math.Exp(-hi))
-			}
-			return iso(math.Expm1, math.Log1p, a, b)
-		case AndNorm:
-			return iso(func(x float64) float64 { return x * x }, math.Sqrt, a, b)
-		case AndRoot:
-			return iso(math.Sqrt, func(x float64) float64 { return x * x }, a, b)
-		}
-		return (1+a)*(1+b) - 1
-	case disjunction:
-		if math.IsInf(a, 1) || math.IsInf(b, 1) {
-			return math.Min(a, b)
-		}
-		switch q.Or {
-		case OrMin:
-			return math.Min(a, b)
-		case OrHarmonic:
-			return iso(func(x float64) float64 { return 1 / x }, func(x float64) float64 { return 1 / x }, a, b)
-		case OrHarmonicSquare:
-			return iso(func(x float64) float64 { return 1 / (x * x) }, func(x float64) float64 { return 1 / math.Sqrt(x) }, a, b)
-		case OrLogExp:
-			return -math.Log1p(-math.Expm1(-a) * math.Expm1(-b))
-		}
-		return math.Atanh(math.Tanh(a) * math.Tanh(b))
-	}
-	switch q.Implies {
-	case ImpliesMax:
-		if a >= b {
-			return 0
-		}
-		return b
-	case ImpliesStrict:
-		if a == 0 {
-			return b
-		}
-		return 0
-	case ImpliesLogExp:
-		return math.Log1p(math.Max(math.Exp(b)-math.Exp(a), 0))
-	case ImpliesNorm:
-		return math.Sqrt(math.Max(b*b-a*a, 0))
-	case ImpliesRoot:
-		return math.Pow(math.Max(math.Sqrt(b)-math.Sqrt(a), 0), 2)
-	case ImpliesProduct:
-		return math.Max((1+b)/(1+a), 1) - 1
-	}
-	return math.Max(b-a, 0)
 }

@@ -1,96 +1,411 @@
 package logic
 
-// Variable is the name of a variable that a quantifier binds.
-type Variable string
+import (
+	"math"
+	"slices"
 
-// Number is a constant. Next to a vector it denotes the vector with that number in every column.
-type Number float64
-
-// Vector is a constant vector.
-type Vector []float64
-
-// Level is the name of a level of a factor: a constant that can be compared with
-// values of that factor.
-type Level string
-
-func (Variable) term()         {}
-func (Variable) position() int { return 0 }
-func (Number) term()           {}
-func (Number) position() int   { return 0 }
-func (Vector) term()           {}
-func (Vector) position() int   { return 0 }
-func (Level) term()            {}
-func (Level) position() int    { return 0 }
-
-// Range are the columns from Lo to Hi-1.
-type Range struct{ Lo, Hi int }
-
-type (
-	// placed is a variable or a constant with its place in a text.
-	placed struct {
-		place
-		Term
-	}
-
-	// access is the code (z) or the factors (y) of a row.
-	access struct {
-		place
-		codes   bool
-		name    string   // name of a sub-code or a factor
-		columns []Range  // instead of a name; without both: all columns
-		row     Variable // empty: the space itself, in a Domain
-	}
-	arithmetic struct {
-		place
-		a, b  Term
-		minus bool
-	}
-	multiple struct {
-		place
-		factor float64
-		a      Term
-	}
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
-func (p *placed) position() int { return int(p.place) }
-
-func (*access) term()     {}
-func (*arithmetic) term() {}
-func (*multiple) term()   {}
-
-// Codes is the whole code of a row: `z(i)`.
-func Codes(row Variable) Term { return &access{codes: true, row: row} }
-
-// SubCode is the sub-code of a factor: `z.shape(i)`.
-func SubCode(name string, row Variable) Term { return &access{codes: true, name: name, row: row} }
-
-// CodeColumns are columns of the code: `z[0:2](i)`.
-func CodeColumns(row Variable, columns ...Range) Term {
-	return &access{codes: true, columns: columns, row: row}
+// linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
+type linear struct {
+	coordinates []program.Coordinate
+	number      bool // it denotes a vector of any width with equal columns
 }
 
-// Factors are the values of all factors of a row: `y(i)`.
-func Factors(row Variable) Term { return &access{row: row} }
+// add adds a coordinate: an entry of a column.
+func (l *linear) add(column int, of *binding) {
+	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: column,
+		Variable: of.Variable}}})
+}
 
-// Factor is the value of a factor of a row: `y.shape(i)`.
-func Factor(name string, row Variable) Term { return &access{name: name, row: row} }
-
-// FactorColumns are the values of factors that are given by their numbers: `y[0:2](i)`.
-func FactorColumns(row Variable, columns ...Range) Term { return &access{columns: columns, row: row} }
-
-// Plus is the sum of two terms.
-func Plus(a, b Term) Term { return &arithmetic{a: a, b: b} }
-
-// Minus is the difference of two terms.
-func Minus(a, b Term) Term { return &arithmetic{a: a, b: b, minus: true} }
-
-// Times is a multiple of a term.
-func Times(factor float64, a Term) Term { return &multiple{factor: factor, a: a} }
-
-// bare returns a term without its place in a text.
-func bare(t Term) Term {
-	if p, ok := t.(*placed); ok {
-		return p.Term
+// linear compiles a numeric term.
+func (c *compiler) linear(t syntax.Term) (linear, error) {
+	switch t := t.(type) {
+	case nil:
+		return linear{}, c.fail(nil, "a term is nil")
+	case *syntax.Access:
+		return c.linearAccess(t)
+	case *syntax.Moved:
+		return c.act(t)
+	case *syntax.Multiple:
+		a, err := c.linear(t.A)
+		if err == nil && !validNumber(t.Factor) {
+			err = c.fail(t, "the factor %v is out of range", t.Factor)
+		}
+		return a.times(t.Factor), err
+	case *syntax.Arithmetic:
+		a, err := c.linear(t.A)
+		if err != nil {
+			return a, err
+		}
+		b, err := c.linear(t.B)
+		if err != nil {
+			return b, err
+		}
+		if t.Minus {
+			b = b.times(-1)
+		}
+		return c.add(t, a, b)
 	}
-	return t
+	switch v := syntax.Bare(t).(type) {
+	case *syntax.Application:
+		if m := c.mapped(v.Function); m != nil && m.network != nil {
+			return c.networkValue(v, m)
+		}
+		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", syntax.TextOf(t), wantFunction)
+	case syntax.Number:
+		if !validNumber(float64(v)) {
+			return linear{}, c.fail(t, "the number %v is out of range", float64(v))
+		}
+		return linear{coordinates: []program.Coordinate{{Offset: float64(v)}}, number: true}, nil
+	case syntax.Vector:
+		var l linear
+		for _, x := range v {
+			if !validNumber(x) {
+				return l, c.fail(t, "the number %v is out of range", x)
+			}
+			l.coordinates = append(l.coordinates, program.Coordinate{Offset: x})
+		}
+		if len(v) == 0 {
+			return l, c.fail(t, "the vector is empty")
+		}
+		return l, nil
+	case syntax.Level:
+		return linear{}, c.fail(t, "the name of a level has no distance; want a plain = between it and a factor")
+	case syntax.Variable:
+		return c.linearVariable(v, t)
+	}
+	return linear{}, c.fail(t, "%T is not a term of this package", t)
+}
+
+func (c *compiler) linearAccess(a *syntax.Access) (linear, error) {
+	b, err := c.row(a)
+	if err != nil {
+		return linear{}, err
+	}
+	columns, err := c.columnsOf(a)
+	if err != nil {
+		return linear{}, err
+	}
+	var l linear
+	for _, column := range columns {
+		if !a.Codes {
+			c.program.NeedsValues = true
+			column += c.program.Values
+		}
+		l.add(column, b)
+	}
+	return l, nil
+}
+
+func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) (linear, error) {
+	b, err := c.lookup(v, t)
+	if err != nil {
+		return linear{}, err
+	}
+	switch {
+	case b.Set == syntax.RowSet:
+		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
+	case b.Set == syntax.MoveSet:
+		return linear{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
+	case b.Set == syntax.PointSet:
+		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
+	case b.Set == syntax.ValueSet:
+		c.program.NeedsValues = true
+		var l linear
+		l.add(c.program.LevelValues+b.Factor, b)
+		return l, nil
+	case b.width < 0:
+		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)
+	}
+	l := linear{number: b.width == 0}
+	for _, column := range b.columns {
+		l.add(column, b)
+	}
+	return l, nil
+}
+
+func (l linear) times(x float64) linear {
+	r := linear{number: l.number, coordinates: make([]program.Coordinate, len(l.coordinates))}
+	for i, c := range l.coordinates {
+		r.coordinates[i].Offset = x * c.Offset
+		for _, p := range c.Parts {
+			p.Weight *= x
+			r.coordinates[i].Parts = append(r.coordinates[i].Parts, p)
+		}
+	}
+	return r
+}
+
+// add adds two terms; a number is added to every column of a vector.
+func (c *compiler) add(part any, a, b linear) (linear, error) {
+	n := max(len(a.coordinates), len(b.coordinates))
+	if a.number && !b.number {
+		n = len(b.coordinates)
+	}
+	if !a.number && len(a.coordinates) != n || !b.number && len(b.coordinates) != n {
+		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", plural(len(a.coordinates), "column"), plural(len(b.coordinates), "column"))
+	}
+	r := linear{number: a.number && b.number, coordinates: make([]program.Coordinate, n)}
+	for i := range r.coordinates {
+		x, y := a.at(i), b.at(i)
+		r.coordinates[i].Offset = x.Offset + y.Offset
+		r.coordinates[i].Parts = merge(append(slices.Clone(x.Parts), y.Parts...))
+	}
+	return r, nil
+}
+
+func (l linear) at(i int) program.Coordinate {
+	if l.number {
+		return l.coordinates[0]
+	}
+	return l.coordinates[i]
+}
+
+// merge adds up parts with the same entry, and drops parts of weight 0.
+func merge(parts []program.Part) []program.Part {
+	var merged []program.Part
+	for _, p := range parts {
+		i := slices.IndexFunc(merged, func(q program.Part) bool {
+			return q.Column == p.Column && q.Variable == p.Variable && slices.Equal(q.By, p.By)
+		})
+		if i < 0 {
+			merged = append(merged, p)
+		} else {
+			merged[i].Weight += p.Weight
+		}
+	}
+	return slices.DeleteFunc(merged, func(p program.Part) bool { return p.Weight == 0 })
+}
+
+// act compiles a term that a transformation moves: g_to g_from^-1 times the term. It applies the matrices of both rows
+// block by block, to the columns that a turn moves. Values of a factor are turned by adding its angle, in turns.
+func (c *compiler) act(t *syntax.Moved) (linear, error) {
+	m, err := c.lookup(t.Move.Name, t)
+	if err != nil {
+		return linear{}, err
+	}
+	if m.Set != syntax.MoveSet {
+		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Move.Name, m.what())
+	}
+	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency ||
+		t.Move.Frequency < -syntax.MaxFrequency {
+		return linear{}, c.fail(t, "the frequency %v is out of range", t.Move.Frequency)
+	}
+	a, err := c.linear(t.A)
+	if err != nil {
+		return a, err
+	}
+	if k, ok, err := c.turnedFactor(t); ok || err != nil {
+		return c.actOnFactor(t, m, a, k), err
+	}
+	blocks, err := c.blocks(t, len(a.coordinates))
+	if err != nil {
+		return a, err
+	}
+	r := linear{coordinates: slices.Clone(a.coordinates)}
+	for _, b := range blocks {
+		at := c.program.Matrix(b.turn, c.turn(b.turn), c.schema.Turns[b.turn].Space, t.Move.Multiple())
+		if c.schema.Turns[b.turn].Space {
+			space(m, at, b.at, a, r)
+		} else {
+			plane(m, at, b.at, a, r)
+		}
+	}
+	for k := range r.coordinates {
+		r.coordinates[k].Parts = merge(r.coordinates[k].Parts)
+	}
+	return r, nil
+}
+
+// plane turns two coordinates by the difference of two angles.
+func plane(m *binding, at int, block []int, a, r linear) {
+	cos := func(b *binding) program.Where { return program.Where{Column: at, Variable: b.Variable} }
+	sin := func(b *binding) program.Where { return program.Where{Column: at + 1, Variable: b.Variable} }
+	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
+	// cos and sin of the difference, by the addition theorems.
+	c := func(x program.Coordinate) []program.Part {
+		return append(times(x, 1, cos(m.to), cos(m.from)), times(x, 1, sin(m.to), sin(m.from))...)
+	}
+	s := func(x program.Coordinate, sign float64) []program.Part {
+		return append(times(x, sign, sin(m.to), cos(m.from)), times(x, -sign, cos(m.to), sin(m.from))...)
+	}
+	r.coordinates[block[0]] = program.Coordinate{Parts: append(c(x), s(y, -1)...)}
+	r.coordinates[block[1]] = program.Coordinate{Parts: append(s(x, 1), c(y)...)}
+}
+
+// space turns three coordinates by the product of a matrix and the transpose of another.
+func space(m *binding, at int, block []int, a, r linear) {
+	for p := range 3 {
+		var parts []program.Part
+		for q := range 3 {
+			for k := range 3 {
+				parts = append(parts, times(a.coordinates[block[k]], 1, program.Where{Column: at + 3*p + q,
+					Variable: m.to.Variable}, program.Where{Column: at + 3*k + q, Variable: m.from.Variable})...)
+			}
+		}
+		r.coordinates[block[p]] = program.Coordinate{Parts: parts}
+	}
+}
+
+// times multiplies a coordinate by a number and entries of columns.
+func times(x program.Coordinate, by float64, with ...program.Where) []program.Part {
+	var parts []program.Part
+	for _, p := range x.Parts {
+		parts = append(parts, program.Part{Weight: by * p.Weight, Column: p.Column, Variable: p.Variable,
+			By: append(slices.Clone(p.By), with...)})
+	}
+	if x.Offset != 0 {
+		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable,
+			By: with[1:]})
+	}
+	return parts
+}
+
+// turnedFactor finds the factor of a term of values; the factor must be circular.
+func (c *compiler) turnedFactor(t *syntax.Moved) (turn int, ok bool, err error) {
+	a, ok := syntax.Bare(t.A).(*syntax.Access)
+	if !ok || a.Codes {
+		return 0, false, nil
+	}
+	columns, err := c.columnsOf(a)
+	if err != nil {
+		return 0, true, err
+	}
+	k := -1
+	if len(columns) == 1 {
+		k = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
+	}
+	if k < 0 || t.Move.Turn != "" && t.Move.Turn != c.schema.Turns[k].Name {
+		return 0, true, c.fail(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A))
+	}
+	return k, true, nil
+}
+
+// actOnFactor adds the angle between two rows, in turns.
+func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, turn int) linear {
+	column, by := c.turn(turn), t.Move.Multiple()/(2*math.Pi)
+	x := a.coordinates[0]
+	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable},
+		program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
+	return linear{coordinates: []program.Coordinate{x}}
+}
+
+// turn returns the first column of a turn.
+func (c *compiler) turn(turn int) int {
+	column := c.program.Input(program.Moves, c.schema.moves()) + Schema{Turns: c.schema.Turns[:turn]}.moves()
+	if !slices.Contains(c.program.Turns, column) {
+		c.program.Turns = append(c.program.Turns, column)
+	}
+	return column
+}
+
+// turnedBlock are coordinates on which a turn acts.
+type turnedBlock struct {
+	turn int
+	at   []int
+}
+
+// blocks finds the coordinates on which turns act.
+func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
+	if t.Move.Turn != "" {
+		return c.blocksOfTurn(t, width)
+	}
+	columns, ok := c.codesOf(t.A)
+	if !ok {
+		return nil, c.fail(t, "%s has no columns of its own; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Move.Name)
+	}
+	var all []turnedBlock
+	taken := make([]bool, len(columns))
+	for k, turn := range c.schema.Turns {
+		var at []int
+		own := c.schema.SubCodes[turn.Name]
+		for _, column := range own {
+			if i := slices.Index(columns, column); i >= 0 {
+				at = append(at, i)
+			}
+		}
+		switch {
+		case len(at) == 0:
+			continue
+		case len(at) < len(own):
+			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, of which %s has only some", turn.Name, own, turn.Name, syntax.TextOf(t.A))
+		}
+		blocks, err := c.cut(t, k, at, "z."+turn.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range at {
+			if taken[i] {
+				return nil, c.fail(t, "two turns act on column %d of the codes, want one at most", columns[i])
+			}
+			taken[i] = true
+		}
+		all = append(all, blocks...)
+	}
+	if len(all) == 0 {
+		var names []string
+		for _, turn := range c.schema.Turns {
+			names = append(names, turn.Name)
+		}
+		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
+			syntax.TextOf(t.A), names[0], t.Move.Name, names[0], registry.Suggest("", names))
+	}
+	return all, nil
+}
+
+// blocksOfTurn lets one turn act on all columns.
+func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) ([]turnedBlock, error) {
+	var names []string
+	for k, turn := range c.schema.Turns {
+		if names = append(names, turn.Name); turn.Name == t.Move.Turn {
+			all := make([]int, width)
+			for i := range all {
+				all[i] = i
+			}
+			return c.cut(t, k, all, syntax.TextOf(t.A))
+		}
+	}
+	return nil, c.fail(t, "there is no transformation %q%s", t.Move.Turn, registry.Suggest(t.Move.Turn, names))
+}
+
+// cut divides coordinates into blocks that a turn moves together.
+func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedBlock, error) {
+	turn := c.schema.Turns[k]
+	switch w := turn.width(); {
+	case len(at)%w != 0:
+		kind := "a circle"
+		if turn.Space {
+			kind = "rotations in space"
+		}
+		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, plural(len(at), "column"), w)
+	case turn.Space && t.Move.Multiple() != 1:
+		return nil, c.fail(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Move.Multiple(), turn.Name)
+	}
+	var all []turnedBlock
+	for part := range slices.Chunk(at, turn.width()) {
+		all = append(all, turnedBlock{k, part})
+	}
+	return all, nil
+}
+
+// codesOf lists the columns of the codes in a term, coordinate by coordinate, if all belong to one space.
+func (c *compiler) codesOf(t syntax.Term) ([]int, bool) {
+	switch t := syntax.Bare(t).(type) {
+	case *syntax.Access:
+		columns, err := c.columnsOf(t)
+		return columns, err == nil && t.Codes
+	case *syntax.Multiple:
+		return c.codesOf(t.A)
+	case *syntax.Moved:
+		return c.codesOf(t.A)
+	case *syntax.Arithmetic:
+		a, ok := c.codesOf(t.A)
+		b, ok2 := c.codesOf(t.B)
+		return a, ok && ok2 && slices.Equal(a, b)
+	}
+	return nil, false
 }

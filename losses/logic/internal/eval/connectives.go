@@ -1,0 +1,171 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+)
+
+// indicator is a crisp formula: 0 or infinity.
+type indicator struct {
+	base
+	*program.Indicator
+	lane int
+}
+
+func (f *indicator) value(m *evaluator, n int) []float64 {
+	out := f.values[:n]
+	for t := range out {
+		m.enter(f.lane, t)
+		if out[t] = 0; !m.holds(f.Test) {
+			out[t] = math.Inf(1)
+		}
+	}
+	return out
+}
+
+func (*indicator) gradient(*evaluator, int, []float64) {}
+func (f *indicator) cost(d *data) float64              { return 1 + costOf(d, f.Test) }
+
+// guarded is an implication from a crisp formula: 0 where that is false.
+type guarded struct {
+	base
+	*program.Guarded
+	lane int
+	body node
+}
+
+func (f *guarded) value(m *evaluator, n int) []float64 {
+	out, body := f.values[:n], f.body.value(m, n)
+	gate := f.gradients[:n]
+	for t := range out {
+		m.enter(f.lane, t)
+		if out[t], gate[t] = 0, 0; m.holds(f.Test) {
+			out[t], gate[t] = body[t], 1
+		}
+	}
+	return out
+}
+
+func (f *guarded) gradient(m *evaluator, n int, g []float64) {
+	gate, to := f.gradients[:n], f.seconds[:n]
+	for t := range to {
+		to[t] = g[t] * gate[t]
+	}
+	f.body.gradient(m, n, to)
+}
+
+func (f *guarded) cost(d *data) float64 { return f.body.cost(d) + costOf(d, f.Test) }
+
+// scaled is a multiple of a quantity.
+type scaled struct {
+	base
+	*program.Scaled
+	body node
+}
+
+func (f *scaled) value(m *evaluator, n int) []float64 {
+	out, body := f.values[:n], f.body.value(m, n)
+	for t := range out {
+		out[t] = f.Weight * body[t]
+	}
+	return out
+}
+
+func (f *scaled) gradient(m *evaluator, n int, g []float64) {
+	to := f.gradients[:n]
+	for t := range to {
+		to[t] = f.Weight * g[t]
+	}
+	f.body.gradient(m, n, to)
+}
+
+func (f *scaled) cost(d *data) float64 { return f.body.cost(d) }
+
+// negated is a negation.
+type negated struct {
+	base
+	*program.Negated
+	body   node
+	change change
+}
+
+func (f *negated) value(m *evaluator, n int) []float64 {
+	out, body := f.values[:n], f.body.value(m, n)
+	for t := range out {
+		out[t] = f.change.value(body[t])
+	}
+	return out
+}
+
+func (f *negated) gradient(m *evaluator, n int, g []float64) {
+	to, body := f.gradients[:n], f.body.last()[:n]
+	for t := range to {
+		to[t] = g[t] * f.change.slope(body[t])
+	}
+	f.body.gradient(m, n, to)
+}
+
+func (f *negated) cost(d *data) float64 { return f.body.cost(d) }
+
+// connective joins two quantities.
+type connective struct {
+	base
+	*program.Connective
+	a, b node
+	operation
+}
+
+func (f *connective) value(m *evaluator, n int) []float64 {
+	a, b, out := f.a.value(m, n), f.b.value(m, n), f.values[:n]
+	switch f.quick {
+	case quickAdd:
+		for t := range out {
+			out[t] = a[t] + b[t]
+		}
+	case quickMonus:
+		for t, x := range a {
+			if x >= b[t] { // both may be infinite
+				out[t] = 0
+			} else {
+				out[t] = b[t] - x
+			}
+		}
+	default:
+		for t := range out {
+			out[t] = f.operation.value(a[t], b[t])
+		}
+	}
+	return out
+}
+
+func (f *connective) gradient(m *evaluator, n int, g []float64) {
+	a, b := f.a.Smooth(), f.b.Smooth()
+	if f.quick == quickAdd {
+		f.a.gradient(m, n, g)
+		f.b.gradient(m, n, g)
+		return
+	}
+	da, db := f.gradients[:n], f.seconds[:n]
+	va, vb, r := f.a.last(), f.b.last(), f.values
+	if f.quick == quickMonus {
+		for t := range da {
+			if da[t], db[t] = 0, 0; r[t] > 0 && !math.IsInf(r[t], 1) {
+				da[t], db[t] = -g[t], g[t]
+			}
+		}
+	} else {
+		for t := range da {
+			x, y := f.slope(va[t], vb[t], r[t])
+			da[t], db[t] = g[t]*x, g[t]*y
+		}
+	}
+	if a {
+		f.a.gradient(m, n, da)
+	}
+	if b {
+		f.b.gradient(m, n, db)
+	}
+}
+
+func (f *connective) cost(d *data) float64 { return max(1, f.a.cost(d)+f.b.cost(d)) }

@@ -1,0 +1,404 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+)
+
+// Engine computes a program for batches of one size.
+type Engine struct {
+	program *program.Program
+	data    data
+	main    *evaluator
+	pieces  []*evaluator // for parts of the work, in order
+	seed    [1]float64   // the gradient of the quantity
+
+	Single    bool  // the batch is of float32
+	Groups    []int // groups of rows that transformations relate; nil: Run consecutive rows, or with Run 0 all rows
+	Run       int
+	Interrupt func() error // its error ends the computation; nil: it never ends
+	over      atomic.Bool
+
+	record func(f *fit) // sees every function that is fitted
+	fault  error        // of the first function that could not be fitted, if these are recorded
+}
+
+// data is a batch as columns of numbers, and its rows by the levels of factors.
+type data struct {
+	rows, codes int
+	columns     [][]float64
+	levels      [][]int32 // by factor and row: the level's number, -1 where unknown; then the number of the group of moves
+	counts      []int32   // levels of a factor, then groups of moves
+	order       []int32   // scratch
+	lists       []list
+	ascending   []int32 // 0, 1, 2, ...
+}
+
+// list holds rows in ascending order, by level: rows[start[v]:start[v+1]] have level v.
+type list struct {
+	rows, start []int32
+	largest     int // rows of one level
+}
+
+// evaluator is the state of a computation: the values of the variables, and nodes with their quantities.
+type evaluator struct {
+	engine     *Engine
+	data       *data
+	piece      bool
+	root       node
+	index      []int32 // by variable: a row, a level or a member
+	rows       []int32 // of the innermost variable, for every current tuple
+	difference []float64
+	slopes     [][]float64 // gradients by column of the batch, empty for columns without; nil before the first use
+}
+
+// enter sets the variables to tuple t.
+func (m *evaluator) enter(lane, t int) {
+	if lane >= 0 {
+		m.index[lane] = m.rows[t]
+	}
+}
+
+// maxEvaluations bounds the number of tuples of rows of a sentence.
+const maxEvaluations = 1e9
+
+// New returns an engine for batches of a number of rows. Its error says that they give too many tuples.
+func New(p *program.Program, rows int) (*Engine, error) {
+	e := newEngine(p, rows)
+	if err := e.affordable(); err != nil {
+		return nil, err
+	}
+	e.makeLists()
+	return e, nil
+}
+
+// newEngine returns an engine with lists of rows for a first bound of its cost.
+func newEngine(p *program.Program, rows int) *Engine {
+	e := &Engine{program: p}
+	d := &e.data
+	d.rows, d.codes = rows, p.Codes
+	d.columns = make([][]float64, p.First, p.First+len(p.More))
+	for k := range d.columns {
+		if k < p.Values || p.NeedsValues || p.NeedsLabels {
+			d.columns[k] = make([]float64, rows)
+		}
+	}
+	longest := rows
+	for _, numbers := range p.More {
+		if numbers == nil {
+			numbers = make([]float64, rows)
+		}
+		d.columns = append(d.columns, numbers)
+		longest = max(longest, len(numbers))
+	}
+	d.levels, d.counts = make([][]int32, p.Factors+1), make([]int32, p.Factors+1)
+	for f := range d.levels {
+		d.levels[f] = make([]int32, rows)
+	}
+	d.order = make([]int32, rows)
+	d.ascending = make([]int32, longest)
+	for i := range d.ascending {
+		d.ascending[i] = int32(i)
+	}
+	d.lists = make([]list, len(p.Lists))
+	for k, l := range p.Lists { // at most this many rows, for a first bound of the cost
+		d.lists[k] = list{start: make([]int32, 0, rows+1), largest: 1}
+		if l.By < 0 {
+			d.lists[k].rows = d.ascending[:rows]
+		}
+	}
+	e.main = e.newEvaluator()
+	b := builder{e.main, -1, 1}
+	e.main.root = b.node(p.Root)
+	return e
+}
+
+// makeLists gives every list room for all rows of a batch.
+func (e *Engine) makeLists() {
+	for k := range e.data.lists {
+		e.data.lists[k].rows = make([]int32, 0, e.data.rows)
+	}
+}
+
+// affordable checks the number of tuples of the sentence.
+func (e *Engine) affordable() error {
+	if cost := e.main.root.cost(&e.data); cost > maxEvaluations {
+		return fmt.Errorf("the sentence runs over %.2g tuples of %d rows, want at most %g: use fewer variables, a smaller batch, or guards that split the rows into groups",
+			cost, e.data.rows, float64(maxEvaluations))
+	}
+	return nil
+}
+
+func (e *Engine) newEvaluator() *evaluator {
+	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64,
+		chunk)}
+}
+
+// makePieces makes evaluators for n parts of the work.
+func (e *Engine) makePieces(n int) {
+	for len(e.pieces) < n {
+		p := e.newEvaluator()
+		p.piece = true
+		if e.main.slopes != nil {
+			p.wantGradients()
+		}
+		e.pieces = append(e.pieces, p)
+	}
+}
+
+// Tuples returns the cost of the program for a batch of a number of rows, which fill sets: the number of tuples.
+func Tuples(p *program.Program, rows int, labels bool, fill func(*Engine)) float64 {
+	e := newEngine(p, rows)
+	e.makeLists()
+	fill(e)
+	e.group(labels)
+	return e.main.root.cost(&e.data)
+}
+
+// Set copies rows to the columns from at.
+func (e *Engine) Set(rows [][]float64, at int) {
+	for i, row := range rows {
+		for k, x := range row {
+			if c := e.data.columns[at+k]; c != nil {
+				c[i] = x
+			}
+		}
+	}
+}
+
+// Column returns a column of the batch, to set it.
+func (e *Engine) Column(k int) []float64 { return e.data.columns[k] }
+
+// Slope returns the gradient of the last computation in a column of the batch, which is empty for columns without.
+func (e *Engine) Slope(k int) []float64 { return e.main.slopes[k] }
+
+// Value computes the quantity of the batch in the columns.
+func (e *Engine) Value(labels bool) (float64, error) {
+	e.group(labels)
+	if err := e.affordable(); err != nil {
+		return 0, err
+	}
+	value := e.main.root.value(e.main, 1)[0]
+	if e.over.Load() {
+		return 0, e.Interrupt()
+	}
+	return value, nil
+}
+
+// Gradient computes the gradients of the batch, times g, for Slope.
+func (e *Engine) Gradient(g float64) {
+	e.main.wantGradients()
+	for _, p := range e.pieces {
+		p.wantGradients()
+	}
+	e.seed[0] = g
+	e.main.root.gradient(e.main, 1, e.seed[:])
+	for _, p := range e.pieces {
+		for c, sum := range e.main.slopes {
+			for i, x := range p.slopes[c] {
+				sum[i] += x
+			}
+		}
+	}
+}
+
+// wantGradients makes and clears the evaluator's gradients of the batch.
+func (m *evaluator) wantGradients() {
+	if m.slopes == nil {
+		m.slopes = make([][]float64, len(m.data.columns))
+		backing := make([]float64, m.data.codes*m.data.rows)
+		for c := range m.data.codes {
+			m.slopes[c] = backing[c*m.data.rows:][:m.data.rows]
+		}
+		for _, in := range m.engine.program.Inputs {
+			for k := in.At; in.Smooth && k < in.At+in.Width; k++ {
+				m.slopes[k] = make([]float64, m.data.rows)
+			}
+		}
+	}
+	for _, c := range m.slopes {
+		clear(c)
+	}
+}
+
+// smooth reports whether a column has a gradient; after wantGradients.
+func (m *evaluator) smooth(column int) bool { return len(m.slopes[column]) > 0 }
+
+var errEnded = errors.New("the computation was ended")
+
+// ended reports whether the computation is to end.
+func (e *Engine) ended() bool {
+	switch {
+	case e.Interrupt == nil:
+		return false
+	case e.over.Load():
+		return true
+	case e.Interrupt() == nil:
+		return false
+	}
+	e.over.Store(true)
+	return true
+}
+
+// interrupt is ended as an error, for the solvers of inner problems.
+func (e *Engine) interrupt() error {
+	if e.ended() {
+		return errEnded
+	}
+	return nil
+}
+
+// group numbers the levels of the factors, and lists rows by them.
+func (e *Engine) group(known bool) {
+	p, d := e.program, &e.data
+	for f := range p.Factors {
+		switch {
+		case !known:
+			clear(d.levels[f])
+		case p.Leveled[f]:
+			d.number(f, d.columns[p.Labels+f], d.columns[p.Values+f], d.columns[p.LevelLabels+f], d.columns[p.LevelValues+f])
+		default:
+			for i, l := range d.columns[p.Labels+f] {
+				if d.levels[f][i] = -1; l >= 0 {
+					d.levels[f][i] = 0
+				}
+			}
+		}
+	}
+	e.relate()
+	for k, key := range p.Lists {
+		d.fill(&d.lists[k], key)
+	}
+}
+
+// number numbers the labels of a factor in ascending order.
+func (d *data) number(f int, labels, values, levelLabels, levelValues []float64) {
+	order, levels := d.order[:0], d.levels[f]
+	for i, l := range labels {
+		if levels[i] = -1; l >= 0 {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		switch x, y := labels[a], labels[b]; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return int(a - b)
+	})
+	n := int32(0)
+	for k, i := range order {
+		if k == 0 || labels[i] != labels[order[k-1]] {
+			levelLabels[n], levelValues[n] = labels[i], values[i]
+			n++
+		}
+		levels[i] = n - 1
+	}
+	d.counts[f] = n
+}
+
+// fill lists the rows where factors are known, by a factor's levels.
+func (d *data) fill(l *list, key program.List) {
+	l.rows = l.rows[:0]
+	known := func(i int) bool {
+		for _, f := range key.Known {
+			if d.levels[f][i] < 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if key.By < 0 {
+		for i := range d.rows {
+			if known(i) {
+				l.rows = append(l.rows, int32(i))
+			}
+		}
+		l.largest = len(l.rows)
+		return
+	}
+	levels, n := d.levels[key.By], int(d.counts[key.By])
+	l.start = l.start[:n+1]
+	clear(l.start)
+	for i := range d.rows {
+		if known(i) {
+			l.start[levels[i]+1]++
+		}
+	}
+	l.largest = 0
+	for v := range n {
+		l.largest = max(l.largest, int(l.start[v+1]))
+		l.start[v+1] += l.start[v]
+	}
+	l.rows = l.rows[:l.start[n]]
+	next := d.order[:n]
+	copy(next, l.start)
+	for i := range d.rows {
+		if known(i) {
+			v := levels[i]
+			l.rows[next[v]] = int32(i)
+			next[v]++
+		}
+	}
+}
+
+// relate numbers the groups of rows that transformations relate, and computes matrices.
+func (e *Engine) relate() {
+	p, d := e.program, &e.data
+	if !p.Needs(program.Moves) {
+		return
+	}
+	levels := d.levels[p.Factors]
+	numbers, n := map[int]int32{}, int32(0)
+	for i := range levels {
+		group := 0
+		switch {
+		case e.Groups != nil:
+			group = e.Groups[i]
+		case e.Run > 0:
+			group = i / e.Run
+		}
+		unknown := slices.ContainsFunc(p.Turns, func(column int) bool { return math.IsNaN(d.columns[column][i]) })
+		if levels[i] = -1; group < 0 || unknown {
+			continue
+		}
+		if _, ok := numbers[group]; !ok {
+			numbers[group] = n
+			n++
+		}
+		levels[i] = numbers[group]
+	}
+	d.counts[p.Factors] = n
+	for _, m := range p.Matrices {
+		d.rotate(m)
+	}
+}
+
+// rotate computes a matrix of every row.
+func (d *data) rotate(m program.Matrix) {
+	if !m.Space {
+		cos, sin := d.columns[m.At], d.columns[m.At+1]
+		for i, angle := range d.columns[m.From] {
+			sin[i], cos[i] = math.Sincos(m.By * angle)
+		}
+		return
+	}
+	for i := range d.rows {
+		var axis [3]float64
+		for k := range axis {
+			axis[k] = d.columns[m.From+k][i]
+		}
+		g := rotation.AboutAxis(axis, d.columns[m.From+3][i])
+		for k, x := range g {
+			d.columns[m.At+k][i] = x
+		}
+	}
+}

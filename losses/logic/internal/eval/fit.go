@@ -1,0 +1,234 @@
+package eval
+
+import (
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// fit is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
+// minimises the aggregate, or another criterion.
+type fit struct {
+	base
+	*program.Fit
+
+	tuples, sorted []int32 // values of the binders' variables; for a function of levels in the order of their levels
+	starts, counts []int32 // tuples of one level
+	group          int     // the group of the last fit
+	x, t           []float64
+
+	regression geometry.Regression
+	isometry   geometry.Isometry
+	ball       geometry.Ball
+	median     geometry.Median
+	column     []float64
+	centre     []float64 // of the last group of levels
+
+	rest   []float64 // t - h(x), for functions with a criterion
+	given  []float64 // gradient of the quantity in rest
+	g      []float64 // gradient in t of the minimised quantity
+	dt, dx []float64
+	failed bool // the numbers are not finite
+}
+
+func newFit(b *builder, p *program.Fit) *fit {
+	f, i := &fit{base: b.base(), Fit: p}, b.engine.interrupt
+	f.regression.Interrupt, f.ball.Interrupt, f.median.Interrupt = i, i, i
+	return f
+}
+
+func (f *fit) cost(d *data) float64 {
+	tuples, cost := tuplesOf(d, f.Tests, f.Binders)
+	return max(1, cost+tuples*float64(1+len(f.Source)))
+}
+
+// count is the number of tuples.
+func (f *fit) count() int { return len(f.tuples) / len(f.Binders) }
+
+func (f *fit) value(m *evaluator, _ int) []float64 {
+	out := f.values[:1]
+	f.gather(m)
+	var err error
+	out[0], err = f.quantity(m)
+	if f.failed = err != nil; f.failed {
+		out[0] = math.NaN()
+	}
+	if e := m.engine; e.record != nil && e.fault == nil {
+		e.fault = f.cause(m, err)
+	}
+	return out
+}
+
+// quantity fits the function and returns the aggregate of the distances.
+func (f *fit) quantity(m *evaluator) (float64, error) {
+	switch {
+	case f.count() == 0:
+		return 0, nil
+	case f.By != syntax.ByBody:
+		return f.measured(m)
+	case f.Class == syntax.AnyFunction:
+		return f.centres(m)
+	}
+	v, err := f.fit(m, 0, f.count())
+	if err != nil {
+		return 0, err
+	}
+	f.keep(m)
+	return f.scaled(v), nil
+}
+
+// keep hands the function to the caller that asked for it.
+func (f *fit) keep(m *evaluator) {
+	if m.engine.record != nil {
+		m.engine.record(f)
+	}
+}
+
+// gather lists the tuples of the domain, by levels if levels are the argument, and computes their arguments and
+// targets.
+func (f *fit) gather(m *evaluator) {
+	f.tuples = f.tuples[:0]
+	if m.pass(f.Tests) {
+		f.walk(m, 0)
+	}
+	f.starts = append(f.starts[:0], 0, int32(f.count()))
+	if f.Class == syntax.AnyFunction && f.Level == nil {
+		f.sort(m)
+	}
+	f.x, f.t = f.compute(m, f.Source, f.x), f.compute(m, f.Target, f.t)
+}
+
+// compute returns a term of all tuples, row by row, and reuses the memory of x.
+func (f *fit) compute(m *evaluator, term []program.Coordinate, x []float64) []float64 {
+	n, width := f.count(), len(term)
+	x = sized(x, n*width)
+	for k := range term {
+		if p, ok := f.plain(&term[k]); ok {
+			column, offset := m.data.columns[p.Column], term[k].Offset
+			for i, r := range f.tuples {
+				x[i*width+k] = offset + p.Weight*column[r]
+			}
+			continue
+		}
+		for i := range n {
+			f.enter(m, i)
+			x[i*width+k] = m.at(&term[k])
+		}
+	}
+	return x
+}
+
+// plain returns the part of a coordinate that is an entry of the only variable's row.
+func (f *fit) plain(c *program.Coordinate) (program.Part, bool) {
+	if len(f.Binders) != 1 || len(c.Parts) != 1 || c.Parts[0].Variable != f.Binders[0].Variable {
+		return program.Part{}, false
+	}
+	return c.Parts[0], true
+}
+
+// walk lets variable k run over its candidates.
+func (f *fit) walk(m *evaluator, k int) {
+	b := f.Binders[k]
+	for _, v := range m.candidates(b) {
+		m.index[b.Variable] = v
+		switch {
+		case !m.pass(b.Tests):
+		case k < len(f.Binders)-1:
+			f.walk(m, k+1)
+		default:
+			for _, b := range f.Binders {
+				f.tuples = append(f.tuples, m.index[b.Variable])
+			}
+		}
+	}
+}
+
+// enter sets the variables to a tuple.
+func (f *fit) enter(m *evaluator, tuple int) {
+	for k, b := range f.Binders {
+		m.index[b.Variable] = f.tuples[tuple*len(f.Binders)+k]
+	}
+}
+
+// at computes a coordinate of the current tuple.
+func (m *evaluator) at(c *program.Coordinate) float64 {
+	x := c.Offset
+	for _, p := range c.Parts {
+		x += p.Weight * m.data.columns[p.Column][m.index[p.Variable]]
+	}
+	return x
+}
+
+// sort puts tuples into the order of their levels, and notes where levels start. It sorts by the last factor first and
+// keeps the order of equals.
+func (f *fit) sort(m *evaluator) {
+	width, n := len(f.Binders), f.count()
+	own := slices.IndexFunc(f.Binders, func(b *program.Binder) bool { return b.Variable == f.Row })
+	if own < 0 { // a row of a quantifier around
+		return
+	}
+	for _, k := range slices.Backward(f.FromColumns) {
+		levels := m.data.levels[k]
+		f.counts = append(f.counts[:0], make([]int32, m.data.counts[k]+1)...)
+		for i := range n {
+			f.counts[levels[f.tuples[i*width+own]]+1]++
+		}
+		for l := range m.data.counts[k] {
+			f.counts[l+1] += f.counts[l]
+		}
+		f.sorted = slices.Grow(f.sorted[:0], len(f.tuples))[:len(f.tuples)]
+		for i := range n {
+			l := levels[f.tuples[i*width+own]]
+			copy(f.sorted[int(f.counts[l])*width:], f.tuples[i*width:(i+1)*width])
+			f.counts[l]++
+		}
+		f.tuples, f.sorted = f.sorted, f.tuples
+	}
+	f.starts = f.starts[:1]
+	for i := range n {
+		if i > 0 && slices.ContainsFunc(f.FromColumns, func(k int) bool {
+			return m.data.levels[k][f.tuples[i*width+own]] != m.data.levels[k][f.tuples[(i-1)*width+own]]
+		}) {
+			f.starts = append(f.starts, int32(i))
+		}
+	}
+	f.starts = append(f.starts, int32(n))
+}
+
+// gradient adds the gradient of the quantity. If the function minimises the quantity, the gradient holds the function
+// fixed (envelope theorem); otherwise it goes through the function.
+func (f *fit) gradient(m *evaluator, _ int, g []float64) {
+	if f.count() == 0 || g[0] == 0 || !f.Codes {
+		return
+	}
+	dt, dx := f.slopes(m)
+	f.push(m, f.Target, dt, g[0])
+	f.push(m, f.Source, dx, g[0])
+}
+
+// push adds the gradient of a term, times g.
+func (f *fit) push(m *evaluator, term []program.Coordinate, d []float64, g float64) {
+	width := len(term)
+	for k := range term {
+		if p, ok := f.plain(&term[k]); ok {
+			if m.smooth(p.Column) {
+				to, weight := m.slopes[p.Column], g*p.Weight
+				for i, r := range f.tuples {
+					to[r] += weight * d[i*width+k]
+				}
+			}
+			continue
+		}
+		for i := range f.count() {
+			f.enter(m, i)
+			for _, p := range term[k].Parts {
+				if m.smooth(p.Column) {
+					m.slopes[p.Column][m.index[p.Variable]] += p.Weight * g * d[i*width+k]
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,372 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// fit fits the function to the tuples from lo to hi and returns the minimum: the mean of distances or their squares, or
+// the largest distance. It sets g to the gradient of the minimum in the targets.
+func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
+	n, width, targets := hi-lo, len(f.Source), len(f.Target)
+	x, t := f.x[lo*width:hi*width], f.t[lo*targets:hi*targets]
+	f.g = sized(f.g, len(f.t))
+	g := f.g[lo*targets : hi*targets]
+	if f.Class == syntax.Isometry {
+		if err := f.isometry.Fit(x, width, t, targets); err != nil {
+			return 0, err
+		}
+		for i, r := range f.isometry.Residuals {
+			g[i] = 2 * r / float64(n)
+		}
+		return f.isometry.Error, nil
+	}
+	r := &f.regression
+	if r.Tolerance = 1e-12; m.engine.Single {
+		r.Tolerance = 1e-6
+	}
+	if width == 0 { // a point
+		width, x = 1, sized(f.column, n)
+		f.column = x
+		clear(x)
+	}
+	linear := f.Class == syntax.Linear
+	if linear { // for points and their opposites, the best affine map is linear
+		x, t = mirrored(&f.column, x), mirrored(&f.centre, t)
+	}
+	v, scale, err := f.regress(x, width, t, len(x)/width)
+	if err != nil {
+		return 0, err
+	}
+	for i := range g {
+		g[i] = scale * r.Signs[i]
+		if linear {
+			g[i] -= scale * r.Signs[len(g)+i]
+		}
+	}
+	return v, nil
+}
+
+// regress fits an affine map. It returns the minimum, and the factor from the map's signs to the gradient of the
+// minimum in the targets.
+func (f *fit) regress(x []float64, width int, t []float64, n int) (v, scale float64, err error) {
+	r, targets := &f.regression, len(f.Target)
+	sum := func() (sum float64) {
+		for _, e := range r.Errors {
+			sum += e
+		}
+		return sum
+	}
+	switch f.Method {
+	case program.Squares:
+		err = r.LeastSquares(x, width, t, targets, 0)
+		return sum(), 2 / float64(n), err
+	case program.Absolute:
+		err = r.LeastAbsolute(x, width, t, targets)
+		return sum(), 1 / float64(n), err
+	case program.Norms:
+		if targets == 1 {
+			err = r.LeastAbsolute(x, width, t, 1)
+			return sum(), 1 / float64(n), err
+		}
+		err = r.LeastNorms(x, width, t, targets)
+		return r.Mean, 1 / float64(n), err
+	}
+	if targets == 1 {
+		err = r.Minimax(x, width, t, 1)
+		return sum(), 1, err
+	}
+	err = r.JointMinimax(x, width, t, targets)
+	return r.Largest, 1, err
+}
+
+// mirrored returns rows and their opposites, and reuses the memory of to.
+func mirrored(to *[]float64, rows []float64) []float64 {
+	r := append((*to)[:0], rows...)
+	for _, v := range rows {
+		r = append(r, -v)
+	}
+	*to = r
+	return r
+}
+
+// scaled turns the minimum of a fit into the aggregate, and scales f.g with it.
+func (f *fit) scaled(v float64) float64 {
+	by, scale := v, 1.0
+	switch n := float64(f.count()); {
+	case f.Aggregate == factor.Sum:
+		by, scale = n*v, n
+	case f.Aggregate == factor.Max && f.Premetric == syntax.Squared:
+		by, scale = v*v, 2*v
+	}
+	if scale != 1 {
+		for i := range f.g {
+			f.g[i] *= scale
+		}
+	}
+	return by
+}
+
+// slopes returns the gradients of the quantity in targets and arguments.
+func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
+	f.dx = sized(f.dx, len(f.x))
+	if f.failed {
+		f.dt = sized(f.dt, len(f.t))
+		for _, d := range [][]float64{f.dt, f.dx} {
+			for i := range d {
+				d[i] = math.NaN()
+			}
+		}
+		return f.dt, f.dx
+	}
+	if f.By != syntax.ByBody {
+		return f.through(m)
+	}
+	for i := range f.count() {
+		f.pull(f.g[i*len(f.Target):(i+1)*len(f.Target)], f.dx[i*len(f.Source):(i+1)*len(f.Source)])
+	}
+	return f.g, f.dx
+}
+
+// pull sets dx to the gradient of a fixed function in its argument, given the gradient g in the target.
+func (f *fit) pull(g, dx []float64) {
+	w := f.regression.Weights
+	if f.Class == syntax.Isometry {
+		w = f.isometry.Matrix
+	}
+	for j := range dx {
+		sum := 0.0
+		for k, v := range w[j*len(g) : (j+1)*len(g)] {
+			sum -= v * g[k]
+		}
+		dx[j] = sum
+	}
+}
+
+// sized returns a slice of n elements, and reuses the memory of s if it fits.
+func sized(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}
+
+// measured fits the function by a criterion, and returns the aggregate of the distances from its values.
+func (f *fit) measured(m *evaluator) (float64, error) {
+	targets := len(f.Target)
+	f.rest = sized(f.rest, len(f.t))
+	for k, lo := range f.starts[:len(f.starts)-1] {
+		hi := f.starts[k+1]
+		if _, err := f.fit(m, int(lo), int(hi)); err != nil {
+			return 0, err
+		}
+		residuals := f.regression.Residuals
+		if f.Class == syntax.Isometry {
+			residuals = f.isometry.Residuals
+		}
+		rest := f.rest[int(lo)*targets : int(hi)*targets]
+		for i := range rest {
+			if rest[i] = residuals[i]; f.Class == syntax.Linear { // without the intercept, which ties may leave
+				rest[i] = (residuals[i] - residuals[len(rest)+i]) / 2
+			}
+		}
+		f.group = k
+		f.keep(m)
+	}
+	return f.aggregated(), nil
+}
+
+// aggregated returns the aggregate of the lengths of the rest, and sets given to its gradient.
+func (f *fit) aggregated() float64 {
+	targets, n := len(f.Target), float64(f.count())
+	f.given = sized(f.given, len(f.rest))
+	value, best := 0.0, -1
+	for i := range f.count() {
+		r, g := f.rest[i*targets:(i+1)*targets], f.given[i*targets:(i+1)*targets]
+		d, scale := f.length(r, g), 1.0
+		switch f.Aggregate {
+		case factor.Mean:
+			value, scale = value+d/n, 1/n
+		case factor.Sum:
+			value += d
+		case factor.MeanSquare:
+			value, scale = value+d*d/n, 2*d/n
+		case factor.Max:
+			if best < 0 || d > value {
+				if best >= 0 {
+					clear(f.given[best*targets : (best+1)*targets])
+				}
+				value, best = d, i
+			} else {
+				scale = 0
+			}
+		}
+		for k := range g {
+			g[k] *= scale
+		}
+	}
+	return value
+}
+
+// length returns the length of a row of the rest, and sets g to its gradient.
+func (f *fit) length(r, g []float64) (d float64) {
+	for k, x := range r {
+		switch f.Premetric {
+		case syntax.Absolute:
+			d += math.Abs(x)
+			g[k] = sign(x)
+		default:
+			d += x * x
+			g[k] = 2 * x
+		}
+	}
+	if f.Premetric != syntax.Euclidean {
+		return d
+	}
+	d = math.Sqrt(d)
+	for k, x := range r {
+		if g[k] = 0; d > 0 {
+			g[k] = x / d
+		}
+	}
+	return d
+}
+
+// through returns the gradients of the quantity in targets and arguments, through the fitted function.
+func (f *fit) through(m *evaluator) (dt, dx []float64) {
+	targets, width := len(f.Target), len(f.Source)
+	f.dt = sized(f.dt, len(f.t))
+	for k, lo := range f.starts[:len(f.starts)-1] {
+		lo, hi := int(lo), int(f.starts[k+1])
+		if len(f.starts) > 2 {
+			if _, err := f.fit(m, lo, hi); err != nil {
+				continue // value has found it
+			}
+		}
+		g := f.given[lo*targets : hi*targets]
+		dt, dx := f.dt[lo*targets:hi*targets], f.dx[lo*width:hi*width]
+		switch {
+		case f.Class == syntax.Isometry:
+			f.isometry.Through(g, dt, dx)
+		case f.Class == syntax.Linear:
+			f.throughLinear(g, dt, dx)
+		default:
+			if width == 0 {
+				dx = make([]float64, hi-lo)
+			}
+			f.regression.Through(g, dt, dx)
+		}
+	}
+	return f.dt, f.dx
+}
+
+// throughLinear is through for a map fitted to points and their opposites.
+func (f *fit) throughLinear(g, dt, dx []float64) {
+	both := make([]float64, 2*len(g))
+	for i, v := range g {
+		both[i], both[len(g)+i] = v/2, -v/2
+	}
+	dt2, dx2 := make([]float64, 2*len(dt)), make([]float64, 2*len(dx))
+	f.regression.Through(both, dt2, dx2)
+	for i := range dt {
+		dt[i] = dt2[i] - dt2[len(dt)+i]
+	}
+	for i := range dx {
+		dx[i] = dx2[i] - dx2[len(dx)+i]
+	}
+}
+
+// centres fits a function of levels: each level gets the centre of its targets.
+func (f *fit) centres(m *evaluator) (float64, error) {
+	targets, n := len(f.Target), float64(f.count())
+	f.g = sized(f.g, len(f.t))
+	value, best := 0.0, 0
+	for k, lo := range f.starts[:len(f.starts)-1] {
+		hi := f.starts[k+1]
+		v, err := f.deviate(f.t[int(lo)*targets:int(hi)*targets], f.g[int(lo)*targets:int(hi)*targets])
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case f.Aggregate == factor.Sum:
+			value += v * float64(hi-lo)
+		case f.Aggregate != factor.Max:
+			value += v * float64(hi-lo) / n
+		case k == 0 || v > value:
+			value, best = v, k
+		}
+		f.group = k
+		f.keep(m)
+	}
+	for k, lo := range f.starts[:len(f.starts)-1] {
+		hi, scale := f.starts[k+1], 0.0
+		switch {
+		case f.Aggregate == factor.Sum:
+			scale = float64(hi - lo)
+		case f.Aggregate != factor.Max:
+			scale = float64(hi-lo) / n
+		case k == best:
+			scale = 1
+		}
+		for i := int(lo) * targets; i < int(hi)*targets; i++ {
+			f.g[i] *= scale
+		}
+	}
+	return value, nil
+}
+
+// deviate finds the centre of points. It returns their deviation, and sets g to its gradient in the points.
+func (f *fit) deviate(points, g []float64) (v float64, err error) {
+	width, n := len(f.Target), len(points)/len(f.Target)
+	switch f.Method {
+	case program.Squares:
+		f.centre = meanOf(f.centre, points, width)
+		scale := 2 / float64(n)
+		for lo := 0; lo < len(points); lo += width {
+			for k, c := range f.centre {
+				d := points[lo+k] - c
+				v += d * d
+				g[lo+k] = scale * d
+			}
+		}
+		return v / float64(n), nil
+	case program.Norms:
+		if err := f.median.Fit(points, width); err != nil {
+			return 0, err
+		}
+		f.median.Gradient(1, g)
+		f.centre = append(f.centre[:0], f.median.Centre...)
+		return f.median.MeanDistance, nil
+	case program.Max:
+		if err := f.ball.Enclose(points, width); err != nil {
+			return 0, err
+		}
+		f.centre = append(f.centre[:0], f.ball.Centre...)
+		v, scale := f.ball.Radius, 1.0
+		if f.Premetric == syntax.Squared {
+			v, scale = v*v, 2*v
+		}
+		f.ball.Gradient(scale, g)
+		return v, nil
+	}
+	f.centre = f.centre[:0]
+	for k := range width { // columns are separate
+		f.column = f.column[:0]
+		for i := k; i < len(points); i += width {
+			f.column = append(f.column, points[i])
+		}
+		if err := f.median.Fit(f.column, 1); err != nil {
+			return 0, err
+		}
+		f.median.Gradient(1, f.column)
+		for i, d := range f.column {
+			g[i*width+k] = d
+		}
+		f.centre = append(f.centre, f.median.Centre[0])
+		v += f.median.MeanDistance
+	}
+	return v, nil
+}

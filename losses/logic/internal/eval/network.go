@@ -1,0 +1,223 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/lbfgs"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+)
+
+// The parameters of networks are sought from some starts. A search ends if networkWindow steps of L-BFGS lower the
+// quantity by less than networkDecrease of it, or if it is below networkFloor.
+const (
+	networkStarts   = 5
+	networkSteps    = 5000
+	networkWindow   = 100
+	networkDecrease = 1e-6
+	networkFloor    = 1e-10
+)
+
+// FitNetworks minimises the quantity over the networks' parameters from several starts that the stream draws. It sets
+// the networks' values to the least local minimum found and returns the quantity there.
+func (e *Engine) FitNetworks(s *rng.Stream, labels bool) (float64, error) {
+	if s == nil {
+		s = rng.New(0, "logic")
+	}
+	f := &networkFit{engine: e, labels: labels}
+	for _, n := range e.program.Networks {
+		f.networks = append(f.networks, newPerceptron(n, &e.data, e.program.Values, e.program.Labels))
+	}
+	var best []float64
+	least := math.NaN()
+	for range networkStarts {
+		var x []float64
+		for _, p := range f.networks {
+			x = append(x, p.start(s)...)
+		}
+		v, err := lbfgs.Minimise(f.at, x, lbfgs.Settings{Iterations: networkSteps, Window: networkWindow,
+			Decrease: networkDecrease, Floor: networkFloor, Interrupt: f.ended})
+		if err = cmp.Or(f.err, err); err != nil {
+			return 0, err
+		}
+		if best == nil || v < least {
+			best, least = x, v
+		}
+		if least <= networkFloor {
+			break
+		}
+	}
+	return f.at(best, make([]float64, len(best))), f.err
+}
+
+// networkFit is the quantity as a function of the parameters of networks.
+type networkFit struct {
+	engine   *Engine
+	networks []*perceptron
+	labels   bool
+	err      error
+}
+
+// at returns the quantity for parameters x, and sets g to its gradient.
+func (f *networkFit) at(x, g []float64) float64 {
+	at := 0
+	for _, p := range f.networks {
+		p.forward(x[at:at+p.count], &f.engine.data)
+		at += p.count
+	}
+	v, err := f.engine.Value(f.labels)
+	if err != nil {
+		f.err = err
+		return math.NaN()
+	}
+	f.engine.Gradient(1)
+	at = 0
+	for _, p := range f.networks {
+		p.backward(x[at:at+p.count], g[at:at+p.count], f.engine.main.slopes)
+		at += p.count
+	}
+	return v
+}
+
+func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
+
+// perceptron is a network in double precision. Arguments are scaled to mean 0 and deviation 1, which changes the start
+// of the search, not the class.
+type perceptron struct {
+	*program.Network
+	out    int
+	sizes  []int
+	count  int         // parameters: weights [in+1, out] of each layer, with the bias in the last row
+	values [][]float64 // of the layers' units, row by row; the first are the arguments
+	slopes [][]float64
+}
+
+func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron {
+	p := &perceptron{Network: n, out: len(n.To), sizes: slices.Concat([]int{len(n.Columns)}, n.Layers, []int{len(n.To)})}
+	for i, size := range p.sizes {
+		if i > 0 {
+			p.count += (p.sizes[i-1] + 1) * size
+		}
+		p.values = append(p.values, make([]float64, d.rows*size))
+		p.slopes = append(p.slopes, make([]float64, d.rows*size))
+	}
+	for k, column := range n.Columns {
+		if !n.From.Codes {
+			column += values
+		}
+		x := d.columns[column]
+		if !n.From.Codes {
+			x = d.knownOnly(x, d.columns[column-values+labels])
+		}
+		mean, square := meanOf(nil, x, 1)[0], 0.0
+		for _, v := range x {
+			square += (v - mean) * (v - mean) / float64(len(x))
+		}
+		deviation := math.Sqrt(square)
+		if deviation == 0 {
+			deviation = 1
+		}
+		for i, v := range x {
+			p.values[0][i*len(n.Columns)+k] = (v - mean) / deviation
+		}
+	}
+	return p
+}
+
+// knownOnly returns values with 0 for NaN and infinity in rows with unknown labels. This keeps rows outside every
+// domain from affecting the others.
+func (d *data) knownOnly(values, labels []float64) []float64 {
+	if labels == nil {
+		return values
+	}
+	values = slices.Clone(values)
+	for i, x := range values {
+		if (math.IsNaN(x) || math.IsInf(x, 0)) && !(labels[i] >= 0) {
+			values[i] = 0
+		}
+	}
+	return values
+}
+
+// start draws parameters as Glorot and Bengio do, with biases of 0.
+func (p *perceptron) start(s *rng.Stream) []float64 {
+	var all []float64
+	for l := range p.sizes[1:] {
+		in, out := p.sizes[l], p.sizes[l+1]
+		limit := math.Sqrt(6 / float64(in+out))
+		for range in * out {
+			all = append(all, limit*(2*s.Float64()-1))
+		}
+		all = append(all, make([]float64, out)...)
+	}
+	return all
+}
+
+// forward computes the values at all rows, and sets their columns.
+func (p *perceptron) forward(w []float64, d *data) {
+	for l := range p.sizes[1:] {
+		in, out := p.sizes[l], p.sizes[l+1]
+		x, y := p.values[l], p.values[l+1]
+		for r := range d.rows {
+			row := y[r*out : (r+1)*out]
+			copy(row, w[in*out:(in+1)*out])
+			for k, v := range x[r*in : (r+1)*in] {
+				for j, u := range w[k*out : (k+1)*out] {
+					row[j] += v * u
+				}
+			}
+			if l < len(p.sizes)-2 {
+				for j, v := range row {
+					row[j] = math.Tanh(v)
+				}
+			}
+		}
+		w = w[(in+1)*out:]
+	}
+	y := p.values[len(p.values)-1]
+	for k := range p.out {
+		for r := range d.rows {
+			d.columns[p.At+k][r] = y[r*p.out+k]
+		}
+	}
+}
+
+// backward sets g to the gradient in the parameters, given the gradient in the columns of the values.
+func (p *perceptron) backward(w, g []float64, columns [][]float64) {
+	clear(g)
+	last := len(p.sizes) - 1
+	for k := range p.out {
+		for r, x := range columns[p.At+k] {
+			p.slopes[last][r*p.out+k] = x
+		}
+	}
+	end := len(w)
+	for l := last - 1; l >= 0; l-- {
+		in, out := p.sizes[l], p.sizes[l+1]
+		first := end - (in+1)*out
+		p.layer(l, w[first:end], g[first:end])
+		end = first
+	}
+}
+
+// layer adds the gradient in the parameters of a layer, and sets the gradient in the units before it.
+func (p *perceptron) layer(l int, w, g []float64) {
+	in, out := p.sizes[l], p.sizes[l+1]
+	x, dx, dy := p.values[l], p.slopes[l], p.slopes[l+1]
+	for r := range len(x) / max(in, 1) {
+		row := dy[r*out : (r+1)*out]
+		for j, v := range row {
+			g[in*out+j] += v
+		}
+		for k, v := range x[r*in : (r+1)*in] {
+			sum := 0.0
+			for j, u := range row {
+				g[k*out+j] += v * u
+				sum += u * w[k*out+j]
+			}
+			dx[r*in+k] = sum * (1 - v*v) // derivative of a tanh unit; unused for an argument
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite
+// derivative is replaced by its finite part. At infinite quantities they are 0.
+type operation struct {
+	quick quick
+	value func(a, b float64) float64
+	slope func(a, b, r float64) (da, db float64) // r is the value
+}
+
+// quick marks operations with specialised loops.
+type quick uint8
+
+const (
+	slow quick = iota
+	quickAdd
+	quickMonus
+)
+
+// steepest bounds unbounded derivatives.
+const steepest = 1e100
+
+func conjunctions(c syntax.Conjunction) operation {
+	switch c {
+	case syntax.AndMax:
+		return operation{value: func(a, b float64) float64 { return max(a, b) }, slope: slopeMax}
+	case syntax.AndLogExp:
+		return operation{value: logExp, slope: slopeLogExp}
+	case syntax.AndNorm:
+		return operation{value: math.Hypot, slope: slopeNorm}
+	case syntax.AndRoot:
+		return operation{value: root, slope: slopeRoot}
+	case syntax.AndProduct:
+		return operation{value: product, slope: slopeProduct}
+	}
+	return operation{quick: quickAdd, value: func(a, b float64) float64 { return a + b }, slope: slopeAdd}
+}
+
+func slopeAdd(_, _, _ float64) (da, db float64) { return 1, 1 }
+
+func slopeMax(a, b, _ float64) (da, db float64) {
+	if a >= b {
+		return 1, 0
+	}
+	return 0, 1
+}
+
+// logExp is log(e^a + e^b - 1), without overflow.
+func logExp(a, b float64) float64 {
+	lo, hi := min(a, b), max(a, b)
+	if math.IsInf(hi, 1) {
+		return hi
+	}
+	if lo > 700 {
+		return hi + math.Log1p(math.Exp(lo-hi))
+	}
+	return hi + math.Log1p(math.Exp(-hi)*math.Expm1(lo))
+}
+
+func slopeLogExp(a, b, r float64) (da, db float64) {
+	if math.IsInf(r, 1) {
+		return 0, 0
+	}
+	return math.Exp(a - r), math.Exp(b - r)
+}
+
+func slopeNorm(a, b, r float64) (da, db float64) {
+	if r == 0 || math.IsInf(r, 1) {
+		return 0, 0
+	}
+	return a / r, b / r
+}
+
+func root(a, b float64) float64 {
+	if math.IsInf(a, 1) || math.IsInf(b, 1) {
+		return math.Inf(1)
+	}
+	return a + b + 2*math.Sqrt(a)*math.Sqrt(b)
+}
+
+func slopeRoot(a, b, r float64) (da, db float64) {
+	if math.IsInf(r, 1) {
+		return 0, 0
+	}
+	return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b)
+}
+
+// ratioRoot is sqrt(a/b), and 0 at b = 0.
+func ratioRoot(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return min(math.Sqrt(a)/math.Sqrt(b), steepest)
+}
+
+func product(a, b float64) float64 {
+	if math.IsInf(a, 1) || math.IsInf(b, 1) {
+		return math.Inf(1)
+	}
+	return a + b + a*b
+}
+
+func slopeProduct(a, b, r float64) (da, db float64) {
+	if math.IsInf(r, 1) {
+		return 0, 0
+	}
+	return min(1+b, steepest), min(1+a, steepest)
+}
+
+func disjunctions(d syntax.Disjunction) operation {
+	switch d {
+	case syntax.OrHarmonic:
+		return operation{value: harmonic, slope: slopeHarmonic}
+	case syntax.OrHarmonicSquare:
+		return operation{value: harmonicSquare, slope: slopeHarmonicSquare}
+	case syntax.OrLogExp:
+		return operation{value: orLogExp, slope: slopeOrLogExp}
+	case syntax.OrTanh:
+		return operation{value: orTanh, slope: slopeOrTanh}
+	}
+	return operation{value: func(a, b float64) float64 { return min(a, b) }, slope: slopeMin}
+}
+
+func slopeMin(a, b, _ float64) (da, db float64) {
+	if a <= b {
+		return 1, 0
+	}
+	return 0, 1
+}
+
+func harmonic(a, b float64) float64 {
+	lo, hi := min(a, b), max(a, b)
+	if lo == 0 || math.IsInf(hi, 1) {
+		return lo
+	}
+	return lo / (1 + lo/hi)
+}
+
+func slopeHarmonic(a, b, _ float64) (da, db float64) {
+	switch {
+	case math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0:
+		return slopeMin(a, b, 0)
+	}
+	x, y := 1/(1+a/b), 1/(1+b/a)
+	return x * x, y * y
+}
+
+func harmonicSquare(a, b float64) float64 {
+	lo, hi := min(a, b), max(a, b)
+	if lo == 0 || math.IsInf(hi, 1) {
+		return lo
+	}
+	return lo / math.Hypot(1, lo/hi)
+}
+
+func slopeHarmonicSquare(a, b, _ float64) (da, db float64) {
+	switch {
+	case math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0:
+		return slopeMin(a, b, 0)
+	}
+	x, y := 1/math.Hypot(1, a/b), 1/math.Hypot(1, b/a)
+	return x * x * x, y * y * y
+}
+
+// orLogExp is -log(1 - (1-e^-a)(1-e^-b)).
+func orLogExp(a, b float64) float64 {
+	lo, hi := min(a, b), max(a, b)
+	switch {
+	case math.IsInf(lo, 1):
+		return lo
+	case lo < 1:
+		return -math.Log1p(-math.Expm1(-lo) * math.Expm1(-hi))
+	}
+	return lo - math.Log1p(math.Exp(lo-hi)-math.Exp(-hi))
+}
+
+func slopeOrLogExp(a, b, r float64) (da, db float64) {
+	if math.IsInf(r, 1) {
+		return 0, 0
+	}
+	return -math.Expm1(-b) * math.Exp(r-a), -math.Expm1(-a) * math.Exp(r-b)
+}
+
+// orTanh is artanh(tanh(a) tanh(b)) = 1/2 log(cosh(a+b) / cosh(a-b)).
+func orTanh(a, b float64) float64 {
+	lo, hi := min(a, b), max(a, b)
+	switch {
+	case math.IsInf(hi, 1):
+		return lo
+	case lo < 1:
+		return math.Atanh(math.Tanh(lo) * math.Tanh(hi))
+	}
+	return lo + (math.Log1p(math.Exp(-2*(hi+lo)))-math.Log1p(math.Exp(-2*(hi-lo))))/2
+}
+
+func slopeOrTanh(a, b, r float64) (da, db float64) {
+	if math.IsInf(a, 1) || math.IsInf(b, 1) {
+		return slopeMin(a, b, r)
+	}
+	along, across := math.Tanh(a+b), math.Tanh(a-b)
+	return (along - across) / 2, (along + across) / 2
+}
+
+func implications(i syntax.Implication) operation {
+	switch i {
+	case syntax.ImpliesMax:
+		return residual(
+			func(_, b float64) float64 { return b },
+			func(_, _, _ float64) (da, db float64) { return 0, 1 })
+	case syntax.ImpliesLogExp:
+		return residual(impliesLogExp, func(a, b, r float64) (da, db float64) {
+			return -min(math.Exp(a-r), steepest), min(math.Exp(b-r), steepest)
+		})
+	case syntax.ImpliesNorm:
+		return residual(
+			func(a, b float64) float64 { return math.Sqrt(b-a) * math.Sqrt(b+a) },
+			func(a, b, r float64) (da, db float64) { return -min(a/r, steepest), min(b/r, steepest) })
+	case syntax.ImpliesRoot:
+		return residual(
+			func(a, b float64) float64 { d := math.Sqrt(b) - math.Sqrt(a); return d * d },
+			func(a, b, _ float64) (da, db float64) {
+				if a == 0 {
+					return 0, 1
+				}
+				return 1 - ratioRoot(b, a), 1 - ratioRoot(a, b)
+			})
+	case syntax.ImpliesProduct:
+		return residual(
+			func(a, b float64) float64 { return (b - a) / (1 + a) },
+			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), steepest), 1 / (1 + a) })
+	}
+	if i == syntax.ImpliesStrict {
+		return operation{
+			value: func(a, b float64) float64 {
+				if a == 0 || math.IsNaN(a) {
+					return a + b
+				}
+				return 0
+			},
+			slope: func(a, _, _ float64) (da, db float64) {
+				if a == 0 {
+					return 0, 1
+				}
+				return 0, 0
+			},
+		}
+	}
+	o := residual(
+		func(a, b float64) float64 { return b - a },
+		func(_, _, _ float64) (da, db float64) { return -1, 1 })
+	o.quick = quickMonus
+	return o
+}
+
+// residual is an operation that is 0 where a >= b.
+func residual(value func(a, b float64) float64, slope func(a, b, r float64) (da, db float64)) operation {
+	return operation{
+		value: func(a, b float64) float64 {
+			switch {
+			case a >= b:
+				return 0
+			case math.IsInf(b, 1):
+				return b
+			}
+			return value(a, b)
+		},
+		slope: func(a, b, r float64) (da, db float64) {
+			if !(a < b) || math.IsInf(r, 1) {
+				return 0, 0
+			}
+			return slope(a, b, r)
+		},
+	}
+}
+
+// impliesLogExp is log(1 + e^b - e^a), without overflow.
+func impliesLogExp(a, b float64) float64 {
+	if b < 30 {
+		return math.Log1p(math.Exp(a) * math.Expm1(b-a))
+	}
+	return b + math.Log(math.Exp(-b)-math.Expm1(a-b))
+}
+
+// change is a unary operation with its derivative.
+type change struct {
+	value func(a float64) float64
+	slope func(a float64) float64
+}
+
+func negations(n syntax.Negation) change {
+	if n == syntax.NotInverse {
+		return change{
+			value: func(a float64) float64 { return 1 / a },
+			slope: func(a float64) float64 {
+				if a == 0 || math.IsInf(1/a, 1) {
+					return 0
+				}
+				return -min(1/a/a, steepest)
+			},
+		}
+	}
+	if n == syntax.NotStrict {
+		return change{
+			value: func(a float64) float64 {
+				switch {
+				case a == 0:
+					return 1
+				case a > 0:
+					return 0
+				}
+				return a // not a number
+			},
+			slope: func(float64) float64 { return 0 },
+		}
+	}
+	return change{
+		value: func(a float64) float64 { return max(1-a, 0) },
+		slope: func(a float64) float64 {
+			if a < 1 {
+				return -1
+			}
+			return 0
+		},
+	}
+}

@@ -1,0 +1,66 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// distances is `forall i, j: z(i) = z(j)` by a premetric and an aggregate, for codes of two columns.
+func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *program.Program {
+	b := program.New(2, 0)
+	b.Variables = 2
+	list := b.List(nil, -1)
+	binders := []*program.Binder{{Variable: 0, List: list, By: -1}, {Variable: 1, List: list, By: -1, Tests: tests}}
+	e := &program.Equality{Premetric: p, Codes: true}
+	for k := range 2 {
+		e.Difference = append(e.Difference, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: k, Variable: 0}, {Weight: -1, Column: k, Variable: 1}}})
+	}
+	b.Root = &program.Quantifier{Universal: true, Aggregate: a, Binders: binders, Leaf: true, Symmetric: true, Body: e}
+	return b
+}
+
+// TestParts tests that large work is cut into parts, small work not.
+func TestParts(t *testing.T) {
+	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
+		e, err := New(distances(syntax.Euclidean, factor.Mean, &program.Not{Test: &program.SameRow{A: 0, B: 1}}), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := rng.New(1, "parts")
+		for k := range 2 {
+			for i := range e.Column(k) {
+				e.Column(k)[i] = s.NormFloat64()
+			}
+		}
+		if _, err := e.Value(true); err != nil || len(e.pieces) != want {
+			t.Errorf("%d rows: %d parts, %v, want %d", rows, len(e.pieces), err, want)
+		}
+	}
+}
+
+// TestPairs tests which quantifiers are computed by groups of rows.
+func TestPairs(t *testing.T) {
+	for _, c := range []struct {
+		p    *program.Program
+		want bool
+	}{
+		{distances(syntax.Euclidean, factor.Mean), true},
+		{distances(syntax.Euclidean, factor.Sum), true},
+		{distances(syntax.Euclidean, factor.MeanSquare), true},
+		{distances(syntax.Squared, factor.Mean), true},
+		{distances(syntax.Squared, factor.MeanSquare), false},
+		{distances(syntax.Absolute, factor.Mean), false},
+		{distances(syntax.Euclidean, factor.Max), false},
+		{distances(syntax.Euclidean, factor.Mean, &program.SameRow{A: 0, B: 1}), false},
+	} {
+		q := c.p.Root.(*program.Quantifier)
+		b := builder{newEngine(c.p, 3).main, -1, 1}
+		if got := b.newPairs(q) != nil; got != c.want {
+			t.Errorf("%v by %v: groups %v, want %v", q.Aggregate, q.Body.(*program.Equality).Premetric, got, c.want)
+		}
+	}
+}

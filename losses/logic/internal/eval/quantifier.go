@@ -1,0 +1,490 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// quantifier aggregates the quantities of a body over the tuples of its variables, and holds the results of its last
+// computation.
+type quantifier struct {
+	base
+	*program.Quantifier
+	body node
+
+	sum   float64
+	least float64 // the best quantity: the largest of forall, the least of exists
+	count float64 // tuples
+	found bool
+	best  []int32 // the first tuple with the best quantity, or, of a fold, of 0
+
+	gathered gathered // of a fold
+	result   float64  // of a fold
+
+	handed  []float64      // gradients of the body
+	picked  []int32        // tuples that passed tests
+	forward bool           // quantities are computed; otherwise gradients
+	g       float64        // the gradient that is handed down
+	copies  []*quantifier  // for parts of the work, in order
+	job     func(_, i int) // computes a part
+	parts   int
+}
+
+// all returns the values of a variable without groups.
+func (d *data) all(b *program.Binder) []int32 {
+	switch b.Set {
+	case syntax.ValueSet:
+		return d.ascending[:d.counts[b.Factor]]
+	case syntax.MemberSet:
+		return d.ascending[:b.Members]
+	}
+	return d.lists[b.List].rows
+}
+
+// candidates returns the values of a variable, given the variables before it.
+func (m *evaluator) candidates(b *program.Binder) []int32 {
+	if b.By < 0 {
+		return m.data.all(b)
+	}
+	l, level := &m.data.lists[b.List], m.index[b.Like]
+	if !b.LikeValue {
+		level = m.data.levels[b.By][level]
+	}
+	if level < 0 {
+		return nil
+	}
+	return l.rows[l.start[level]:l.start[level+1]]
+}
+
+// most bounds the number of candidates of a variable.
+func (d *data) most(b *program.Binder) float64 {
+	if b.By >= 0 {
+		return float64(d.lists[b.List].largest)
+	}
+	if b.Set == syntax.ValueSet {
+		return float64(max(d.counts[b.Factor], 1))
+	}
+	return float64(len(d.all(b)))
+}
+
+func (q *quantifier) cost(d *data) float64 {
+	tuples, cost := tuplesOf(d, q.Tests, q.Binders)
+	if q.Symmetric {
+		tuples /= 2
+	}
+	return max(cost+tuples*q.body.cost(d), 1)
+}
+
+// tuplesOf bounds the number of tuples of variables, and the cost of the tests that choose them.
+func tuplesOf(d *data, tests []program.Test, binders []*program.Binder) (tuples, cost float64) {
+	tuples, cost = 1, costsOf(d, tests)
+	for _, b := range binders {
+		tuples *= d.most(b)
+		cost += tuples * costsOf(d, b.Tests)
+	}
+	return tuples, cost
+}
+
+func (q *quantifier) value(m *evaluator, _ int) []float64 {
+	q.forward = true
+	q.run(m)
+	out := q.values[:1]
+	switch {
+	case q.Fold != syntax.NoFold:
+		q.result = q.gathered.result()
+		q.count, out[0] = q.gathered.count(), q.result
+	case !q.Universal && !q.found:
+		out[0] = math.Inf(1)
+	case !q.Universal:
+		out[0] = q.least
+	case q.count == 0:
+		out[0] = 0
+	case q.Aggregate == factor.Max:
+		out[0] = q.least
+	case q.Aggregate == factor.Sum:
+		out[0] = q.sum
+	default:
+		out[0] = q.sum / q.count
+	}
+	return out
+}
+
+func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
+	switch {
+	case g[0] == 0 || !q.Smooth() || q.count == 0:
+	case q.Fold != syntax.NoFold:
+		q.gradientOfFold(m, g[0])
+	case !q.Universal || q.Aggregate == factor.Max:
+		if q.found && !math.IsInf(q.least, 1) {
+			q.gradientOfBest(m, g)
+		}
+	default:
+		share := g[0]
+		if q.Aggregate != factor.Sum {
+			share /= q.count
+		}
+		q.hand(m, share)
+	}
+}
+
+// hand goes through all tuples again, to hand down a gradient.
+func (q *quantifier) hand(m *evaluator, g float64) {
+	q.forward, q.g = false, g
+	count := q.count
+	q.run(m)
+	q.count = count
+}
+
+// gradientOfBest computes the best tuple again.
+func (q *quantifier) gradientOfBest(m *evaluator, g []float64) {
+	for k, b := range q.Binders {
+		m.index[b.Variable] = q.best[k]
+	}
+	rows := m.rows
+	if q.Leaf {
+		q.picked[0] = q.best[len(q.best)-1]
+		m.rows = q.picked[:1]
+	}
+	q.body.value(m, 1)
+	q.body.gradient(m, 1, g)
+	m.rows = rows
+}
+
+// run goes through all tuples: to compute the quantity, or its gradients.
+func (q *quantifier) run(m *evaluator) {
+	q.clear()
+	if q.forward {
+		q.gathered = gathered{fold: q.Fold, temperature: q.Temperature}
+	}
+	if !m.pass(q.Tests) {
+		return
+	}
+	first := m.candidates(q.Binders[0])
+	if n := q.split(m, len(first)); n > 1 {
+		q.fork(m, n)
+		return
+	}
+	q.walk(m, 0, first)
+}
+
+func (q *quantifier) clear() {
+	q.sum, q.count, q.least, q.found = 0, 0, 0, false
+}
+
+// walk lets variable k run over candidates.
+func (q *quantifier) walk(m *evaluator, k int, candidates []int32) {
+	b, last := q.Binders[k], k == len(q.Binders)-1
+	if last && q.Leaf {
+		q.lanes(m, b, q.half(m, k, candidates))
+		return
+	}
+	if last {
+		candidates = q.half(m, k, candidates)
+	}
+	for _, v := range candidates {
+		m.index[b.Variable] = v
+		switch {
+		case m.engine.ended():
+			return
+		case !m.pass(b.Tests):
+		case last:
+			q.single(m, b)
+		default:
+			q.walk(m, k+1, m.candidates(q.Binders[k+1]))
+		}
+	}
+}
+
+// half drops pairs that follow their mirror images.
+func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
+	if !q.Symmetric {
+		return candidates
+	}
+	before := m.index[q.Binders[k-1].Variable]
+	lo, hi := 0, len(candidates)
+	for lo < hi {
+		if mid := (lo + hi) / 2; candidates[mid] < before {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return candidates[lo:]
+}
+
+// single computes the body of one tuple, which may have quantifiers.
+func (q *quantifier) single(m *evaluator, b *program.Binder) {
+	v := q.body.value(m, 1)
+	weight := q.weight(m, m.index[b.Variable])
+	if q.forward {
+		q.join(m, v[0], weight, m.index[b.Variable])
+		return
+	}
+	g := q.handed[:1]
+	g[0] = q.share(v[0]) * weight
+	q.body.gradient(m, 1, g)
+}
+
+// weight returns the number of tuples that a tuple represents.
+func (q *quantifier) weight(m *evaluator, last int32) float64 {
+	if q.Symmetric && m.index[q.Binders[len(q.Binders)-2].Variable] != last {
+		return 2
+	}
+	return 1
+}
+
+// share returns the gradient in a quantity of the body.
+func (q *quantifier) share(v float64) float64 {
+	switch {
+	case q.Fold != syntax.NoFold:
+		return q.g * q.gathered.slope(v, q.result)
+	case q.Aggregate != factor.MeanSquare:
+		return q.g
+	}
+	if math.IsInf(v, 1) {
+		return 0
+	}
+	return 2 * v * q.g
+}
+
+// join adds the quantity of a tuple.
+func (q *quantifier) join(m *evaluator, v, weight float64, last int32) {
+	q.count += weight
+	switch {
+	case q.Fold != syntax.NoFold:
+		q.addFold(m, v, weight, last)
+	case q.Universal && q.Aggregate == factor.MeanSquare:
+		q.sum += weight * v * v
+	case q.Universal && q.Aggregate != factor.Max:
+		q.sum += weight * v
+	case !q.found || q.better(v, q.least):
+		q.found, q.least = true, v
+		q.keep(m, last)
+	}
+}
+
+// better reports whether a quantity is the new best one; a NaN stays.
+func (q *quantifier) better(v, than float64) bool {
+	if math.IsNaN(v) {
+		return !math.IsNaN(than)
+	}
+	return q.Universal && v > than || !q.Universal && v < than
+}
+
+// lanes computes many tuples at once that differ in the last variable.
+func (q *quantifier) lanes(m *evaluator, b *program.Binder, candidates []int32) {
+	for len(candidates) > 0 && !m.engine.ended() {
+		rows := candidates[:min(chunk, len(candidates))]
+		if len(b.Tests) == 0 {
+			candidates = candidates[len(rows):]
+		} else {
+			rows, candidates = q.pick(m, b, candidates)
+		}
+		if len(rows) > 0 {
+			m.rows = rows
+			q.tuples(m, rows)
+		}
+	}
+}
+
+// pick collects candidates that pass the tests.
+func (q *quantifier) pick(m *evaluator, b *program.Binder, candidates []int32) (rows, rest []int32) {
+	n := 0
+	for i, v := range candidates {
+		if m.index[b.Variable] = v; m.pass(b.Tests) {
+			q.picked[n] = v
+			if n++; n == chunk {
+				return q.picked, candidates[i+1:]
+			}
+		}
+	}
+	return q.picked[:n], nil
+}
+
+func (q *quantifier) tuples(m *evaluator, rows []int32) {
+	v := q.body.value(m, len(rows))
+	switch {
+	case q.forward && q.Fold != syntax.NoFold:
+		for t, x := range v {
+			q.addFold(m, x, q.weight(m, rows[t]), rows[t])
+		}
+		return
+	case q.forward:
+		if !q.Universal || q.Aggregate == factor.Max {
+			t := q.bestOf(v)
+			q.count += float64(len(v) - 1)
+			q.join(m, v[t], 1, rows[t])
+			return
+		}
+		q.add(m, v, rows)
+		return
+	}
+	g := q.handed[:len(rows)]
+	for t := range g {
+		g[t] = q.share(v[t])
+	}
+	if q.Symmetric {
+		before := m.index[q.Binders[len(q.Binders)-2].Variable]
+		for t, r := range rows {
+			if r != before {
+				g[t] *= 2
+			}
+		}
+	}
+	q.body.gradient(m, len(rows), g)
+}
+
+// bestOf returns the first of the best quantities.
+func (q *quantifier) bestOf(v []float64) int {
+	best, is := 0, v[0]
+	if q.Universal {
+		for t, x := range v {
+			if x > is {
+				best, is = t, x
+			}
+		}
+	} else {
+		for t, x := range v {
+			if x < is {
+				best, is = t, x
+			}
+		}
+	}
+	for t, x := range v {
+		if x != x {
+			return t // a NaN must reach the result
+		}
+	}
+	return best
+}
+
+// add adds up quantities.
+func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
+	sum, count, weight := 0.0, float64(len(rows)), 1.0
+	if q.Symmetric {
+		weight = 2
+	}
+	square := q.Aggregate == factor.MeanSquare
+	for _, x := range v {
+		if square {
+			x *= x
+		}
+		sum += x
+	}
+	if q.Symmetric { // the pair of a row with itself counts once
+		before := m.index[q.Binders[len(q.Binders)-2].Variable]
+		count *= 2
+		for t, r := range rows {
+			if r == before {
+				x := v[t]
+				if square {
+					x *= x
+				}
+				if !math.IsInf(x, 1) { // otherwise the sum is infinite
+					sum -= x / 2
+				}
+				count--
+			}
+		}
+	}
+	q.sum += weight * sum
+	q.count += count
+}
+
+// addFold adds the quantity of a tuple to a fold.
+func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
+	if q.gathered.add(v, weight) {
+		q.keep(m, last)
+	}
+}
+
+// keep remembers the current tuple.
+func (q *quantifier) keep(m *evaluator, last int32) {
+	for k, b := range q.Binders {
+		q.best[k] = m.index[b.Variable]
+	}
+	q.best[len(q.best)-1] = last
+}
+
+// gradientOfFold hands down the gradient of a fold.
+func (q *quantifier) gradientOfFold(m *evaluator, g float64) {
+	switch {
+	case math.IsInf(q.result, 1):
+	case q.gathered.zeros > 0 && !math.IsNaN(q.result):
+		q.handed[0] = g * q.gathered.slopeOfZero()
+		q.gradientOfBest(m, q.handed[:1])
+	default:
+		q.hand(m, g)
+	}
+}
+
+// pieces bounds the number of parts of a quantifier's work. The parts do not depend on the
+// number of threads, and their results are joined in order.
+const pieces = 16
+
+// pieceSize is the approximate number of tuples of a part.
+const pieceSize = 1 << 14
+
+// split returns the number of parts of a quantifier's work if its first variable has n candidates.
+func (q *quantifier) split(m *evaluator, n int) int {
+	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet || n < 2 {
+		return 1
+	}
+	work := float64(n) * q.body.cost(m.data)
+	for _, b := range q.Binders[1:] {
+		work *= m.data.most(b)
+	}
+	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
+}
+
+// fork computes each part by a copy of the quantifier, on an evaluator of its own.
+func (q *quantifier) fork(m *evaluator, n int) {
+	m.engine.makePieces(n)
+	for i := len(q.copies); i < n; i++ {
+		b := builder{m.engine.pieces[i], -1, 1}
+		q.copies = append(q.copies, b.newQuantifier(q.Quantifier))
+	}
+	if q.job == nil {
+		q.job = func(_, i int) { q.part(m, i) }
+	}
+	q.parts = n
+	parallel.For(n, q.job)
+	for _, c := range q.copies[:n] {
+		if q.forward {
+			q.merge(c)
+		}
+	}
+}
+
+// part computes part i of the first variable's candidates.
+func (q *quantifier) part(m *evaluator, i int) {
+	p, own := m.engine.pieces[i], q.copies[i]
+	copy(p.index, m.index)
+	own.clear()
+	own.forward, own.g = q.forward, q.g
+	own.gathered, own.result = q.gathered, q.result
+	first := p.candidates(q.Binders[0])
+	lo, hi := i*len(first)/q.parts, (i+1)*len(first)/q.parts
+	own.walk(p, 0, first[lo:hi])
+}
+
+// merge joins the result of a part.
+func (q *quantifier) merge(part *quantifier) {
+	q.sum += part.sum
+	q.count += part.count
+	if q.Fold != syntax.NoFold {
+		if q.gathered.zeros == 0 && part.gathered.zeros > 0 {
+			copy(q.best, part.best)
+		}
+		q.gathered.merge(part.gathered)
+		return
+	}
+	if part.found && (!q.found || q.better(part.least, q.least)) {
+		q.found, q.least = true, part.least
+		copy(q.best, part.best)
+	}
+}

@@ -1,0 +1,289 @@
+package logic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// Quantity is a compiled sentence: a function from batches to [0, inf].
+type Quantity struct {
+	sentence syntax.Sentence
+	schema   Schema
+	program  *program.Program
+	summands []summand // replaces the program with the operations of named losses, if any
+}
+
+// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of
+// the sentence, or describes the error of the schema.
+func Compile(s syntax.Sentence, schema Schema) (*Quantity, error) {
+	if err := schema.check(); err != nil {
+		return nil, fmt.Errorf("schema of a sentence: %w", err)
+	}
+	c := &compiler{sentence: s, schema: schema, program: program.New(schema.Codes, len(schema.Factors))}
+	if err := s.Quantale.Check(); err != nil {
+		return nil, c.fail(nil, "%v", err)
+	}
+	root, err := c.node(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	if f := syntax.Unbounded(s.Body); f != nil {
+		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f))
+	}
+	c.program.Root = root
+	return &Quantity{sentence: s, schema: schema, program: c.program, summands: summands(c.program)}, nil
+}
+
+// Sentence returns the compiled sentence.
+func (q *Quantity) Sentence() syntax.Sentence { return q.sentence }
+
+// NeedsValues reports whether the sentence uses values of factors.
+func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
+
+// NeedsLabels reports whether the sentence uses levels of factors: which rows agree in
+// them, and which are unknown.
+func (q *Quantity) NeedsLabels() bool { return q.program.NeedsLabels }
+
+// Differentiable reports whether the quantity has a gradient in the codes.
+func (q *Quantity) Differentiable() bool { return q.program.Root.Smooth() }
+
+// Batch is a batch of rows as numbers; see [Quantity.ValueOf]. Inputs that a sentence does not need can be nil (see the
+// methods Needs of [Quantity]).
+type Batch struct {
+	Codes  [][]float64 // z [n, d]
+	Values [][]float64 // values y of the factors, [n, K], with the columns of the schema
+	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known, but = between factors and functions of levels need labels
+
+	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
+	Samples      [][]float64 // samples of the posteriors, [n, d]; nil: drawn from Gaussian posteriors if a sentence needs them
+
+	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
+	Groups []int       // a known transformation relates rows of one group; a negative number is in no group. nil: all rows are one group
+
+	// Interrupt, if set, is called now and then. Its error ends the computation, and [Quantity.ValueOf] returns it.
+	Interrupt func() error
+
+	Stream *rng.Stream // samples, and starts of networks that the sentence fits; nil: a fixed one
+}
+
+// NeedsLogVariances reports whether the sentence uses the posteriors' log variances.
+func (q *Quantity) NeedsLogVariances() bool { return q.program.Needs(program.LogVariances) }
+
+// NeedsSamples reports whether the sentence uses samples of the posteriors.
+func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
+
+// NeedsMoves reports whether the sentence uses transformations between rows.
+func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
+
+// rowsOf returns an array of a batch.
+func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
+	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
+}
+
+// ValueOf returns the quantity of a batch. It may be NaN, as a loss is, if a code, value or log variance in the domain
+// of the sentence is NaN. Check the batch or the result if NaN must not pass.
+func (q *Quantity) ValueOf(b Batch) (float64, error) {
+	if q.program.Learned != "" {
+		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
+	}
+	e, err := q.load(b)
+	if err != nil {
+		return 0, err
+	}
+	if len(q.program.Networks) > 0 {
+		return e.FitNetworks(b.Stream, b.Labels != nil)
+	}
+	return e.Value(b.Labels != nil)
+}
+
+// load returns an engine with a batch in its columns.
+func (q *Quantity) load(b Batch) (*eval.Engine, error) {
+	if err := q.checkBatch(b); err != nil {
+		return nil, err
+	}
+	e, err := eval.New(q.program, len(b.Codes))
+	if err != nil {
+		return nil, err
+	}
+	q.fill(e, b)
+	return e, nil
+}
+
+// Tuples returns the cost of a sentence: the number of tuples of rows over which it runs for a batch. At most 1e9 are
+// allowed.
+func (q *Quantity) Tuples(b Batch) (float64, error) {
+	if err := q.checkBatch(b); err != nil {
+		return 0, err
+	}
+	return eval.Tuples(q.program, len(b.Codes), b.Labels != nil, func(e *eval.Engine) { q.fill(e, b) }), nil
+}
+
+// fill copies the arrays of a batch to the columns of an engine.
+func (q *Quantity) fill(e *eval.Engine, b Batch) {
+	e.Groups, e.Interrupt = b.Groups, b.Interrupt
+	e.Set(q.rows(b), 0)
+	e.Set(b.Values, q.program.Values)
+	e.Set(b.Labels, q.program.Labels)
+	for _, in := range q.program.Inputs {
+		if in.Kind != program.Computed {
+			e.Set(b.rowsOf(in.Kind), in.At)
+		}
+	}
+}
+
+// rows returns the codes that the sentence is about.
+func (q *Quantity) rows(b Batch) [][]float64 {
+	switch {
+	case !q.sentence.Sampled:
+		return b.Codes
+	case b.Samples != nil:
+		return b.Samples
+	}
+	s := b.Stream
+	if s == nil {
+		s = rng.New(0, "samples")
+	}
+	return b.Draw(s)
+}
+
+// Draw returns samples, [n, d], of the Gaussian posteriors with the means Codes and the log variances LogVariances. A
+// sample is NaN where there is no log variance.
+func (b Batch) Draw(s *rng.Stream) [][]float64 {
+	all := make([][]float64, len(b.Codes))
+	for i, mean := range b.Codes {
+		for k, x := range mean {
+			v := math.NaN()
+			if i < len(b.LogVariances) && k < len(b.LogVariances[i]) {
+				v = b.LogVariances[i][k]
+			}
+			all[i] = append(all[i], x+math.Exp(v/2)*s.NormFloat64())
+		}
+	}
+	return all
+}
+
+func (q *Quantity) checkBatch(b Batch) error {
+	n, d, k := len(b.Codes), q.schema.Codes, len(q.schema.Factors)
+	if n == 0 {
+		return errors.New("logic: no rows of codes, want at least one")
+	}
+	if err := q.checkInputs(func(kind program.InputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
+		return err
+	}
+	if q.sentence.Sampled && b.Samples == nil && b.LogVariances == nil {
+		return errors.New("logic: the sentence is about samples (z ~ q), and there are neither samples nor log variances to draw them from")
+	}
+	for _, from := range []struct {
+		name  string
+		rows  [][]float64
+		width int
+	}{{"codes", b.Codes, d}, {"factors", b.Values, k}, {"labels", b.Labels, k},
+		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}, {"moves", b.Moves, q.schema.moves()}} {
+		if from.rows != nil && len(from.rows) != n {
+			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), n)
+		}
+		for i, row := range from.rows {
+			if len(row) != from.width {
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
+			}
+		}
+	}
+	if b.Groups != nil && len(b.Groups) != n {
+		return fmt.Errorf("logic: groups of %d rows, want %d, as many as codes", len(b.Groups), n)
+	}
+	for i, row := range b.Moves {
+		if slices.ContainsFunc(row, func(x float64) bool { return math.IsInf(x, 0) }) {
+			return fmt.Errorf("logic: row %d of moves is %v, want finite angles and axes, or NaN where they are unknown", i, row)
+		}
+	}
+	return nil
+}
+
+func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool) error {
+	switch {
+	case q.program.NeedsValues && !y:
+		return errors.New("logic: the sentence is about values of factors, and there are none")
+	case q.program.NeedsLabels && !labels:
+		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
+	}
+	for _, in := range q.program.Inputs {
+		if in.Kind != program.Computed && !has(in.Kind) {
+			return fmt.Errorf("logic: the sentence needs %v, and there are none", in.Kind)
+		}
+	}
+	return nil
+}
+
+// Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
+// the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
+type Fitted struct {
+	syntax.Function
+	FromColumns, ToColumns []int // of codes or factors
+
+	// For functions in a class:
+	Matrix [][]float64 // W, by column of To, then of From
+	Offset []float64   // b
+
+	// For functions of levels: the labels of the levels that occur in the domain, and their points.
+	Levels, Points [][]float64
+
+	// Values holds the function's value for every row of the batch. It is NaN if a factor in the argument is unknown,
+	// or if its level does not occur in the domain. Values is nil if the argument depends on more than one row.
+	Values [][]float64
+}
+
+// String returns the function with its matrix and offset, or its levels and points.
+func (f Fitted) String() string {
+	switch {
+	case f.Matrix != nil:
+		return fmt.Sprintf("%v, matrix %v, offset %v", f.Function, f.Matrix, f.Offset)
+	case f.Levels != nil:
+		return fmt.Sprintf("%v, levels %v, points %v", f.Function, f.Levels, f.Points)
+	}
+	return f.Function.String()
+}
+
+// Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A function that is
+// fitted for each of several values comes several times. A function with an empty domain is left out. Functions in mlp
+// come last, with their values alone. An infinite number or NaN in the domain of a function is an error.
+func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
+	e, err := q.load(b)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.Functions(b.Stream, b.Labels != nil)
+	var all []Fitted
+	for _, f := range found {
+		all = append(all, Fitted(f))
+	}
+	return all, err
+}
+
+// Product returns the codes with the functions' values in the columns that the functions map to. Other columns keep
+// their codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ... it is m*, the best product approximation.
+// Product ignores rows and columns that only the functions or only the codes have.
+func Product(functions []Fitted, codes [][]float64) [][]float64 {
+	rows := make([][]float64, len(codes))
+	for i, z := range codes {
+		rows[i] = slices.Clone(z)
+		for _, f := range functions {
+			if !f.To.Codes || i >= len(f.Values) {
+				continue
+			}
+			for k, c := range f.ToColumns {
+				if c < len(z) {
+					rows[i][c] = f.Values[i][k]
+				}
+			}
+		}
+	}
+	return rows
+}

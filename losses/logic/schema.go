@@ -1,0 +1,148 @@
+package logic
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+)
+
+// Schema describes a batch: the columns of its codes and factors, with the names that a
+// sentence can use.
+type Schema struct {
+	Codes    int                 // columns of the codes z
+	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
+	Factors  []string            // names of the columns of the factors y
+	Levels   map[string][]string // names of a factor's levels, if any
+	Turns    []Turn              // transformations of the data, in the order of their columns in Batch.Moves
+}
+
+// check returns an error if the schema is inconsistent.
+func (s Schema) check() error {
+	if s.Codes < 1 {
+		return fmt.Errorf("codes of %d columns, want at least one", s.Codes)
+	}
+	for _, name := range sortedKeys(s.SubCodes) {
+		if len(s.SubCodes[name]) == 0 {
+			return fmt.Errorf("the sub-code %s has no columns, want at least one", name)
+		}
+		for _, c := range s.SubCodes[name] {
+			if c < 0 || c >= s.Codes {
+				return fmt.Errorf("the sub-code %s has column %d, want columns from 0 to %d", name, c, s.Codes-1)
+			}
+		}
+	}
+	for i, name := range s.Factors {
+		if name == "" || slices.Contains(s.Factors[:i], name) {
+			return fmt.Errorf("factor %d is called %q, want names that differ", i, name)
+		}
+	}
+	for _, name := range sortedKeys(s.Levels) {
+		if !slices.Contains(s.Factors, name) {
+			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, registry.Suggest(name, s.Factors))
+		}
+	}
+	for i, t := range s.Turns {
+		if t.Name == "" || slices.ContainsFunc(s.Turns[:i], func(o Turn) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("turn %d is called %q, want names that differ", i, t.Name)
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Turn is a transformation of the data in a sentence: by the angles of a circular factor, or by rotations in space. It
+// acts on the columns of the sub-code with its name.
+type Turn struct {
+	Name  string
+	Space bool // rotations in space, of axis and angle in radians (4 columns of moves); otherwise angles in radians (1 column)
+}
+
+// Columns returns the number of columns of the turn in [Batch.Moves].
+func (t Turn) Columns() int {
+	if t.Space {
+		return 4
+	}
+	return 1
+}
+
+// width is the number of coordinates on which the turn acts together.
+func (t Turn) width() int {
+	if t.Space {
+		return 3
+	}
+	return 2
+}
+
+// Turns lists the turns of circular factors and of factors with rotations as levels.
+func Turns(factors []factor.Factor) []Turn {
+	var all []Turn
+	for _, f := range factors {
+		if f.Turns() {
+			all = append(all, Turn{f.Name, f.Rotations != nil})
+		}
+	}
+	return all
+}
+
+// MovesOf returns the moves of images with given levels [n, K] of factors, and their groups: images are related by
+// turns if all other factors agree. An unknown level is negative. A row with an unknown turn has no known
+// transformation; a row with another unknown factor is in no group.
+func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups []int) {
+	moves, groups = make([][]float64, len(levels)), make([]int, len(levels))
+	numbers := map[string]int{}
+	for i, row := range levels {
+		var rest strings.Builder
+		unknown := false
+		for k, f := range factors {
+			if f.Turns() {
+				moves[i] = append(moves[i], turnOf(f, row[k])...)
+				continue
+			}
+			unknown = unknown || row[k] < 0
+			fmt.Fprintf(&rest, "%d ", row[k])
+		}
+		if groups[i] = -1; unknown {
+			continue
+		}
+		if _, ok := numbers[rest.String()]; !ok {
+			numbers[rest.String()] = len(numbers)
+		}
+		groups[i] = numbers[rest.String()]
+	}
+	return moves, groups
+}
+
+// turnOf returns the angle of a level, or axis and angle; an unknown level gives NaN.
+func turnOf(f factor.Factor, level int) []float64 {
+	switch {
+	case level < 0 && f.Rotations != nil:
+		return slices.Repeat([]float64{math.NaN()}, 4)
+	case level < 0:
+		return []float64{math.NaN()}
+	case f.Rotations == nil:
+		return []float64{f.Angle(level)}
+	}
+	axis, angle := rotation.AxisAngle(&f.Rotations[level])
+	return append(axis[:], angle)
+}
+
+// moves returns the number of columns of moves.
+func (s Schema) moves() (columns int) {
+	for _, t := range s.Turns {
+		columns += t.Columns()
+	}
+	return columns
+}

@@ -1,0 +1,256 @@
+package syntax
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Quantale holds the operations that replace the connectives (Zhang and Sugiyama 2024,
+// appendices B.5 to B.9).
+type Quantale struct {
+	And     Conjunction
+	Or      Disjunction
+	Implies Implication
+	Not     Negation
+}
+
+// Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama
+// 2024, definition 4), except for Cosine. For vectors it is the sum over columns, except for
+// Euclidean, Cosine and Wasserstein.
+type Premetric uint8
+
+// The premetrics.
+const (
+	Crisp     Premetric = iota // no premetric: 0 or infinity, without a gradient
+	Euclidean                  // sqrt(sum_k (a_k - b_k)^2)
+	Squared                    // sum_k (a_k - b_k)^2
+	Absolute                   // sum_k |a_k - b_k|
+	Discrete                   // number of columns that differ; its gradient is 0
+	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
+
+	// Cosine is 1 - <a, b> / (|a| |b|). It is 0 if both vectors are 0, and 1 if only one is. It is not strict: it is 0
+	// also between vectors with equal directions.
+	Cosine
+
+	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k + (a_k - b_k)^2 /
+	// v_k) / 2. The means are a_k, b_k, the variances u_k, v_k, and t_k = log(u_k / v_k).
+	KL
+
+	// Wasserstein is the 2-Wasserstein distance of the Gaussian posteriors of two rows: sqrt(sum_k (a_k - b_k)^2 + (s_k
+	// - r_k)^2). The means are a_k, b_k, the standard deviations s_k, r_k.
+	Wasserstein
+)
+
+// Conjunction takes the place of `and`: a product on [0, inf] with the unit 0.
+type Conjunction uint8
+
+// The conjunctions: the paper's table 1, example 13, and example 14.
+const (
+	AndAdd     Conjunction = iota // a + b
+	AndMax                        // max(a, b)
+	AndLogExp                     // log(e^a + e^b - 1)
+	AndNorm                       // sqrt(a^2 + b^2)
+	AndRoot                       // a + b + 2 sqrt(a b)
+	AndProduct                    // a + b + a b
+)
+
+// Disjunction takes the place of `or`: a product on [0, inf] with the unit infinity.
+type Disjunction uint8
+
+// The disjunctions: the paper's table 1, and example 15.
+const (
+	OrMin            Disjunction = iota // min(a, b)
+	OrHarmonic                          // a b / (a + b)
+	OrHarmonicSquare                    // a b / sqrt(a^2 + b^2)
+	OrLogExp                            // -log(e^-a + e^-b - e^-(a+b))
+	OrTanh                              // artanh(tanh(a) tanh(b))
+)
+
+// Implication takes the place of `->`: the right adjoint of a conjunction, by
+// example 18, example 17, and lemma 13 of the paper, or the homomorphic one. The adjoints are
+// 0 where a >= b, and elsewhere:
+type Implication uint8
+
+// The implications a -> b, named after their conjunctions.
+const (
+	ImpliesMonus   Implication = iota // b - a, of AndAdd
+	ImpliesMax                        // b, of AndMax; it jumps where a = b
+	ImpliesLogExp                     // log(1 + e^b - e^a)
+	ImpliesNorm                       // sqrt(b^2 - a^2)
+	ImpliesRoot                       // (sqrt(b) - sqrt(a))^2
+	ImpliesProduct                    // (b - a) / (1 + a)
+
+	// ImpliesStrict is b if a is 0, otherwise 0. It is therefore 0 exactly if the implication is true (example 16). It
+	// is not an adjoint, and jumps where a goes to 0: a must not vary with the codes. Crisp formulas and discrete
+	// premetrics do not vary with them.
+	ImpliesStrict
+)
+
+// Negation takes the place of `not`.
+type Negation uint8
+
+// The negations of the paper's appendix B.5.
+const (
+	NotComplement Negation = iota // max(1 - a, 0)
+	NotInverse                    // 1 / a, which is infinite, with gradient 0, where a is 0
+
+	// NotStrict is 1 if a is 0, otherwise 0. It is therefore 0 exactly if the negation is true (equation 69). It jumps
+	// where a goes to 0: a must not vary with the codes.
+	NotStrict
+)
+
+// Names of the operations in sentences, by number.
+func premetricNames() []string {
+	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
+}
+
+func conjunctionNames() []string {
+	return []string{"add", "max", "logexp", "norm", "root", "product"}
+}
+
+func disjunctionNames() []string {
+	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh"}
+}
+
+func implicationNames() []string {
+	return []string{"monus", "max", "logexp", "norm", "root", "product", "strict"}
+}
+
+func negationNames() []string { return []string{"complement", "inverse", "strict"} }
+
+func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
+
+func (p Premetric) String() string {
+	if p == Crisp {
+		return "crisp"
+	}
+	return nameOf("Premetric", premetricNames(), int(p))
+}
+
+func (c Conjunction) String() string { return nameOf("Conjunction", conjunctionNames(), int(c)) }
+
+func (d Disjunction) String() string { return nameOf("Disjunction", disjunctionNames(), int(d)) }
+
+func (i Implication) String() string { return nameOf("Implication", implicationNames(), int(i)) }
+
+func (n Negation) String() string { return nameOf("Negation", negationNames(), int(n)) }
+
+func nameOf(kind string, names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+// String returns the settings of a sentence, such as `with and = max, or = harmonic:`;
+// empty for the default operations.
+func (q Quantale) String() string {
+	var parts []string
+	add := func(connective, name string, i uint8) {
+		if i != 0 {
+			parts = append(parts, connective+" = "+name)
+		}
+	}
+	add("and", q.And.String(), uint8(q.And))
+	add("or", q.Or.String(), uint8(q.Or))
+	add("->", q.Implies.String(), uint8(q.Implies))
+	add("not", q.Not.String(), uint8(q.Not))
+	if len(parts) == 0 {
+		return ""
+	}
+	return "with " + strings.Join(parts, ", ") + ":"
+}
+
+// set changes the operation of a connective.
+func (q *Quantale) set(connective, name string) error {
+	var names []string
+	var to *uint8
+	switch connective {
+	case "and":
+		names, to = conjunctionNames(), (*uint8)(&q.And)
+	case "or":
+		names, to = disjunctionNames(), (*uint8)(&q.Or)
+	case "->":
+		names, to = implicationNames(), (*uint8)(&q.Implies)
+	default:
+		names, to = negationNames(), (*uint8)(&q.Not)
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return fmt.Errorf("unknown operation %q of %s%s", name, connective, registry.Suggest(name, names))
+	}
+	*to = uint8(i)
+	return nil
+}
+
+// Check returns an error if an operation does not exist.
+func (q Quantale) Check() error {
+	if q.And > AndProduct || q.Or > OrTanh || q.Implies > ImpliesStrict || q.Not > NotStrict {
+		return fmt.Errorf("unknown operation among %v, %v, %v, %v", q.And, q.Or, q.Implies, q.Not)
+	}
+	return nil
+}
+
+// Fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
+// (example 15) or a soft minimum, for forall a conjunction (example 14).
+type Fold uint8
+
+const (
+	NoFold            Fold = iota // the aggregate of forall, the least of exists
+	AnyHarmonic                   // 1 / sum_k 1/a_k
+	AnyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
+	AnyLogExp                     // -log(1 - prod_k (1 - e^-a_k))
+	AnyTanh                       // artanh(prod_k tanh a_k)
+	AnySoft                       // -t log(mean_k e^(-a_k/t))
+	AllLogExp                     // log(1 + sum_k (e^a_k - 1))
+	AllNorm                       // sqrt(sum_k a_k^2)
+	AllRoot                       // (sum_k sqrt a_k)^2
+	AllProduct                    // prod_k (1 + a_k) - 1
+	wrongFold                     // of an operation that does not exist
+)
+
+// Names of the folds in sentences.
+func anyNames() []string {
+	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh", "soft"}
+}
+
+func allNames() []string { return []string{"logexp", "norm", "root", "product"} }
+
+func (f Fold) String() string {
+	switch {
+	case f <= AnySoft:
+		return anyNames()[f]
+	case f < wrongFold:
+		return allNames()[f-AllLogExp]
+	}
+	return "?"
+}
+
+// Universal reports whether a fold belongs to forall.
+func (f Fold) Universal() bool { return f >= AllLogExp }
+
+// foldOfAll returns the fold of a conjunction that names no aggregate.
+func foldOfAll(c Conjunction) Fold {
+	switch c {
+	case AndLogExp:
+		return AllLogExp
+	case AndNorm:
+		return AllNorm
+	case AndRoot:
+		return AllRoot
+	case AndProduct:
+		return AllProduct
+	}
+	return wrongFold
+}
+
+// foldOfAny returns the fold of a disjunction.
+func foldOfAny(o Disjunction) Fold {
+	if o > OrTanh {
+		return wrongFold
+	}
+	return Fold(o)
+}
