@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -24,8 +25,8 @@ func (c SupervisionChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Supervision](c))
 }
 
-// ConfigType implements config.Typer.
-func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionRegistry) }
+// ConfigForms implements config.Former.
+func (SupervisionChoice) ConfigForms() []any { return []any{config.ChoicesOf(SupervisionRegistry)} }
 
 // Supervisions is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty
 // list is the supervision none.
@@ -122,9 +123,12 @@ func (s Supervisions) EncodeConfig() (any, error) {
 	return []SupervisionChoice(s), nil
 }
 
+// ConfigForms implements config.Former.
+func (Supervisions) ConfigForms() []any { return []any{SupervisionChoice{}, []SupervisionChoice{}} }
+
 // ConfigType implements config.Typer.
 func (s Supervisions) ConfigType() string {
-	return config.ChoiceType(SupervisionRegistry) + ", or a list of them"
+	return "one of " + strings.Join(SupervisionRegistry.Names(), ", ") + ", or a list of them"
 }
 
 // RegisterSupervision adds a supervision to the names for configs. Call it before a config is read. A taken name is an
