@@ -112,6 +112,7 @@ func TestBaseErrors(t *testing.T) {
 		{"base: [quickstart]\n", "DIR/child.yaml:1:7: base: want a text, got a list"},
 		{"base: \"\"\n", "DIR/child.yaml:1:7: base: there is no name; want a .yaml file, or a name of unravel list configs"},
 		{"train: {base: quickstart}\n", "DIR/child.yaml:1:9: train.base: unknown key \"base\"; " + isBase},
+		{"base: quickstart\ntrain.epochs: 3\n", `DIR/child.yaml:2:1: "train.epochs": unknown key "train.epochs"; a path of keys stands under set, in a config with a base: set: {train.epochs: ...}`},
 		{"base: quickstart\nseeds: [1, 2]\n", "DIR/child.yaml:2:1: seeds: unknown key \"seeds\"; " + isSweep},
 	} {
 		dir := writeConfigs(t, files)

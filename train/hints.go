@@ -32,6 +32,9 @@ const (
 
 // Hint explains some keys of other programs that a config lacks; empty for an unknown key.
 func (c *Config) Hint(key string) string {
+	if strings.Contains(key, ".") {
+		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
+	}
 	key = strings.ToLower(key)
 	if key == "lr" || key == "learning_rate" {
 		return c.Train.Hint(key)
