@@ -147,7 +147,7 @@ func near(path string) string {
 	}
 	var known []string
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) == filepath.Ext(path) {
+		if ext := filepath.Ext(e.Name()); ext == ".yaml" || ext == ".yml" {
 			known = append(known, e.Name())
 		}
 	}
