@@ -189,7 +189,12 @@ func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 			return writeJSON(w, p)
 		}
 		if k.plural == "configs" {
-			return writeConfig(w, name)
+			text, err := configText(name)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(text)
+			return err
 		}
 		fmt.Fprintf(w, "%s: %s\n", i.name, i.doc)
 		if i.source != "" {
@@ -216,14 +221,13 @@ func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
 }
 
-// writeConfig prints an experiment that comes with Unravel, below a line that names the schema for editors.
-func writeConfig(w io.Writer, name string) error {
+// configText returns an experiment that comes with Unravel, below a line that names the schema for editors.
+func configText(name string) ([]byte, error) {
 	source, err := configs.Read(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = w.Write(append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...))
-	return err
+	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
 // printDialect prints the metrics of a dialect with their options, as in a config.
