@@ -407,7 +407,7 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != string(source) {
+	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != "# yaml-language-server: $schema=unravel.schema.json\n"+string(source) {
 		t.Errorf("the quickstart:\n%s", one)
 	}
 }

@@ -240,6 +240,12 @@ func listed(values []string) (names []string) {
 			}
 		}
 	}
+	switch {
+	case len(values) == 0:
+		names = append(names, "schema")
+	case len(values) == 1 && values[0] == "schema":
+		names = append(names, documentKinds...)
+	}
 	return names
 }
 

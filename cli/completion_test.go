@@ -15,7 +15,7 @@ func TestComplete(t *testing.T) {
 		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show ask", "data fetch dsp": "dsprites", "list losses variance ": "",
 		"train quicks": "quickstart", "train quickstart train.epoch": "train.epochs= train.epoch_steps=", "train --run x train.threa": "train.threads=",
 		"train --res": "--resume", "train --run ": "", "table enriching-table2 ": "", "table enriching-table2 --scale f": "full",
-		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list models moco": "moco moco-v2", "data show spr": "sprites",
+		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list schema ": "experiment sweep table", "list models moco": "moco moco-v2", "data show spr": "sprites",
 		"mimosa equ": "equalize=", "decode --what ": "samples traversals grid interpolation", "decode --sca": "--scale", "decode --scale ": "", "dec": "decode",
 		"exp": "export", "export --format ": "safetensors onnx", "export --part ": "encoder decoder", "export --layout p": "pytorch", "export --run ": "",
 		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "", "ser": "serve", "sweep x.yaml --on s": "slurm", "sweep x.yaml --arr": "--array-limit", "table --inde": "--index", "table --index --no-w": "--no-wait", "serve --li": "--listen", "prev": "",
@@ -50,7 +50,7 @@ words=(unravel train quicks); CURRENT=3; _unravel; words=(unravel list ""); CURR
 	fish := `unravel completion fish | source; complete -C "unravel train quicks"; complete -C "unravel data show spr"; complete -C "unravel completion "; complete -C "unravel eval --codes completion_t"`
 	for _, c := range []struct{ shell, script, want string }{
 		{"bash", bash, "quickstart\nmodels\ncomplete -o default -F _unravel unravel\n"},
-		{"zsh", zsh, "unravel _unravel\nquickstart\nconfigs\ntrain.epochs=\nfiles\n"},
+		{"zsh", zsh, "unravel _unravel\nquickstart\nschema\ntrain.epochs=\nfiles\n"},
 		{"fish", fish, "quickstart\nsprites\nbash\nfish\nzsh\ncompletion_test.go\n"},
 	} {
 		t.Run(c.shell, func(t *testing.T) {

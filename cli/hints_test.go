@@ -44,7 +44,7 @@ func TestNewcomers(t *testing.T) {
 	for name, content := range map[string]string{
 		"seeds.yaml": "base: quickstart\nseeds: 3\n", "seed.yaml": "base: quickstart\nseed: [0, 1]\n", "set.yaml": "base: quickstart\ntrain.epochs: 3\n", "train.yaml": "base: quickstart\ntrain: {epochs: 3}\n",
 		"one.yaml": "dataset: square\nseed: [0, 1, 2]\n", "kl.yaml": "dataset: square\nmodel: vae\nlosses:\n  - reconstruction\n  - kl: 4\n",
-		"loss.yaml": "dataset: square\nmodel: vae\nloss: [kl]\n", "base.yaml": "base: quickstart\n",
+		"loss.yaml": "dataset: square\nmodel: vae\nloss: [kl]\n", "base.yaml": "base: quickstart\nseeds: [0, 1]\n",
 		"axes.yaml": "base: vae/square\nseeds: [0, 1]\nproduct: {train.lr: [1, 2]}\n", "scalar.yaml": "base: vae/square\nproduct: {train.batch: 16}\n",
 	} {
 		writeFile(t, name, []byte(content))
@@ -94,7 +94,8 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  labels=0.1", "supervision={labels: {fraction: 0.1}}"},
 		{"train  vae/square  output_dir=x", "--run DIR"},
 		{"train  loss.yaml", `loss.yaml:3:1: loss: unknown key "loss"; did you mean "losses"?`},
-		{"train  base.yaml", `base.yaml:1:1: base: unknown key "base"; it belongs to the file of a sweep`},
+		{"train  base.yaml", `base.yaml:2:1: seeds: unknown key "seeds"; it belongs to the file of a sweep`},
+		{"train  vae/square  base=quickstart", "a file builds on another config by base: NAME or FILE.yaml"},
 		{"train  vae/square  train.nope=4", `unknown key "nope"; known: epochs`},
 		// values
 		{"train  vae/square  seed=0,1,2", "several seeds make a sweep: write seeds: [0, 1, 2]"},

@@ -76,5 +76,5 @@ func (c *importCommand) config(f *weights.File) (train.Config, error) {
 	if f.Config() == "" {
 		return train.Config{}, usagef("%s does not say which experiment it is of; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
 	}
-	return train.Load(c.From+": config", []byte(f.Config()), c.Args...)
+	return train.LoadWhole(c.From+": config", []byte(f.Config()), c.Args...)
 }

@@ -19,12 +19,14 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // listCommand is `unravel list [KIND] [NAME]`; kinds may be singular or plural.
 type listCommand struct {
-	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources, dialects or configs." detail:"Sources are sources of codes for tables."`
+	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources, dialects, configs or schema." detail:"Sources are sources of codes for tables. The schema is a JSON Schema of experiments, for editors; schema sweep and schema table describe the other files."`
 	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source." detail:"With encoder or decoder, the name of a config or a FILE.yaml lists the layers of its network."`
 
 	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder with --image or --layers, such as width=32, or settings of a config." detail:"A setting of a config is, for instance, dataset.square.size=32."`
@@ -115,6 +117,9 @@ func (c *listCommand) Run(s *streams) error {
 		}
 	}
 	const want = "want, for example, unravel list encoder resnet18 --image 64x64x3"
+	if c.Kind == "schema" && len(c.Overrides) == 0 && !c.given() {
+		return writeSchema(s.out, c.Name)
+	}
 	if len(c.Overrides) > 0 {
 		return usagef("unexpected argument %s: options are for encoders and decoders by name; %s", c.Overrides[0], want)
 	}
@@ -185,11 +190,11 @@ func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 			return writeJSON(w, p)
 		}
 		if k.plural == "configs" {
-			source, err := configs.Read(name)
+			text, err := configText(name)
 			if err != nil {
 				return err
 			}
-			_, err = w.Write(source)
+			_, err = w.Write(text)
 			return err
 		}
 		fmt.Fprintf(w, "%s: %s\n", i.name, i.doc)
@@ -215,6 +220,15 @@ func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 		return printOptions(w, k, i)
 	}
 	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
+}
+
+// configText returns an experiment that comes with Unravel, below a line that names the schema for editors.
+func configText(name string) ([]byte, error) {
+	source, err := configs.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
 // printDialect prints the metrics of a dialect with their options, as in a config.
@@ -263,4 +277,38 @@ func printOptions(w io.Writer, k kind, i item) error {
 		fmt.Fprintf(w, "The list of its layers, to copy: unravel list %s %s --layers\n", network, i.name)
 	}
 	return nil
+}
+
+// schemaFile is the name of the file that the first line of a printed config refers to.
+const schemaFile = "unravel.schema.json"
+
+// documentKinds lists the kinds of files with a schema.
+var documentKinds = []string{"experiment", "sweep", "table"}
+
+// document describes a kind of file; "" stands for an experiment.
+func document(kind string) (config.Document, error) {
+	switch kind {
+	case "", "experiment":
+		c := train.Defaults()
+		return config.Document{Title: "experiment of Unravel", Settings: []any{&c, &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
+	case "sweep":
+		return config.Document{Title: "sweep of Unravel", Settings: []any{&sweep.Plan{}}, Required: []string{"base"}}, nil
+	case "table":
+		return config.Document{Title: "table of Unravel", Settings: []any{&tables.Table{}}}, nil
+	}
+	return config.Document{}, usagef("there is no schema of %q%s", kind, registry.Suggest(kind, documentKinds))
+}
+
+// writeSchema prints the JSON Schema of a kind of file.
+func writeSchema(w io.Writer, kind string) error {
+	d, err := document(kind)
+	if err != nil {
+		return err
+	}
+	text, err := d.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -52,7 +51,7 @@ func jsonKind(k kind) (listedKind, error) {
 func jsonPart(k kind, i item) (listedPart, error) {
 	p := listedPart{Name: i.name, Doc: i.doc, Source: i.source, Units: i.units}
 	if k.plural == "configs" {
-		text, err := configs.Read(i.name)
+		text, err := configText(i.name)
 		p.YAML = string(text)
 		return p, err
 	}

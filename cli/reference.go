@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -132,7 +133,7 @@ func configPage(types *strings.Replacer) string {
 		groups[first] = append(groups[first], o)
 	}
 	b.WriteString("\n## Experiments\n\n")
-	var single []config.Option
+	single := config.Options(&configs.Child{})
 	for _, key := range order {
 		if len(groups[key]) == 1 {
 			single = append(single, groups[key]...)

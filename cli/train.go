@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,22 +172,11 @@ func exists(path string) bool {
 
 // readConfig returns the source of a config: a file of this name, otherwise an embedded experiment.
 func readConfig(name string) (file string, source []byte, err error) {
-	source, err = config.ReadFile(name)
-	if err == nil {
-		return name, source, nil
+	file, source, err = configs.Find(name, "")
+	if err != nil && !errors.As(err, new(*config.Error)) {
+		err = usageError{fmt.Errorf("config: %w", err)}
 	}
-	embedded, notEmbedded := configs.Read(name)
-	switch {
-	case notEmbedded == nil: // a folder may have the same name
-		return name + ".yaml", embedded, nil
-	case errors.As(err, new(*config.Error)):
-		return "", nil, err
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", nil, usageError{fmt.Errorf("config: %w", err)}
-	case strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml"):
-		return "", nil, usagef("config: there is no file %s%s", name, configs.Suggest(name))
-	}
-	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
+	return file, source, err
 }
 
 // withFlags adds to an error about an interrupted or existing run the flags that continue it.

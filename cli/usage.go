@@ -118,7 +118,7 @@ func settingHint(flag, value string, args []string) string {
 	c, n := train.Defaults(), (*config.Node)(nil)
 	if read, err := train.Load(file, source); err == nil {
 		c = read
-		n, _ = config.Parse(file, source) // it was read
+		n, _ = configs.Parse(file, source, c) // it was read
 	}
 	key := config.KeyFor(n, &c, name)
 	if key == "" {

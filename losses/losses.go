@@ -63,8 +63,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Loss](c)) }
 
-// ConfigType lists the losses that can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Unsupervised returns the losses that need no labelled groups.
 func Unsupervised(all []Choice) []Choice {

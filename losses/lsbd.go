@@ -91,6 +91,9 @@ func (i IdentityPart) EncodeConfig() (any, error) {
 	return false, nil
 }
 
+// ConfigForms implements config.Former.
+func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
+
 // ConfigType describes the accepted values.
 func (i IdentityPart) ConfigType() string { return "true or false" }
 

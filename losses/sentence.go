@@ -79,6 +79,9 @@ func (l *LogicLoss) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes all keys.
 func (l LogicLoss) EncodeConfig() (any, error) { return plainLogicLoss(l), nil }
 
+// ConfigForms implements config.Former.
+func (l LogicLoss) ConfigForms() []any { return []any{plainLogicLoss(l), config.Short("sentence")} }
+
 // ConfigType describes the accepted values.
 func (LogicLoss) ConfigType() string { return "a sentence, or a mapping" }
 

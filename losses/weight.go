@@ -137,6 +137,9 @@ func (w Weight) EncodeConfig() (any, error) {
 	return w.Ramp, nil
 }
 
+// ConfigForms implements config.Former.
+func (w Weight) ConfigForms() []any { return []any{w.To, Ramp{To: w.To}} }
+
 // ConfigType describes the accepted values.
 func (w Weight) ConfigType() string { return "number or ramp" }
 

@@ -62,6 +62,9 @@ func (l *Logic) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes all keys.
 func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
 
+// ConfigForms implements config.Former.
+func (l Logic) ConfigForms() []any { return []any{plainLogic(l), config.Short("sentence")} }
+
 // ConfigType describes the accepted values.
 func (Logic) ConfigType() string { return "a sentence, or a mapping" }
 

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -308,8 +309,22 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
 
-// ConfigType describes the possible choices.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any {
+	c := config.ChoicesOf(Registry)
+	for i, p := range c.Parts {
+		var like config.Words
+		for _, d := range Dialects.Entries {
+			if slices.Contains(d.New().Names(), p.Name) {
+				like = append(like, d.Name)
+			}
+		}
+		if like != nil {
+			c.Parts[i].More = map[string]any{likeKey: like}
+		}
+	}
+	return []any{c}
+}
 
 // Register adds a metric, which a config can then name. Call it before reading a config. A repeated name is an error.
 func Register(e registry.Entry[Metric]) error { return Registry.Register(e) }

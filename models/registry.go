@@ -74,8 +74,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Settings](c)) }
 
-// ConfigType lists the models for messages.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Register adds a model to [Registry], and configs can then name it. Call it before reading a config. A second entry
 // with the same name is an error.

@@ -62,6 +62,9 @@ func (e Encode) EncodeConfig() (any, error) {
 	return int(e), nil
 }
 
+// ConfigForms implements config.Former.
+func (Encode) ConfigForms() []any { return []any{true, 0, nil} }
+
 // ConfigType describes the accepted values.
 func (e Encode) ConfigType() string { return "true, false or a number" }
 

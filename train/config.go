@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/catalog"
@@ -84,15 +85,24 @@ func Defaults() Config {
 }
 
 // Load reads a config from YAML source, with overrides key.path=value. Errors give file, line and column; file is the
-// name of the source in them. An override may name the public data set of the config's twin, such as dataset=dsprites
-// for sprites. The data set then comes from [catalog.RealOf].
+// name of the source in them. The config may build on another one ([configs.Parse]). An override may name the public
+// data set of the config's twin, such as dataset=dsprites for sprites. The data set then comes from [catalog.RealOf].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
+	return loadFrom(func() (*config.Node, error) { return configs.Parse(file, source, Defaults()) }, overrides)
+}
+
+// LoadWhole is Load for a config that builds on no other, such as the config of a run. It reads no other file.
+func LoadWhole(file string, source []byte, overrides ...string) (Config, error) {
+	return loadFrom(func() (*config.Node, error) { return config.Parse(file, source) }, overrides)
+}
+
+func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, error) {
 	c := Defaults()
-	n, err := config.Parse(file, source)
+	n, err := parse()
 	if err != nil {
 		return c, err
 	}
-	if err := n.Override(longMetrics(n, standIns(file, source, overrides))...); err != nil {
+	if err := n.Override(longMetrics(n, standIns(parse, overrides))...); err != nil {
 		return c, err
 	}
 	c.source = n
@@ -107,12 +117,12 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 
 // standIns adds overrides where an override replaces a twin by its public data set: the public data set takes over
 // the twin's settings.
-func standIns(file string, source []byte, overrides []string) []string {
+func standIns(parse func() (*config.Node, error), overrides []string) []string {
 	const data = "dataset="
 	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
 		return overrides
 	}
-	n, err := config.Parse(file, source)
+	n, err := parse()
 	if err != nil {
 		return overrides
 	}

@@ -11,20 +11,20 @@ import (
 var hints = map[string]string{
 	"device": onlyCPU, "gpu": onlyCPU, "gpus": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU, "accelerator": onlyCPU, "devices": onlyCPU,
 	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
-	"base": isSweep, "seeds": isSweep, "product": isSweep, "zip": isSweep, "set": isSweep, "grid": isSweep,
+	"seeds": isSweep, "product": isSweep, "zip": isSweep, "grid": isSweep,
+	"base": isBase, "set": isBase, "defaults": isBase, "include": isBase, "extends": isBase, "inherit": isBase, "_base_": isBase, "parent": isBase,
 	"steps": bySteps, "max_steps": bySteps, "training_steps": bySteps, "num_steps": bySteps, "iterations": bySteps,
 	"early_stopping": stops, "early_stop": stops, "patience": stops,
 	"labels":     "labels are a supervision: supervision={labels: {fraction: 0.1}}",
 	"pairs":      "pairs are a supervision: supervision={pairs: {count: 768}}",
 	"output_dir": outside, "out_dir": outside, "out": outside, "save_dir": outside, "log_dir": outside, "logdir": outside, "model_dir": outside,
-	"defaults": "a config has no defaults list; a sweep starts from another config, as its base",
-	"include":  "a config includes no other; a sweep starts from another config, as its base",
 }
 
 const (
 	onlyCPU = "Unravel computes on the CPU only; train.threads is the number of threads"
 	start   = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
 	isSweep = "it belongs to the file of a sweep, with a base; unravel sweep reads it (docs/sweeps.md)"
+	isBase  = "a file builds on another config by base: NAME or FILE.yaml at its top, and then set: {key.path: value} (docs/config.md)"
 	bySteps = "training is counted in epochs: train.epochs, of train.epoch_steps steps each"
 	stops   = "training stops early by train.stop={loss: loss, patience: 5}"
 	outside = "the folder of a run is no key of its config; unravel train takes it as --run DIR"
@@ -32,6 +32,9 @@ const (
 
 // Hint explains some keys of other programs that a config lacks; empty for an unknown key.
 func (c *Config) Hint(key string) string {
+	if strings.Contains(key, ".") {
+		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
+	}
 	key = strings.ToLower(key)
 	if key == "lr" || key == "learning_rate" {
 		return c.Train.Hint(key)

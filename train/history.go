@@ -20,7 +20,7 @@ func (s *state) began(dir string) (Config, error) {
 	if s.Config == "" {
 		return ReadConfig(dir)
 	}
-	c, err := Load(filepath.Join(dir, rundir.CheckpointFile), []byte(s.Config))
+	c, err := LoadWhole(filepath.Join(dir, rundir.CheckpointFile), []byte(s.Config))
 	if err != nil {
 		return c, fmt.Errorf("the config in the checkpoint: %w", err)
 	}

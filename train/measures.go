@@ -87,6 +87,9 @@ func has(list []metrics.Choice, c metrics.Choice) bool {
 // EncodeConfig writes all keys.
 func (m Measures) EncodeConfig() (any, error) { return measures(m), nil }
 
+// ConfigForms implements config.Former.
+func (m Measures) ConfigForms() []any { return []any{measures(m), config.Short("final"), nil} }
+
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
 	return "a list of metrics, or final, sample, interval, encode, during, every and images"
@@ -158,8 +161,19 @@ func (d During) EncodeConfig() (any, error) {
 	return list, nil
 }
 
+// ConfigForms implements config.Former.
+func (During) ConfigForms() []any { return []any{config.Words{fastWord}, []duringItem{}} }
+
 // ConfigType describes the accepted values.
 func (d During) ConfigType() string { return "fast or a list of metrics" }
+
+// duringItem is an element of a list of During: a metric, or the word fast.
+type duringItem struct{ metrics.Choice }
+
+// ConfigForms implements config.Former.
+func (i duringItem) ConfigForms() []any {
+	return append(i.Choice.ConfigForms(), config.Words{fastWord})
+}
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 

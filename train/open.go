@@ -107,7 +107,7 @@ func ConfigText(dir string) ([]byte, error) {
 
 // LoadRun is [ReadConfig] with the text from [ConfigText].
 func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
-	c, err := Load(filepath.Join(dir, rundir.Config), source, overrides...)
+	c, err := LoadWhole(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
 		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or one that registers it",
 			err, strings.Join(parts, ", the "))

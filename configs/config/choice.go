@@ -49,11 +49,6 @@ func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
 }
 
-// ChoiceType names the values that DecodeChoice accepts, for [Typer].
-func ChoiceType[T any](t *registry.Registry[T]) string {
-	return "one of " + strings.Join(t.Names(), ", ")
-}
-
 // hasKey reports whether settings have a key.
 func hasKey(v reflect.Value, key string) bool {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {

@@ -24,10 +24,10 @@
 // a tag adds its keys to the outer struct. After decoding a struct, its Validate method, if any, checks it, innermost
 // structs first. This includes structs that the file does not mention. Validate names the wrong key with [Invalid].
 //
-// A type with a special YAML form, such as a list for a mapping, has three methods. DecodeConfig ([Decoder], on the
-// pointer) reads the type from a [Node]. EncodeConfig ([Encoder]) writes the form that DecodeConfig reads. ConfigType
-// ([Typer]) names the accepted values in a few words. A type that stands for one entry of a registry implements them
-// with [DecodeChoice], [EncodeChoice] and [ChoiceType].
+// A type with a special YAML form, such as a list for a mapping, has four methods. DecodeConfig ([Decoder], on the
+// pointer) reads the type from a [Node]. EncodeConfig ([Encoder]) writes the form that DecodeConfig reads. ConfigForms
+// ([Former]) lists the accepted forms, and ConfigType ([Typer]) names them in a few words. A type that stands for one
+// entry of a registry implements the first three with [DecodeChoice], [EncodeChoice] and [ChoicesOf].
 //
 // A list or mapping in the file replaces the whole default. A new list element, mapping element or pointer starts
 // from its SetDefaults method, if any.

@@ -117,7 +117,7 @@ type dataChoice struct{ registry.Choice[dataset] }
 
 func (c *dataChoice) DecodeConfig(n *Node) error { return DecodeChoice(n, &datasets, &c.Choice) }
 func (c dataChoice) EncodeConfig() (any, error)  { return EncodeChoice(c.Choice) }
-func (c dataChoice) ConfigType() string          { return ChoiceType(&datasets) }
+func (c dataChoice) ConfigForms() []any          { return []any{ChoicesOf(&datasets)} }
 func (c *lossChoice) DecodeConfig(n *Node) error { return DecodeChoice(n, &losses, &c.Choice) }
 func (c lossChoice) EncodeConfig() (any, error)  { return EncodeChoice(c.Choice) }
 

@@ -75,6 +75,9 @@ func (e Errors) err() error {
 		return e[0]
 	}
 	slices.SortStableFunc(e, func(a, b *Error) int {
+		if a.Line > 0 && b.Line > 0 && a.File != b.File {
+			return cmp.Compare(a.File, b.File)
+		}
 		return cmp.Or(cmp.Compare(btoi(a.Line == 0), btoi(b.Line == 0)), // arguments last
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

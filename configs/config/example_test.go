@@ -64,7 +64,7 @@ func (c *shapeChoice) DecodeConfig(n *config.Node) error {
 
 func (c shapeChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
 
-func (c shapeChoice) ConfigType() string { return config.ChoiceType(&shapes) }
+func (c shapeChoice) ConfigForms() []any { return []any{config.ChoicesOf(&shapes)} }
 
 func ExampleDecodeChoice() {
 	var settings struct {

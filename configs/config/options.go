@@ -90,6 +90,13 @@ func typeName(t reflect.Type) string {
 	if x, ok := reflect.New(t).Interface().(Typer); ok {
 		return x.ConfigType()
 	}
+	if f, ok := reflect.New(t).Interface().(Former); ok {
+		for _, form := range f.ConfigForms() {
+			if c, ok := form.(Choices); ok {
+				return "one of " + strings.Join(c.names(), ", ")
+			}
+		}
+	}
 	if t == nodeType || t.Kind() == reflect.Interface {
 		return "anything"
 	}

@@ -35,20 +35,9 @@ func (n *Node) assign(assignment string) error {
 	if hint := syntaxHint(path, value); hint != "" {
 		return at.fail("", errors.New(hint))
 	}
-	segments := splitPath(path)
-	if len(segments) > maxDepth {
-		return at.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
-	}
-	target := n
-	for _, segment := range segments {
-		if segment == "" || !utf8.ValidString(segment) {
-			return at.fail(path, fmt.Errorf("%q is no key; want key.path=value", segment))
-		}
-		next, err := target.descend(at, segment)
-		if err != nil {
-			return err
-		}
-		target = next
+	target, err := n.reach(at, path)
+	if err != nil {
+		return err
 	}
 	parsed, err := parse(at, target.path, []byte(value))
 	if err != nil {
@@ -61,6 +50,51 @@ func (n *Node) assign(assignment string) error {
 	*target = *parsed
 	target.keyAt = keyAt
 	return nil
+}
+
+// Set sets the value at a key path, as [Node.Override] does, to a node of a config. Errors about the value have the
+// node's place.
+func (n *Node) Set(path string, value *Node) error {
+	target, err := n.reach(value.keyOrValue(), path)
+	if err != nil {
+		return err
+	}
+	*target = *value.moved(target.path)
+	return nil
+}
+
+// moved returns a copy of n with another key path.
+func (n *Node) moved(path string) *Node {
+	m := *n
+	m.path, m.items = path, make([]*Node, len(n.items))
+	for i, item := range n.items {
+		segment := strconv.Itoa(i)
+		if n.kind == mapNode {
+			segment = n.keys[i]
+		}
+		m.items[i] = item.moved(joinPath(path, segment))
+	}
+	return &m
+}
+
+// reach returns the node at a key path, and adds missing keys.
+func (n *Node) reach(at position, path string) (*Node, error) {
+	segments := splitPath(path)
+	if len(segments) > maxDepth {
+		return nil, at.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
+	}
+	target := n
+	for _, segment := range segments {
+		if segment == "" || !utf8.ValidString(segment) {
+			return nil, at.fail(path, fmt.Errorf("%q is no key; want key.path=value", segment))
+		}
+		next, err := target.descend(at, segment)
+		if err != nil {
+			return nil, err
+		}
+		target = next
+	}
+	return target, nil
 }
 
 // CutAssignment splits an assignment of [Node.Override] into the path and the value, at the first = outside quotes.

@@ -179,8 +179,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
 
-// ConfigType implements config.Typer.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Register adds an operation to the names for configs. Call it before a config is read. A taken name is an error.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }

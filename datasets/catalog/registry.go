@@ -159,8 +159,8 @@ func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[datasets.Builder](c))
 }
 
-// ConfigType implements config.Typer.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Prepare converts the files of a data set that is a [datasets.Preparer], and does nothing for other sets.
 func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {

@@ -197,6 +197,9 @@ func (k ChangedCount) EncodeConfig() (any, error) {
 	return int(k), nil
 }
 
+// ConfigForms implements config.Former.
+func (ChangedCount) ConfigForms() []any { return []any{0, config.Words{"random"}} }
+
 // ConfigType describes the accepted values.
 func (ChangedCount) ConfigType() string { return "random, or a number" }
 

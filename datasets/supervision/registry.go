@@ -71,5 +71,5 @@ func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Kind](c))
 }
 
-// ConfigType implements config.Typer.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }

@@ -8,6 +8,7 @@ package supervision
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
@@ -118,9 +119,12 @@ func (s Choices) EncodeConfig() (any, error) {
 	return []Choice(s), nil
 }
 
+// ConfigForms implements config.Former.
+func (Choices) ConfigForms() []any { return []any{Choice{}, []Choice{}} }
+
 // ConfigType implements config.Typer.
 func (s Choices) ConfigType() string {
-	return config.ChoiceType(Registry) + ", or a list of them"
+	return "one of " + strings.Join(Registry.Names(), ", ") + ", or a list of them"
 }
 
 // None makes all images unlabelled.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
@@ -91,7 +92,11 @@ func TestCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	schema := run(t, dir, "list", "schema") + run(t, dir, "list", "schema", "table")
 	for kind, name := range own {
+		if !strings.Contains(schema, fmt.Sprintf("%q: {", name)) {
+			t.Errorf("the schemas do not have %s of the %s", name, kind)
+		}
 		if out := run(t, dir, "list", kind); !strings.Contains(out, name) {
 			t.Errorf("list %s does not have %s:\n%s", kind, name, out)
 		}

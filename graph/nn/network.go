@@ -62,6 +62,12 @@ func (l *Layers) EncodeConfig() (any, error) {
 	return plain(*l), nil
 }
 
+// ConfigForms implements config.Former.
+func (l *Layers) ConfigForms() []any {
+	type plain Layers
+	return []any{plain{Init: DefaultLayerInit}, config.Short("list")}
+}
+
 // ConfigType implements config.Typer.
 func (l *Layers) ConfigType() string { return "a list of layers" }
 

@@ -89,8 +89,8 @@ func (c EncoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Encoder](c))
 }
 
-// ConfigType lists the encoders for messages.
-func (c EncoderChoice) ConfigType() string { return config.ChoiceType(Encoders) }
+// ConfigForms implements config.Former.
+func (EncoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Encoders)} }
 
 // DefaultEncoder chooses conv64 with its defaults.
 func DefaultEncoder() EncoderChoice {
@@ -113,8 +113,8 @@ func (c DecoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Decoder](c))
 }
 
-// ConfigType lists the decoders for messages.
-func (c DecoderChoice) ConfigType() string { return config.ChoiceType(Decoders) }
+// ConfigForms implements config.Former.
+func (DecoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Decoders)} }
 
 // ConvEncoder has four convolutions with 32, 32, 64 and 64 filters of side 4 and stride 2, and a dense layer.
 type ConvEncoder struct {

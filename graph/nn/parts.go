@@ -121,8 +121,14 @@ func (c LayerChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Layer](c))
 }
 
-// ConfigType lists the kinds of layers for messages.
-func (c LayerChoice) ConfigType() string { return config.ChoiceType(Parts) }
+// ConfigForms implements config.Former.
+func (LayerChoice) ConfigForms() []any {
+	c := config.ChoicesOf(Parts)
+	for i, p := range c.Parts {
+		c.Parts[i].Short = config.Short(short[p.Name])
+	}
+	return []any{c}
+}
 
 // Channels is a number of channels or columns, or [ImageChannels].
 type Channels int
@@ -157,6 +163,9 @@ func (c Channels) EncodeConfig() (any, error) {
 	}
 	return int(c), nil
 }
+
+// ConfigForms implements config.Former.
+func (Channels) ConfigForms() []any { return []any{0, config.Words{"image"}} }
 
 // ConfigType implements config.Typer.
 func (c Channels) ConfigType() string { return "integer, or image" }

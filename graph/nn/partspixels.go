@@ -47,6 +47,9 @@ func (s Sides) EncodeConfig() (any, error) {
 	return []int(s), nil
 }
 
+// ConfigForms implements config.Former.
+func (Sides) ConfigForms() []any { return []any{0, [2]int{}} }
+
 // ConfigType implements config.Typer.
 func (Sides) ConfigType() string { return "integer, or [height, width]" }
 

@@ -23,7 +23,8 @@ const (
 // parent. A package imports packages of its own folder and of lower floors.
 var floors = [][]string{
 	{".", "configs/registry", "results", "graph/rng"}, // . are the documents
-	{"configs", "configs/config"},
+	{"configs/config"},
+	{"configs"},
 	{"datasets/factor", "internal"},
 	{"models/hierarchy", "graph", "datasets/factor/similarity"},
 	{"losses/logic"},

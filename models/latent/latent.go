@@ -99,8 +99,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Space](c)) }
 
-// ConfigType lists the latent spaces for messages.
-func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+// ConfigForms implements config.Former.
+func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // List holds the latent spaces of a model, in the order of their columns.
 type List []Choice

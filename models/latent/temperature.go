@@ -114,6 +114,11 @@ func (t Temperature) EncodeConfig() (any, error) {
 	return temperatureKeys(t), nil
 }
 
+// ConfigForms implements config.Former.
+func (t Temperature) ConfigForms() []any {
+	return []any{t.To, temperatureKeys{From: 1, To: t.To, Shape: LinearTemperature}}
+}
+
 // ConfigType describes the accepted values.
 func (t Temperature) ConfigType() string {
 	return "a temperature, or {from: 1, to: 0.5, steps: N, shape: exponential}"

@@ -171,7 +171,7 @@ func loadConfig(yaml string, r *Run) (train.Config, error) {
 	if yaml == "" {
 		return train.Config{}, fmt.Errorf("run %s: there is no config %q", r.Name, r.Config)
 	}
-	c, err := train.Load("ledger", []byte(yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
+	c, err := train.LoadWhole("ledger", []byte(yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
 	if err != nil {
 		return c, fmt.Errorf("run %s: %w", r.Name, err)
 	}

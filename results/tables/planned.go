@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -41,17 +42,16 @@ func (p *plans) base(name, folder string) (*base, error) {
 	if known := p.bases[name]; known != nil {
 		return known, nil
 	}
-	file, source, err := sweep.ReadConfig(name, folder)
+	file, source, err := configs.Find(name, folder)
 	if err != nil {
 		return nil, err
 	}
-	root, err := config.Parse(file, source)
+	root, err := configs.Parse(file, source, train.Defaults())
 	if err != nil {
 		return nil, err
 	}
-	b := &base{file, source, root.Inline()}
-	p.bases[name] = b
-	return b, nil
+	p.bases[name] = &base{file, source, root.Inline()}
+	return p.bases[name], nil
 }
 
 // digest identifies a run by the table's settings: the base config without its comments, and the overrides with the

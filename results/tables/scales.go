@@ -63,6 +63,9 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
+// ConfigForms implements config.Former.
+func (Scales) ConfigForms() []any { return []any{map[string]Scale{}} }
+
 // ConfigType implements config.Typer.
 func (s Scales) ConfigType() string {
 	return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name"

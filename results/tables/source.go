@@ -121,8 +121,8 @@ func (c SourceChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Source](c))
 }
 
-// ConfigType implements config.Typer.
-func (c SourceChoice) ConfigType() string { return config.ChoiceType(Sources) }
+// ConfigForms implements config.Former.
+func (SourceChoice) ConfigForms() []any { return []any{config.ChoicesOf(Sources)} }
 
 // Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Only the
 // encoder random differs between seeds.

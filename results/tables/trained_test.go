@@ -286,7 +286,7 @@ func TestTrainedMistakes(t *testing.T) {
 		{"fit: reconstruction", "fit: recon", `unknown quantity "recon"`},
 		{"fit: reconstruction", "fit: variance, metric: mig", "has a metric, too"},
 		{"dataset: small", "dataset: smal", `has no data set "smal"`},
-		{"{config: tiny.yaml}", "{config: tiny.yml}", `neither a file nor an experiment "tiny.yml"`},
+		{"{config: tiny.yaml}", "{config: tiny.yml}", `there is no file tiny.yml; did you mean "tiny.yaml"?`},
 		{"{config: tiny.yaml}", "{config: tiny.yaml, set: {train.epoch: 3}}", `did you mean "epochs"?`},
 		{"part: mig_0", "of: mig_0", "columns.2.of: there is no part"},
 		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, min_merged: 0}}", "min_merged: 0 is out of range"},

@@ -86,8 +86,8 @@ func (c OptimizerChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[OptimizerSettings](c))
 }
 
-// ConfigType lists the names.
-func (c OptimizerChoice) ConfigType() string { return config.ChoiceType(Optimizers) }
+// ConfigForms implements config.Former.
+func (OptimizerChoice) ConfigForms() []any { return []any{config.ChoicesOf(Optimizers)} }
 
 // parametersOf lists the named parameters of a store.
 func parametersOf(store *nn.Params, names []string) []Parameter {

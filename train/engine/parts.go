@@ -56,6 +56,9 @@ func (p Patterns) EncodeConfig() (any, error) {
 	return []string(p), nil
 }
 
+// ConfigForms implements config.Former.
+func (Patterns) ConfigForms() []any { return []any{"", []string{}} }
+
 // ConfigType describes the accepted values.
 func (p Patterns) ConfigType() string { return "a pattern or a list of patterns" }
 

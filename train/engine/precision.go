@@ -53,6 +53,9 @@ func (p Precision) EncodeConfig() (any, error) {
 	return p.String(), nil
 }
 
+// ConfigForms implements config.Former.
+func (Precision) ConfigForms() []any { return []any{config.Words(precisions[:])} }
+
 // ConfigType describes the accepted values.
 func (p Precision) ConfigType() string { return "float32 or mixed" }
 

@@ -259,8 +259,8 @@ func (c ScheduleChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Schedule](c))
 }
 
-// ConfigType lists the names.
-func (c ScheduleChoice) ConfigType() string { return config.ChoiceType(Schedules) }
+// ConfigForms implements config.Former.
+func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedules)} }
 
 // RegisterSchedule adds a schedule from another module. A config can then name it. A program calls RegisterSchedule
 // before it reads a config. A name that is taken is an error.
@@ -327,6 +327,9 @@ func (s Span) EncodeConfig() (any, error) {
 	}
 	return s.Epochs, nil
 }
+
+// ConfigForms implements config.Former.
+func (s Span) ConfigForms() []any { return []any{s.Epochs, spanKeys{}} }
 
 // ConfigType describes the accepted values.
 func (s Span) ConfigType() string { return "a number of epochs, or {steps: N}" }

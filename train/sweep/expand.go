@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -68,6 +69,9 @@ func (s Settings) EncodeConfig() (any, error) {
 	return m, nil
 }
 
+// ConfigForms implements config.Former.
+func (Settings) ConfigForms() []any { return []any{map[string]any{}} }
+
 // ConfigType implements config.Typer.
 func (s Settings) ConfigType() string { return "mapping of key paths to values" }
 
@@ -110,6 +114,9 @@ func (a Axes) EncodeConfig() (any, error) {
 	return m, nil
 }
 
+// ConfigForms implements config.Former.
+func (Axes) ConfigForms() []any { return []any{map[string][]any{}} }
+
 // ConfigType implements config.Typer.
 func (a Axes) ConfigType() string { return "mapping of key paths to lists of values" }
 
@@ -137,6 +144,9 @@ func (g *Group) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
+// ConfigForms implements config.Former.
+func (Group) ConfigForms() []any { return []any{map[string]any{}} }
+
 // inline returns a value as YAML on one line; unsupported YAML is an error.
 func inline(n *config.Node) (string, error) {
 	var whole *config.Node
@@ -158,7 +168,7 @@ type choice struct {
 // Runs lists the runs by group, index of the zip and combination of the product, with the last key changing fastest.
 // The seed changes fastest of all. An override that fits no config gives a *config.Error.
 func (p *Plan) Runs() ([]Run, error) {
-	file, source, err := ReadConfig(p.Base, filepath.Dir(p.file))
+	file, source, err := configs.Find(p.Base, filepath.Dir(p.file))
 	if err != nil {
 		return nil, p.root.Invalid("base", "%w", err)
 	}

@@ -9,11 +9,9 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -153,25 +151,4 @@ func (p *Plan) once() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// ReadConfig returns the source of a config. The name is a file, in the given folder or the current one, or an
-// experiment that comes with Unravel.
-func ReadConfig(name, folder string) (file string, source []byte, err error) {
-	for _, path := range []string{filepath.Join(folder, name), name} {
-		source, err = config.ReadFile(path)
-		if err == nil {
-			return path, source, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(name, ".yaml") {
-			return "", nil, err
-		}
-	}
-	if embedded, err := configs.Read(name); err == nil {
-		return name + ".yaml", embedded, nil
-	}
-	if strings.HasSuffix(name, ".yaml") {
-		return "", nil, fmt.Errorf("there is no file %s%s", name, configs.Suggest(name))
-	}
-	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, configs.Suggest(name))
 }

@@ -97,6 +97,32 @@ product:
 	}
 }
 
+// TestBaseOfBase checks that the base of a sweep may build on another config.
+func TestBaseOfBase(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := Load(filepath.Join(dir, "plan.yaml"), []byte("base: wide.yaml\nset: {losses.0.reconstruction.weight: 2}\nseeds: [5]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := p.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := train.Load("tiny.yaml", []byte(tiny), "name=wide", "losses.1.kl.weight=3", "losses.0.reconstruction.weight=2", "seed=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := want.Hash()
+	if err != nil || len(runs) != 1 || runs[0].Hash != hash || runs[0].Name != "wide" {
+		t.Errorf("runs %+v, want one of the hash %s (%v)", runs, hash, err)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ plan, want string }{
 		{"seeds: [1, 1]", "seeds.1: seed 1 is in the list twice"},

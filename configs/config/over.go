@@ -1,0 +1,97 @@
+package config
+
+import "reflect"
+
+// Over returns n on top of base, for settings that hold the defaults. Mappings merge key by key, and the result has
+// the keys of base first. Any other value of n replaces the value of base, as does an entry of a registry by another
+// name. Neither n nor base changes. Errors about a key keep the key's place in its own file.
+func (n *Node) Over(base *Node, settings any) *Node {
+	return n.over(base, []any{settings})
+}
+
+func (n *Node) over(base *Node, as []any) *Node {
+	n, base = n.long(base, as)
+	if n.kind != mapNode || base.kind != mapNode {
+		return n
+	}
+	below := func(string) []any { return nil }
+	for _, form := range as {
+		switch form := form.(type) {
+		case Choices:
+			if len(n.keys) != 1 || len(base.keys) != 1 || n.keys[0] != base.keys[0] {
+				return n
+			}
+			below = form.options
+		case nil, Words, Short:
+		default:
+			if v := reflect.ValueOf(form); v.Kind() == reflect.Pointer || v.Kind() == reflect.Struct || v.Kind() == reflect.Map {
+				below = func(key string) []any { return formsBelow(v, key) }
+			}
+		}
+	}
+	merged := *n
+	merged.keys, merged.items = nil, nil
+	merged.problems = append(base.problems[:len(base.problems):len(base.problems)], n.problems...)
+	for i, key := range base.keys {
+		item := base.items[i]
+		if mine := n.Get(key); mine != nil {
+			item = mine.over(item, below(key))
+		}
+		merged.keys, merged.items = append(merged.keys, key), append(merged.items, item)
+	}
+	for i, key := range n.keys {
+		if base.Get(key) == nil {
+			merged.keys, merged.items = append(merged.keys, key), append(merged.items, n.items[i])
+		}
+	}
+	return &merged
+}
+
+// long writes the short form of n or base in full where the other one is a mapping.
+func (n *Node) long(base *Node, as []any) (*Node, *Node) {
+	for _, form := range as {
+		short, ok := form.(Short)
+		switch {
+		case !ok || short == "":
+		case n.kind == mapNode && (base.kind == listNode || base.kind == scalarNode):
+			base = base.wrapped(string(short))
+		case base.kind == mapNode && (n.kind == listNode || n.kind == scalarNode):
+			n = n.wrapped(string(short))
+		}
+	}
+	return n, base
+}
+
+// wrapped is a copy of n after [Node.Wrap].
+func (n *Node) wrapped(key string) *Node {
+	w := *n
+	w.Wrap(key)
+	return &w
+}
+
+// options returns the forms of the options of an entry.
+func (c Choices) options(name string) []any {
+	p := c.part(name)
+	if p == nil {
+		return nil
+	}
+	return append(forms(reflect.ValueOf(p.New())), p.Short)
+}
+
+// formsBelow returns the forms of the value of a key.
+func formsBelow(v reflect.Value, key string) []any {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Map:
+		return forms(fresh(v.Type().Elem()).Elem())
+	case reflect.Struct:
+		for _, f := range fieldsOf(v.Type()) {
+			if f.name == key {
+				return forms(v.FieldByIndex(f.index))
+			}
+		}
+	}
+	return nil
+}
