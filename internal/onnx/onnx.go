@@ -80,8 +80,8 @@ const (
 var elementSizes = map[Type]int{Float: 4, Int32: 4, Int64: 8, Bool: 1}
 
 // typeNames are the format's names of element types.
-var typeNames = []string{"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32",
-	"UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"}
+var typeNames = []string{"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64",
+	"STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"}
 
 func (t Type) String() string {
 	if t >= 0 && int(t) < len(typeNames) {

@@ -105,25 +105,29 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 			return codes, err
 		}
 		if len(y.Shape) == 0 || y.Shape[0] != len(images) {
-			return codes, fmt.Errorf("its output %q has shape %v; want a row for each of %d images", y.Name, y.Shape, len(images))
+			return codes, fmt.Errorf("its output %q has shape %v; want a row for each of %d images",
+				y.Name, y.Shape, len(images))
 		}
 		row := max(len(y.Floats), len(y.Ints)) / len(images)
 		switch {
 		case row == 0:
 			return codes, fmt.Errorf("its output %q has shape %v, without elements", y.Name, y.Shape)
 		case row > mostCodes/codes.Rows:
-			return codes, fmt.Errorf("the codes would have shape [%d, %d]; want at most %d elements: take fewer images, or another output", codes.Rows, row, mostCodes)
+			return codes, fmt.Errorf("the codes would have shape [%d, %d]; want at most %d elements: take fewer images, or another output",
+				codes.Rows, row, mostCodes)
 		case from == 0:
 			codes.Cols, codes.Data = row, make([]float64, 0, codes.Rows*row)
 		case codes.Cols != row:
-			return codes, fmt.Errorf("its output %q has rows of %d elements for image %d, and %d before", y.Name, row, from, codes.Cols)
+			return codes, fmt.Errorf("its output %q has rows of %d elements for image %d, and %d before",
+				y.Name, row, from, codes.Cols)
 		}
 		for i := range count * row {
 			v := 0.0
 			if y.Ints != nil {
 				v = float64(y.Ints[i])
 			} else if v = float64(y.Floats[i]); math.IsNaN(v) || math.IsInf(v, 0) {
-				return codes, fmt.Errorf("the code of image %d has %v in column %d; want finite numbers", from+i/row, v, i%row)
+				return codes, fmt.Errorf("the code of image %d has %v in column %d; want finite numbers",
+					from+i/row, v, i%row)
 			}
 			codes.Data = append(codes.Data, v)
 		}
@@ -164,14 +168,16 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	case in.c == 1 && fits(in.h*in.w):
 		in.flat = true
 	default:
-		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, of %d by %d pixels with %s",
+		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, "+
+			"of %d by %d pixels with %s",
 			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, channels(in.c))
 	}
 	in.batch = min(max(batchElements/size, leastBatch), mostBatch)
 	if len(shape) > 0 && shape[0] != onnx.Any {
 		in.batch, in.fixed = shape[0], true
 		if in.batch < 1 || in.batch > 1<<28/size {
-			return nil, fmt.Errorf("its input %q has shape %s, with batches of %d images; want fewer or any number", e.network.Input.Name, named(shape), in.batch)
+			return nil, fmt.Errorf("its input %q has shape %s, with batches of %d images; want fewer or any number",
+				e.network.Input.Name, named(shape), in.batch)
 		}
 	}
 	var err error

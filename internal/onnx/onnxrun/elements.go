@@ -370,9 +370,11 @@ func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operato
 				return nil, err
 			}
 			if x.ints != nil {
-				return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.ints, y.ints, func(a, b int64) int64 { return truth(ints(a, b)) })}, nil
+				t := func(a, b int64) int64 { return truth(ints(a, b)) }
+				return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.ints, y.ints, t)}, nil
 			}
-			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, func(a, b float32) int64 { return truth(floats(a, b)) })}, nil
+			t := func(a, b float32) int64 { return truth(floats(a, b)) }
+			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, t)}, nil
 		}, nil
 	}, 0}
 }

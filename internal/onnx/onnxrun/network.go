@@ -284,7 +284,8 @@ func (p *planner) unknown(order []maker) error {
 		}
 		list = append(list, fmt.Sprintf("%s of %s", op, quoted(nodes[op])))
 	}
-	return fmt.Errorf("operators are not known here: %s; want operators among %s", strings.Join(list, "; "), strings.Join(Operators(), ", "))
+	return fmt.Errorf("operators are not known here: %s; want operators among %s",
+		strings.Join(list, "; "), strings.Join(Operators(), ", "))
 }
 
 // add adds a step for an output of a node, or computes it now if it is constant.
