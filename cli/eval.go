@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/report"
 )
 
-// evalCommand is `unravel eval (--run DIR | --codes F --factors F)`.
+// evalCommand is `unravel eval (--run DIR | --codes F --factors F | --encoder F dataset=NAME ...)`.
 type evalCommand struct {
 	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to measure its model on its data set."`
 	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv, of any number type." detail:"Of an .npz file, FILE.npz:NAME takes the array NAME. Without a name, it is the only array, or the array called codes."`
@@ -29,6 +29,7 @@ type evalCommand struct {
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	weightsFlags
 	pairFlags
+	encoderFlags
 
 	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of the metrics, such as downstream.top=2; repeatable." detail:"unravel list metrics NAME lists the options of a metric."`
 
@@ -49,7 +50,7 @@ type evalCommand struct {
 
 // Run computes and prints the metrics.
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if c.Dir == "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
+	if c.Codes != "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
 		c.Factors = table.Beside(c.Codes, "factors")
 	}
 	if err := c.check(); err != nil {
@@ -92,6 +93,9 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 
 // check returns an error for flags that exclude or need each other.
 func (c *evalCommand) check() error {
+	if err := c.encoderFlags.check(); err != nil {
+		return err
+	}
 	if c.Interval == 0 && c.Repeats != 0 {
 		return usagef("--repeats needs --interval, such as --interval 95")
 	}
@@ -114,16 +118,22 @@ func (c *evalCommand) check() error {
 		return usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
 	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
+	case c.Encoder != "" && (c.Factors != "" || c.Rotations != "" || len(c.Types) > 0 || c.Bins != 0):
+		return usagef("--factors, --rotations, --types and --bins belong to --codes: the data set of --encoder has its own factors")
+	case c.Encoder != "" && c.Pairs != "" && c.Sample != 0:
+		return usagef("--pairs counts all images of the data set; want it without --sample")
 	case c.Dir != "":
 		return nil
 	case c.Best || c.Average:
 		return usagef("--best and --average choose weights of a run; want --run DIR")
+	case c.Encoder != "":
+		return nil
 	case c.Codes == "" && c.ofHierarchies():
 		return nil
 	case c.Codes == "" && slices.Equal(c.Metrics, []string{"h-error"}):
 		return usagef("h-error compares two hierarchies; want --hierarchy FILE and --true-hierarchy FILE, or --run DIR")
 	case c.Codes == "":
-		return usagef("nothing to evaluate; want --run DIR, or --codes FILE, with --factors FILE for metrics of factors")
+		return usagef("nothing to evaluate; want --run DIR, --encoder FILE dataset=NAME, or --codes FILE, with --factors FILE for metrics of factors")
 	case c.Factors == "" && len(c.Types) > 0:
 		return usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
@@ -168,10 +178,15 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	if len(leftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
 	}
-	if c.Dir != "" {
+	switch {
+	case c.Dir != "":
 		err = c.openRun(ctx, e, s, setKeys(names, leftOut, c.Option, c.Like))
-	} else if e.files, err = true, c.readFiles(e); err == nil && c.Pairs != "" {
-		err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
+	case c.Encoder != "":
+		err = c.openEncoder(ctx, e, s)
+	default:
+		if e.files, err = true, c.readFiles(e); err == nil && c.Pairs != "" {
+			err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
+		}
 	}
 	if err != nil {
 		return nil, err

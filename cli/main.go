@@ -57,9 +57,9 @@ func Main() {
 // commands are the commands of the program; one file each.
 type commands struct {
 	Train    trainCommand    `cmd:"" help:"Train a model (default: the quickstart)."`
-	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
+	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
 	Compare  compareCommand  `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
-	Encode   encodeCommand   `cmd:"" help:"Write the codes and factors of a run as .npy files."`
+	Encode   encodeCommand   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
 	Decode   decodeCommand   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
 	Report   reportCommand   `cmd:"" help:"Write the page about a run again, from stored results."`
 	Export   exportCommand   `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
+	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -410,10 +410,10 @@ func TestWrittenNames(t *testing.T) {
 	} {
 		checkMistake(t, call(t, strings.Fields(strings.ReplaceAll(c[0], "RUN", dir))...), 2, c[1])
 	}
-	for name, onnx := range map[string]bool{"w.onnx": true, "w.ONNX": true, "w.safetensors": false, "w": false} {
+	for name, want := range map[string]bool{"w.onnx": true, "w.ONNX": true, "w.safetensors": false, "w": false} {
 		path := filepath.Join(here, name)
 		succeed(t, "export", "--run", dir, "--out", path)
-		if _, err := onnxtest.Decode(readFile(t, path)); (err == nil) != onnx {
+		if _, err := onnx.Decode(readFile(t, path)); (err == nil) != want {
 			t.Errorf("%s: ONNX %v", name, err == nil)
 		}
 	}

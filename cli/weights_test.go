@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
+	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -73,9 +73,12 @@ func TestExportFiles(t *testing.T) {
 		}
 		data := readFile(t, path)
 		if strings.HasSuffix(file, ".onnx") {
-			m, err := onnxtest.Decode(data)
-			if err != nil || m.Metadata["unravel.config"] != string(readFile(t, filepath.Join(dir, "config.yaml"))) {
-				t.Errorf("%s: %v, metadata %v", file, err, m.Metadata)
+			m, err := onnx.Decode(data)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if m.Metadata["unravel.config"] != string(readFile(t, filepath.Join(dir, "config.yaml"))) {
+				t.Errorf("%s: metadata %v", file, m.Metadata)
 			}
 			continue
 		}

@@ -100,19 +100,27 @@ func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 
 // InputOf returns the input of metrics for codes of some images.
 func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
-	k := len(e.Data.Factors())
-	in := &metrics.Input{Codes: codes, Factors: e.Data.Factors(), Levels: make([]int, len(images)*k)}
-	for row, i := range images {
-		e.Data.FactorsAt(i, in.Levels[row*k:(row+1)*k])
+	in := InputOf(e.Data, codes, images)
+	in.Spaces, in.Explored = spacesOf(e.Model), e.explored
+	if h := models.HierarchyOf(e.Model); h != nil {
+		in.Hierarchy = h
 	}
-	if d, ok := e.Data.(datasets.Hierarchical); ok {
+	return in
+}
+
+// InputOf returns the input of metrics for codes of some images of a data set, made by any encoder.
+func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Input {
+	k := len(d.Factors())
+	in := &metrics.Input{Codes: codes, Factors: d.Factors(), Levels: make([]int, len(images)*k)}
+	for row, i := range images {
+		d.FactorsAt(i, in.Levels[row*k:(row+1)*k])
+	}
+	if d, ok := d.(datasets.Hierarchical); ok {
 		in.TrueHierarchy, in.Exact = d.Hierarchy(), datasets.Exact(d, images)
 		in.Paths, _ = datasets.PathsOf(d, images)
-	}
-	in.Spaces = spacesOf(e.Model)
-	in.Explored = e.explored
-	if in.Hierarchy = models.HierarchyOf(e.Model); in.Hierarchy == nil && in.TrueHierarchy != nil { // a code without options is a group of dimensions
-		in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols)
+		if in.TrueHierarchy != nil {
+			in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols) // a code without options is a group of dimensions
+		}
 	}
 	return in
 }

@@ -39,7 +39,7 @@ type Part struct {
 // ChoicesOf returns the entries of a registry as a form.
 func ChoicesOf[T any](t *registry.Registry[T]) Choices {
 	c := Choices{Kind: t.Kind}
-	for _, e := range t.Entries {
+	for _, e := range t.All() {
 		c.Parts = append(c.Parts, Part{Name: e.Name, Doc: e.Doc, Source: e.Source, New: func() any { return e.New() }})
 	}
 	return c

@@ -10,14 +10,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Element types and kinds of attributes.
+// Kinds of attributes.
 const (
-	typeFloat = 1
-	typeInt64 = 7
-
 	kindFloat  = 1
 	kindInt    = 2
 	kindString = 3
+	kindTensor = 4
+	kindFloats = 6
 	kindInts   = 7
 )
 
@@ -95,6 +94,7 @@ func (n *Node) encode() (b message, err error) {
 	}
 	b.text(3, n.Name)
 	b.text(4, n.Op)
+	b.text(7, n.Domain)
 	for _, name := range slices.Sorted(maps.Keys(n.Attributes)) {
 		var a message
 		a.text(1, name)
@@ -125,9 +125,9 @@ func (t *Tensor) encode() (b message) {
 	for _, n := range t.Shape {
 		b.always(1, n)
 	}
-	dtype, raw := typeFloat, []byte(nil)
+	dtype, raw := Float, []byte(nil)
 	if t.Ints != nil {
-		dtype = typeInt64
+		dtype = Int64
 	}
 	for _, v := range t.Floats {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
@@ -135,7 +135,7 @@ func (t *Tensor) encode() (b message) {
 	for _, v := range t.Ints {
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
 	}
-	b.always(2, dtype)
+	b.always(2, int(dtype))
 	b.text(8, t.Name)
 	b.bytes(9, raw)
 	return b
@@ -152,7 +152,7 @@ func (v *Value) encode() (b message) {
 		}
 		shape.bytes(1, dim)
 	}
-	tensor.always(1, typeFloat)
+	tensor.always(1, int(Float))
 	tensor.bytes(2, shape)
 	kind.bytes(1, tensor)
 	b.text(1, v.Name)

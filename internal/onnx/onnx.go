@@ -1,5 +1,5 @@
-// Package onnx writes neural networks in the ONNX format (https://onnx.ai, IR version 8): a protocol buffer of nodes,
-// weights and named inputs and outputs. It knows the format, not the computations of operators.
+// Package onnx writes and reads neural networks in the ONNX format (https://onnx.ai): a protocol buffer of nodes,
+// weights and named inputs and outputs. It knows the format, not the computations of operators; see package onnxrun.
 //
 // Field numbers are as in onnx/onnx.proto of ONNX 1.12, which introduced operator set 17.
 package onnx
@@ -27,6 +27,8 @@ type Model struct {
 	Doc               string
 	Metadata          map[string]string
 	Graph             Graph
+
+	IR, Opset int // versions of a decoded model; Encode writes IRVersion and Opset
 }
 
 // Graph is a network. A node comes after the nodes that give its inputs.
@@ -37,12 +39,16 @@ type Graph struct {
 	Inputs, Outputs []Value
 }
 
-// Node is an operator of the standard domain, with the names of its inputs and outputs.
+// Node is an operator with the names of its inputs and outputs. An empty name is an input or output that is left out.
 type Node struct {
 	Op, Name        string
+	Domain          string // of the operator; empty: the standard
 	Inputs, Outputs []string
-	Attributes      map[string]any // int, float32, string or []int
+	Attributes      map[string]any // int, float32, string or []int; decoded also []float32, *Tensor and Unread
 }
+
+// Unread is an attribute of a kind that Decode does not read, such as a graph. It is the number of the kind.
+type Unread int
 
 // Tensor is a constant. Either Floats or Ints holds its elements in row-major order.
 type Tensor struct {
@@ -52,10 +58,36 @@ type Tensor struct {
 	Ints   []int64
 }
 
-// Value is a float32 array that is an input or an output.
+// Value is an array that is an input or an output.
 type Value struct {
 	Name, Doc string
-	Shape     []int // with Any for an unknown size
+	Type      Type  // element type of a decoded value; 0: float32
+	Shape     []int // with Any for an unknown size; nil: unknown
+}
+
+// Type is an element type, by its number in the format.
+type Type int
+
+// The element types that are read.
+const (
+	Float Type = 1
+	Int32 Type = 6
+	Int64 Type = 7
+	Bool  Type = 9
+)
+
+// elementSizes are the bytes of an element.
+var elementSizes = map[Type]int{Float: 4, Int32: 4, Int64: 8, Bool: 1}
+
+// typeNames are the format's names of element types.
+var typeNames = []string{"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64",
+	"STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"}
+
+func (t Type) String() string {
+	if t >= 0 && int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("number %d", int(t))
 }
 
 // check reports an invalid graph: a value that is defined twice or used before its definition.

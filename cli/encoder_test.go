@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// An exported encoder gives the codes, factors and metrics of its run.
+func TestEncoder(t *testing.T) {
+	long.NotShort(t)
+	dir, here := finished(t), t.TempDir()
+	file := filepath.Join(here, "e.onnx")
+	succeed(t, "export", "--run", dir, "--out", file)
+	c, err := train.ReadConfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Dataset.Build(c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := []string{"--encoder", file, "dataset={square: {size: 16, side: 4}}"}
+	run, own := filepath.Join(here, "run.npy"), filepath.Join(here, "own.npy")
+	succeed(t, "encode", "--run", dir, "--out", run)
+	succeed(t, append([]string{"encode", "--out", own}, set...)...)
+	a, err := readCodes(run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := readCodes(own, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Rows != b.Rows || a.Cols != b.Cols || a.Rows != d.Len() {
+		t.Fatalf("codes [%d %d], want [%d %d]", b.Rows, b.Cols, a.Rows, a.Cols)
+	}
+	for i, v := range a.Data {
+		if d := b.Data[i] - v; !(d <= 1e-5 && d >= -1e-5) {
+			t.Fatalf("element %d of the codes is %v, want %v", i, b.Data[i], v)
+		}
+	}
+	if !bytes.Equal(readFile(t, besideCodes(own, "factors.npy")), readFile(t, besideCodes(run, "factors.npy"))) {
+		t.Error("the factors differ from the run's")
+	}
+	m, _ := measure(t, append(set, "--metrics", "mig", "--chance", "0")...)
+	want, _ := measure(t, "--run", dir, "--metrics", "mig", "--chance", "0")
+	if d := m["mig"].Value - want["mig"].Value; !(d < 1e-3 && d > -1e-3) {
+		t.Errorf("mig %v, want %v", m["mig"].Value, want["mig"].Value)
+	}
+	o := succeed(t, append([]string{"encode", "--out", own, "--sample", "7"}, set...)...)
+	if !strings.Contains(o.log, "7 codes of ") {
+		t.Errorf("a sample: %v", o)
+	}
+	half := filepath.Join(here, "half.onnx")
+	data := readFile(t, file)
+	writeFile(t, half, data[:len(data)/2])
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--encoder " + file, 2, "--encoder needs a data set; want dataset=NAME"},
+		{"--encoder " + file + " dataset=square size=17", 1, "has shape [N, "},
+		{"--encoder " + half + " dataset=square", 1, "half.onnx: damaged or not an ONNX file: truncated: a field of "},
+		{"--encoder " + file + " dataset=square --output z", 1, `it has no output "z"; want one of "codes"`},
+		{"--encoder " + file + " dataset=square --std 0", 1, "standard deviation 0 is out of range"},
+		{"--encoder " + file + " dataset=square --best", 2, "--best and --average choose weights of a run"},
+		{"dataset=square --run " + dir, 2, "unexpected argument dataset=square: a data set is for --encoder FILE"},
+		{"--sample 3 --run " + dir, 2, "--output, --mean, --std and --sample belong to --encoder"},
+	} {
+		checkMistake(t, call(t, append([]string{"encode"}, strings.Fields(c.args)...)...), c.code, c.want)
+	}
+	checkMistake(t, call(t, append([]string{"eval", "--types", "ordinal"}, set...)...), 2, "the data set of --encoder has its own factors")
+}

@@ -1,0 +1,403 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/unravel-ml/unravel/internal/dims"
+)
+
+// Decode reads the bytes of a model of any program. Lists have at most as many elements as the file has bytes. It does
+// not follow references to other files, and does not read graphs within nodes.
+func Decode(data []byte) (*Model, error) {
+	m := &Model{Metadata: map[string]string{}}
+	graph := false
+	err := eachField(data, func(f field) (err error) {
+		switch f.number {
+		case 1:
+			m.IR = int(f.varint)
+		case 2:
+			m.Producer = string(f.bytes)
+		case 3:
+			m.Version = string(f.bytes)
+		case 6:
+			m.Doc = string(f.bytes)
+		case 7:
+			if graph {
+				return errors.New("it has two graphs")
+			}
+			graph, err = true, m.Graph.decode(f.bytes)
+		case 8:
+			err = m.decodeOpset(f.bytes)
+		case 14:
+			err = m.decodeMetadata(f.bytes)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("damaged or not an ONNX file: %w", err)
+	case !graph:
+		return nil, errors.New("damaged or not an ONNX file: it has no graph")
+	}
+	return m, nil
+}
+
+// field is a field of a message: a number, or bytes.
+type field struct {
+	number protowire.Number
+	kind   protowire.Type
+	varint uint64 // also the bits of a fixed number
+	bytes  []byte
+}
+
+// eachField calls f for every field of a message.
+func eachField(data []byte, f func(field) error) error {
+	for len(data) > 0 {
+		number, kind, size := protowire.ConsumeTag(data)
+		if size < 0 {
+			return protowire.ParseError(size)
+		}
+		data = data[size:]
+		x := field{number: number, kind: kind}
+		switch kind {
+		case protowire.VarintType:
+			x.varint, size = protowire.ConsumeVarint(data)
+		case protowire.Fixed32Type:
+			var v uint32
+			v, size = protowire.ConsumeFixed32(data)
+			x.varint = uint64(v)
+		case protowire.Fixed64Type:
+			x.varint, size = protowire.ConsumeFixed64(data)
+		case protowire.BytesType:
+			length, start := protowire.ConsumeVarint(data)
+			if start >= 0 && length > uint64(len(data)-start) {
+				return fmt.Errorf("truncated: a field of %d bytes has only %d", length, len(data)-start)
+			}
+			x.bytes, size = protowire.ConsumeBytes(data)
+		default:
+			size = protowire.ConsumeFieldValue(number, kind, data)
+		}
+		if size < 0 {
+			return protowire.ParseError(size)
+		}
+		data = data[size:]
+		if err := f(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeOpset keeps the version of the standard operators.
+func (m *Model) decodeOpset(data []byte) error {
+	domain, version := "", 0
+	err := eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			domain = string(f.bytes)
+		case 2:
+			version = int(f.varint)
+		}
+		return nil
+	})
+	if domain == "" || domain == "ai.onnx" {
+		m.Opset = version
+	}
+	return err
+}
+
+func (m *Model) decodeMetadata(data []byte) error {
+	var key, value string
+	err := eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			key = string(f.bytes)
+		case 2:
+			value = string(f.bytes)
+		}
+		return nil
+	})
+	m.Metadata[key] = value
+	return err
+}
+
+func (g *Graph) decode(data []byte) error {
+	return eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			n := Node{Attributes: map[string]any{}}
+			if err := n.decode(f.bytes); err != nil {
+				return fmt.Errorf("node %d, %s %q: %w", len(g.Nodes), n.Op, n.Name, err)
+			}
+			g.Nodes = append(g.Nodes, n)
+		case 2:
+			g.Name = string(f.bytes)
+		case 5:
+			var t Tensor
+			if err := t.decode(f.bytes); err != nil {
+				return fmt.Errorf("initialiser %d, %q: %w", len(g.Weights), t.Name, err)
+			}
+			g.Weights = append(g.Weights, t)
+		case 11:
+			v, err := decodeValue(f.bytes)
+			if err != nil {
+				return fmt.Errorf("input %d, %q: %w", len(g.Inputs), v.Name, err)
+			}
+			g.Inputs = append(g.Inputs, v)
+		case 12:
+			v, err := decodeValue(f.bytes)
+			if err != nil {
+				return fmt.Errorf("output %d, %q: %w", len(g.Outputs), v.Name, err)
+			}
+			g.Outputs = append(g.Outputs, v)
+		}
+		return nil
+	})
+}
+
+func (n *Node) decode(data []byte) error {
+	return eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			n.Inputs = append(n.Inputs, string(f.bytes))
+		case 2:
+			n.Outputs = append(n.Outputs, string(f.bytes))
+		case 3:
+			n.Name = string(f.bytes)
+		case 4:
+			n.Op = string(f.bytes)
+		case 5:
+			return n.decodeAttribute(f.bytes)
+		case 7:
+			n.Domain = string(f.bytes)
+		}
+		return nil
+	})
+}
+
+func (n *Node) decodeAttribute(data []byte) error {
+	var name, s string
+	var f32 float32
+	var i, kind int
+	ints, floats := []int{}, []float32{}
+	var tensor *Tensor
+	err := eachField(data, func(f field) (err error) {
+		switch f.number {
+		case 1:
+			name = string(f.bytes)
+		case 2:
+			f32 = math.Float32frombits(uint32(f.varint))
+		case 3:
+			i = int(int64(f.varint))
+		case 4:
+			s = string(f.bytes)
+		case 5:
+			tensor = &Tensor{}
+			err = tensor.decode(f.bytes)
+		case 7:
+			floats, err = appendFloats(floats, f)
+		case 8:
+			ints, err = appendInts(ints, f)
+		case 20:
+			kind = int(f.varint)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("attribute %q: %w", name, err)
+	}
+	if kind == kindTensor && tensor == nil {
+		return fmt.Errorf("attribute %q: it has no tensor", name)
+	}
+	switch kind {
+	case kindFloat:
+		n.Attributes[name] = f32
+	case kindInt:
+		n.Attributes[name] = i
+	case kindString:
+		n.Attributes[name] = s
+	case kindTensor:
+		n.Attributes[name] = tensor
+	case kindFloats:
+		n.Attributes[name] = floats
+	case kindInts:
+		n.Attributes[name] = ints
+	default:
+		n.Attributes[name] = Unread(kind)
+	}
+	return nil
+}
+
+// appendInts appends the integers of a field: one, or many in packed form.
+func appendInts[T int | int64](list []T, f field) ([]T, error) {
+	if f.kind == protowire.VarintType {
+		return append(list, T(f.varint)), nil
+	}
+	for b := f.bytes; len(b) > 0; {
+		v, size := protowire.ConsumeVarint(b)
+		if size < 0 {
+			return nil, protowire.ParseError(size)
+		}
+		list, b = append(list, T(v)), b[size:]
+	}
+	return list, nil
+}
+
+// appendFloats is appendInts for float32.
+func appendFloats(list []float32, f field) ([]float32, error) {
+	if f.kind == protowire.Fixed32Type {
+		return append(list, math.Float32frombits(uint32(f.varint))), nil
+	}
+	if len(f.bytes)%4 != 0 {
+		return nil, fmt.Errorf("%d bytes are no list of float32", len(f.bytes))
+	}
+	for b := f.bytes; len(b) > 0; b = b[4:] {
+		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return list, nil
+}
+
+// elements are the fields of a tensor that hold elements.
+type elements struct {
+	kind   Type
+	packed bool // raw has the elements, not the other fields
+	raw    []byte
+	floats []float32
+	ints   []int64
+}
+
+func (t *Tensor) decode(data []byte) error {
+	e := elements{floats: []float32{}, ints: []int64{}}
+	outside := false
+	err := eachField(data, func(f field) (err error) {
+		switch f.number {
+		case 1:
+			t.Shape, err = appendInts(t.Shape, f)
+		case 2:
+			e.kind = Type(f.varint)
+		case 3:
+			err = errors.New("it is divided into segments; want the whole tensor")
+		case 4:
+			e.floats, err = appendFloats(e.floats, f)
+		case 5, 7:
+			e.ints, err = appendInts(e.ints, f)
+		case 8:
+			t.Name = string(f.bytes)
+		case 9:
+			e.packed, e.raw = true, f.bytes
+		case 13:
+			outside = true
+		case 14:
+			outside = outside || f.varint != 0
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case outside:
+		return errors.New("its elements lie in another file; want a model in one file, as onnx.save of Python writes by default")
+	}
+	return t.take(&e)
+}
+
+// take converts elements to float32 or int64.
+func (t *Tensor) take(e *elements) error {
+	size, ok := elementSizes[e.kind]
+	if !ok {
+		return fmt.Errorf("it has element type %s; want FLOAT, INT64, INT32 or BOOL", e.kind)
+	}
+	want, err := dims.Count(t.Shape, size)
+	if err != nil {
+		return err
+	}
+	if e.packed {
+		if len(e.raw) != want*size {
+			return fmt.Errorf("it has %d bytes of elements; want %d for shape %v of %s", len(e.raw), want*size, t.Shape, e.kind)
+		}
+		e.decodeRaw(size)
+	}
+	if e.kind == Float {
+		t.Floats = e.floats
+	} else {
+		t.Ints = e.ints
+	}
+	if got := max(len(t.Floats), len(t.Ints)); got != want {
+		return fmt.Errorf("it has %d elements; want %d for shape %v", got, want, t.Shape)
+	}
+	return nil
+}
+
+func (e *elements) decodeRaw(size int) {
+	e.floats, e.ints = make([]float32, 0, len(e.raw)/size), []int64{}
+	for b := e.raw; len(b) > 0; b = b[size:] {
+		switch e.kind {
+		case Float:
+			e.floats = append(e.floats, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		case Int64:
+			e.ints = append(e.ints, int64(binary.LittleEndian.Uint64(b)))
+		case Int32:
+			e.ints = append(e.ints, int64(int32(binary.LittleEndian.Uint32(b))))
+		case Bool:
+			e.ints = append(e.ints, int64(b[0]))
+		}
+	}
+}
+
+// decodeValue reads a value with its type. A shape that the file leaves open is nil.
+func decodeValue(data []byte) (v Value, err error) {
+	err = eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			v.Name = string(f.bytes)
+		case 2:
+			return eachField(f.bytes, func(f field) error {
+				if f.number != 1 { // of a tensor
+					return errors.New("it is no tensor")
+				}
+				return v.decodeType(f.bytes)
+			})
+		case 3:
+			v.Doc = string(f.bytes)
+		}
+		return nil
+	})
+	return v, err
+}
+
+func (v *Value) decodeType(data []byte) error {
+	return eachField(data, func(f field) error {
+		switch f.number {
+		case 1:
+			if v.Type = Type(f.varint); v.Type == Float {
+				v.Type = 0
+			}
+		case 2:
+			v.Shape = []int{}
+			return eachField(f.bytes, func(f field) error {
+				if f.number == 1 {
+					return v.decodeDimension(f.bytes)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+func (v *Value) decodeDimension(data []byte) error {
+	size := Any
+	err := eachField(data, func(f field) error {
+		if f.number == 1 {
+			size = int(int64(f.varint))
+		}
+		return nil
+	})
+	v.Shape = append(v.Shape, size)
+	return err
+}

@@ -1,0 +1,415 @@
+package onnxrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/onnx"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// elementBlock is the number of elements of an item of work.
+const elementBlock = 1 << 14
+
+// mapped returns f of every element of x.
+func mapped(x *value, f func(dst, src []float32)) (*value, error) {
+	if err := asFloats(x); err != nil {
+		return nil, err
+	}
+	y := x.like()
+	parallel.For((len(x.floats)+elementBlock-1)/elementBlock, func(_, i int) {
+		from, to := i*elementBlock, min(len(x.floats), (i+1)*elementBlock)
+		f(y.floats[from:to], x.floats[from:to])
+	})
+	return y, nil
+}
+
+// unary is an operator without attributes.
+func unary(f func(dst, src []float32)) operator {
+	return operator{1, 1, func(*attributes) (compute, error) {
+		return func(in []*value) (*value, error) { return mapped(in[0], f) }, nil
+	}, 0}
+}
+
+// slowly computes element by element, in float64.
+func slowly(f func(float64) float64) func(dst, src []float32) {
+	return func(dst, src []float32) {
+		for i, x := range src {
+			dst[i] = float32(f(float64(x)))
+		}
+	}
+}
+
+// activated computes an activation of the kernels.
+func activated(a kernel.Activation) func(dst, src []float32) {
+	return func(dst, src []float32) {
+		copy(dst, src)
+		a.Apply(dst)
+	}
+}
+
+func identity(*attributes) (compute, error) {
+	return func(in []*value) (*value, error) { return in[0], nil }, nil
+}
+
+// dropout is the identity after training.
+func dropout(a *attributes) (compute, error) {
+	attribute(a, "ratio", float32(0.5))
+	attribute(a, "seed", 0)
+	return func(in []*value) (*value, error) {
+		if len(in) == 3 && in[2] != nil && slices.ContainsFunc(in[2].ints, func(v int64) bool { return v != 0 }) {
+			return nil, errors.New("it is in training mode; want a network exported for inference")
+		}
+		return in[0], nil
+	}, nil
+}
+
+// leakyRelu is max(x, 0) + alpha min(x, 0).
+func leakyRelu(a *attributes) (compute, error) {
+	alpha := attribute(a, "alpha", float32(0.01))
+	return func(in []*value) (*value, error) {
+		return mapped(in[0], func(dst, src []float32) {
+			for i, x := range src {
+				if dst[i] = x; x < 0 {
+					dst[i] = alpha * x
+				}
+			}
+		})
+	}, nil
+}
+
+// elu is x where x > 0, alpha (e^x - 1) elsewhere.
+func elu(a *attributes) (compute, error) {
+	alpha := float64(attribute(a, "alpha", float32(1)))
+	return func(in []*value) (*value, error) {
+		return mapped(in[0], slowly(func(x float64) float64 {
+			if x > 0 {
+				return x
+			}
+			return alpha * math.Expm1(x)
+		}))
+	}, nil
+}
+
+// gelu is x Phi(x), or its approximation by tanh.
+func gelu(a *attributes) (compute, error) {
+	f := kernel.GELU
+	if a.word("approximate", "none", "tanh") == "tanh" {
+		f = slowly(func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) })
+	}
+	return func(in []*value) (*value, error) { return mapped(in[0], f) }, nil
+}
+
+// hardSigmoid is alpha x + beta, limited to [0, 1].
+func hardSigmoid(a *attributes) (compute, error) {
+	alpha, beta := attribute(a, "alpha", float32(0.2)), attribute(a, "beta", float32(0.5))
+	return func(in []*value) (*value, error) {
+		return mapped(in[0], func(dst, src []float32) {
+			for i, x := range src {
+				dst[i] = min(max(alpha*x+beta, 0), 1)
+			}
+		})
+	}, nil
+}
+
+// clip limits elements. The limits are attributes before operator set 11, and inputs since.
+func clip(a *attributes) (compute, error) {
+	low, high := float32(math.Inf(-1)), float32(math.Inf(1))
+	if a.opset < 11 {
+		low, high = attribute(a, "min", low), attribute(a, "max", high)
+	}
+	return func(in []*value) (*value, error) {
+		low, high := low, high
+		for i, to := range []*float32{&low, &high} {
+			if len(in) <= 1+i || in[1+i] == nil {
+				continue
+			}
+			if len(in[1+i].floats) != 1 {
+				return nil, fmt.Errorf("limit %d has shape %v; want one float32", i, in[1+i].shape)
+			}
+			*to = in[1+i].floats[0]
+		}
+		return mapped(in[0], func(dst, src []float32) {
+			for i, x := range src {
+				dst[i] = min(max(x, low), high)
+			}
+		})
+	}, nil
+}
+
+// cast converts between float32, integers and truth values.
+func cast(a *attributes) (compute, error) {
+	to := onnx.Type(attribute(a, "to", 0))
+	attribute(a, "saturate", 1)
+	switch to {
+	case onnx.Float, onnx.Int32, onnx.Int64, onnx.Bool:
+	default:
+		return nil, fmt.Errorf("it casts to %s; want FLOAT, INT32, INT64 or BOOL", to)
+	}
+	return func(in []*value) (*value, error) {
+		x := in[0].plain()
+		if to == onnx.Float {
+			if x.ints == nil {
+				return in[0], nil
+			}
+			y := &value{shape: x.shape, floats: make([]float32, len(x.ints))}
+			for i, v := range x.ints {
+				y.floats[i] = float32(v)
+			}
+			return y, nil
+		}
+		y := &value{shape: x.shape, ints: make([]int64, x.len())}
+		copy(y.ints, x.ints)
+		for i, v := range x.floats {
+			if to == onnx.Bool {
+				v = float32(truth(v != 0))
+			}
+			y.ints[i] = int64(v)
+		}
+		if to == onnx.Bool {
+			for i, v := range y.ints {
+				y.ints[i] = truth(v != 0)
+			}
+		}
+		return y, nil
+	}, nil
+}
+
+func not(*attributes) (compute, error) {
+	return func(in []*value) (*value, error) {
+		if in[0].ints == nil {
+			return nil, errors.New("input 0 has float32; want truth values")
+		}
+		y := in[0].like()
+		for i, v := range in[0].ints {
+			y.ints[i] = truth(v == 0)
+		}
+		return y, nil
+	}, nil
+}
+
+// broadcastShape returns the shape of a function of arrays of two shapes: axes of size 1 are repeated.
+func broadcastShape(x, y []int) ([]int, error) {
+	shape := make([]int, max(len(x), len(y)))
+	for k := range shape {
+		a, b := 1, 1
+		if i := k - len(shape) + len(x); i >= 0 {
+			a = x[i]
+		}
+		if i := k - len(shape) + len(y); i >= 0 {
+			b = y[i]
+		}
+		switch {
+		case a == b || b == 1:
+			shape[k] = a
+		case a == 1:
+			shape[k] = b
+		default:
+			return nil, fmt.Errorf("shapes %v and %v do not fit together", x, y)
+		}
+	}
+	_, err := count(shape)
+	return shape, err
+}
+
+// strides returns the distances of elements of an array along the axes of a shape that it is repeated to.
+func strides(of, shape []int) []int {
+	list := make([]int, len(shape))
+	step := 1
+	for k := len(of) - 1; k >= 0; k-- {
+		if of[k] != 1 {
+			list[k-len(of)+len(shape)] = step
+		}
+		step *= of[k]
+	}
+	return list
+}
+
+// overRows calls body for every row along the last axis of a shape, with its number and its place.
+func overRows(shape []int, body func(row int, at []int)) {
+	rank := len(shape) - 1
+	rows := product(shape[:rank])
+	if shape[rank] == 0 {
+		return
+	}
+	block := max(1, elementBlock/shape[rank])
+	parallel.For((rows+block-1)/block, func(_, b int) {
+		at := make([]int, rank)
+		for row := b * block; row < min(rows, (b+1)*block); row++ {
+			rest := row
+			for k := rank - 1; k >= 0; k-- {
+				at[k] = rest % shape[k]
+				rest /= shape[k]
+			}
+			body(row, at)
+		}
+	})
+}
+
+// offset is the position of the first element of a row.
+func offset(at, strides []int) (n int) {
+	for k, i := range at {
+		n += i * strides[k]
+	}
+	return n
+}
+
+// combine computes f of the elements of two arrays, in the shape that both are repeated to.
+func combine[A, B any](shape, ofX, ofY []int, x, y []A, f func(a, b A) B) []B {
+	if len(shape) == 0 {
+		return []B{f(x[0], y[0])}
+	}
+	z := make([]B, product(shape))
+	sx, sy := strides(ofX, shape), strides(ofY, shape)
+	n := shape[len(shape)-1]
+	dx, dy := sx[len(sx)-1], sy[len(sy)-1]
+	overRows(shape, func(row int, at []int) {
+		i, j := offset(at, sx), offset(at, sy)
+		for k := row * n; k < (row+1)*n; k++ {
+			z[k] = f(x[i], y[j])
+			i, j = i+dx, j+dy
+		}
+	})
+	return z
+}
+
+// pair brings two values to the same order of elements. Images in the order of the kernels stay in it: both values then
+// get shapes in this order, and last is true.
+func pair(x, y *value) (a, b *value, last bool) {
+	if !x.last && !y.last || len(x.shape) > 4 || len(y.shape) > 4 {
+		return x.plain(), y.plain(), false
+	}
+	return kernelOrder(x), kernelOrder(y), true
+}
+
+// kernelOrder returns a value as a plain array [N, H, W, C].
+func kernelOrder(x *value) *value {
+	if len(x.shape) < 4 {
+		x = x.reshaped(slices.Concat(slices.Repeat([]int{1}, 4-len(x.shape)), x.shape))
+	}
+	x = x.channelsLast()
+	return &value{shape: []int{x.shape[0], x.shape[2], x.shape[3], x.shape[1]}, floats: x.floats}
+}
+
+// imageOrder is the inverse of kernelOrder.
+func imageOrder(x *value) *value {
+	return &value{shape: []int{x.shape[0], x.shape[3], x.shape[1], x.shape[2]}, floats: x.floats, last: true}
+}
+
+// apply computes a function of two values of the same type.
+func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64) int64) (*value, error) {
+	if (x.ints == nil) != (y.ints == nil) {
+		return nil, errors.New("one input has integers and the other float32; want the same type")
+	}
+	if x.ints != nil && ints == nil || x.ints == nil && floats == nil {
+		return nil, errors.New("its inputs have an element type that is not computed here")
+	}
+	x, y, last := pair(x, y)
+	shape, err := broadcastShape(x.shape, y.shape)
+	if err != nil {
+		return nil, err
+	}
+	z := &value{shape: shape}
+	if x.ints != nil {
+		z.ints = combine(shape, x.shape, y.shape, x.ints, y.ints, ints)
+		return z, nil
+	}
+	if z.floats = combine(shape, x.shape, y.shape, x.floats, y.floats, floats); last {
+		z = imageOrder(z)
+	}
+	return z, nil
+}
+
+// binary is an operator of two arrays.
+func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
+	return operator{2, 2, func(a *attributes) (compute, error) {
+		divides := a.node.Op == "Div"
+		return func(in []*value) (*value, error) {
+			if divides && slices.Contains(in[1].ints, 0) {
+				return nil, errors.New("it divides integers by zero")
+			}
+			return apply(in[0], in[1], floats, ints)
+		}, nil
+	}, 0}
+}
+
+// several is an operator of any number of arrays.
+func several(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
+	return operator{1, many, func(*attributes) (compute, error) {
+		return func(in []*value) (z *value, err error) {
+			for i, x := range in {
+				switch {
+				case x == nil:
+					return nil, fmt.Errorf("its input %d is left out", i)
+				case i == 0:
+					z = x
+				default:
+					if z, err = apply(z, x, floats, ints); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return z, nil
+		}, nil
+	}, 0}
+}
+
+// compare is an operator of two arrays that gives truth values.
+func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operator {
+	return operator{2, 2, func(*attributes) (compute, error) {
+		return func(in []*value) (*value, error) {
+			x, y := in[0].plain(), in[1].plain()
+			if (x.ints == nil) != (y.ints == nil) {
+				return nil, errors.New("one input has integers and the other float32; want the same type")
+			}
+			shape, err := broadcastShape(x.shape, y.shape)
+			if err != nil {
+				return nil, err
+			}
+			if x.ints != nil {
+				t := func(a, b int64) int64 { return truth(ints(a, b)) }
+				return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.ints, y.ints, t)}, nil
+			}
+			t := func(a, b float32) int64 { return truth(floats(a, b)) }
+			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, t)}, nil
+		}, nil
+	}, 0}
+}
+
+// where takes elements of the second input where the first is true, and of the third elsewhere.
+func where(*attributes) (compute, error) {
+	return func(in []*value) (*value, error) {
+		c, x, y := in[0].plain(), in[1].plain(), in[2].plain()
+		if c.ints == nil || (x.ints == nil) != (y.ints == nil) {
+			return nil, errors.New("its inputs have other types than truth values and two arrays of one type")
+		}
+		shape, err := broadcastShape(x.shape, y.shape)
+		if err == nil {
+			shape, err = broadcastShape(c.shape, shape)
+		}
+		if err != nil {
+			return nil, err
+		}
+		z := &value{shape: shape}
+		if x.ints != nil {
+			z.ints = chosen(shape, c, x, y, x.ints, y.ints)
+		} else {
+			z.floats = chosen(shape, c, x, y, x.floats, y.floats)
+		}
+		return z, nil
+	}, nil
+}
+
+// chosen computes where.
+func chosen[T any](shape []int, c, x, y *value, ofX, ofY []T) []T {
+	z, other := repeated(shape, x.shape, ofX), repeated(shape, y.shape, ofY)
+	for i, t := range repeated(shape, c.shape, c.ints) {
+		if t == 0 {
+			z[i] = other[i]
+		}
+	}
+	return z
+}

@@ -1,0 +1,522 @@
+package onnxrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// window is the geometry of a convolution or of pooling.
+type window struct {
+	kernel, strides, dilations [2]int // of height and width; a kernel of 0 is not known before the weights
+	pads                       [4]int // before height and width, then after
+	auto                       string
+	ceil                       bool
+}
+
+// mostPixels is the largest kernel, stride, dilation and pad.
+const mostPixels = 1 << 12
+
+// windowOf reads the geometry of a node.
+func windowOf(a *attributes) (w window) {
+	list := func(name string, to []int, least int) {
+		got := attribute(a, name, []int(nil))
+		if !a.has(name) {
+			return
+		}
+		if len(got) != len(to) {
+			a.fail("its attribute %q is %v; want %d integers, for images", name, got, len(to))
+			return
+		}
+		for _, n := range got {
+			if n < least || n > mostPixels {
+				a.fail("its attribute %q is %v; want integers from %d to %d", name, got, least, mostPixels)
+			}
+		}
+		copy(to, got)
+	}
+	w.strides, w.dilations = [2]int{1, 1}, [2]int{1, 1}
+	list("kernel_shape", w.kernel[:], 1)
+	list("strides", w.strides[:], 1)
+	list("dilations", w.dilations[:], 1)
+	list("pads", w.pads[:], 0)
+	w.auto = a.word("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+	return w
+}
+
+// over returns the geometry for images of a size, with its pads, and the size of the result.
+func (w window) over(h, wide int) (window, [2]int, error) {
+	var out [2]int
+	for k, n := range []int{h, wide} {
+		reach := (w.kernel[k]-1)*w.dilations[k] + 1
+		if w.auto == "VALID" {
+			w.pads[k], w.pads[2+k] = 0, 0
+		}
+		if w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER" {
+			out[k] = (n + w.strides[k] - 1) / w.strides[k]
+			all := max(0, (out[k]-1)*w.strides[k]+reach-n)
+			w.pads[k] = all / 2
+			if w.auto == "SAME_LOWER" {
+				w.pads[k] = all - all/2
+			}
+			w.pads[2+k] = all - w.pads[k]
+			continue
+		}
+		room := n + w.pads[k] + w.pads[2+k] - reach
+		if n < 1 || room < 0 {
+			return w, out, fmt.Errorf("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], h, wide)
+		}
+		out[k] = room/w.strides[k] + 1
+		if w.ceil && room%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] { // a window begins in the image or before it
+			out[k]++
+		}
+	}
+	return w, out, nil
+}
+
+// conv is a convolution, by the kernels if they have its geometry.
+func conv(a *attributes) (compute, error) {
+	w, groups := windowOf(a), attribute(a, "group", 1)
+	var weights cached
+	plans := map[kernel.ConvShape]*kernel.Conv{}
+	return func(in []*value) (*value, error) {
+		bias, err := checkConv(in, groups, 1, 0)
+		if err != nil {
+			return nil, err
+		}
+		x, filters := in[0].channelsLast(), in[1]
+		geometry := w
+		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
+		if w.kernel != [2]int{} && w.kernel != geometry.kernel {
+			return nil, fmt.Errorf("kernel_shape %v does not suit weights of shape %v", w.kernel, filters.shape)
+		}
+		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
+		geometry, out, err := geometry.over(h, wide)
+		if err != nil {
+			return nil, err
+		}
+		y, err := newFloats([]int{n, filters.shape[0], out[0], out[1]})
+		if err != nil || y.len() == 0 {
+			return y, err
+		}
+		y.last = true
+		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, in, out]
+		if k := geometry.kernel[0]; geometry.square() && groups == 1 && max(geometry.pads[0], geometry.pads[1]) < k {
+			shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[0],
+				Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
+			if plans[shape] == nil {
+				if plans[shape], err = kernel.NewConv(shape, kernel.LinearActivation); err != nil {
+					return nil, err
+				}
+			}
+			plans[shape].Forward(x.floats, f, bias, y.floats)
+			return y, nil
+		}
+		geometry.convolve(y, x, f, bias, groups)
+		return y, nil
+	}, nil
+}
+
+// checkConv checks the inputs of a convolution, and returns its bias. The weights have the channels of x along one axis,
+// and the channels of the result along another.
+func checkConv(in []*value, groups, axisIn, axisOut int) (bias []float32, err error) {
+	if err := errors.Join(asImages(in[0], "its input"), asImages(in[1], "its weights")); err != nil {
+		return nil, err
+	}
+	channels, shape := in[0].shape[1], in[1].shape
+	if groups < 1 || slices.Contains(shape, 0) || groups > shape[0] || shape[0]%groups != 0 {
+		return nil, fmt.Errorf("weights of shape %v do not suit %d groups", shape, groups)
+	}
+	want := shape[axisIn]
+	if axisIn == 1 {
+		want *= groups
+	}
+	if channels != want {
+		return nil, fmt.Errorf("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape)
+	}
+	if len(in) < 3 || in[2] == nil {
+		return make([]float32, shape[axisOut]), nil
+	}
+	if len(in[2].floats) != shape[axisOut] {
+		return nil, fmt.Errorf("its bias has shape %v; want [%d]", in[2].shape, shape[axisOut])
+	}
+	return in[2].floats, nil
+}
+
+// square reports whether height and width have the same geometry, without dilation.
+func (w *window) square() bool {
+	return w.kernel[0] == w.kernel[1] && w.strides[0] == w.strides[1] && w.dilations == [2]int{1, 1}
+}
+
+// taps calls f for the pixels of the image under the window of pixel y, x of the result.
+func (w *window) taps(y, x, height, width int, f func(ky, kx, row, column int)) {
+	for ky := range w.kernel[0] {
+		row := y*w.strides[0] - w.pads[0] + ky*w.dilations[0]
+		if row < 0 || row >= height {
+			continue
+		}
+		for kx := range w.kernel[1] {
+			if column := x*w.strides[1] - w.pads[1] + kx*w.dilations[1]; column >= 0 && column < width {
+				f(ky, kx, row, column)
+			}
+		}
+	}
+}
+
+// convolve computes a convolution of any geometry. The weights are [kh, kw, in/groups, out].
+func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
+	c, h, wide := x.shape[1], x.shape[2], x.shape[3]
+	channels, height, width := y.shape[1], y.shape[2], y.shape[3]
+	from, to := c/groups, channels/groups
+	parallel.For(y.shape[0]*height, func(_, i int) {
+		image, row := x.floats[i/height*h*wide*c:], i%height
+		for column := range width {
+			out := y.floats[(i*width+column)*channels:][:channels]
+			copy(out, bias)
+			w.taps(row, column, h, wide, func(ky, kx, r, s int) {
+				pixel := image[(r*wide+s)*c:][:c]
+				f := weights[(ky*w.kernel[1]+kx)*from*channels:]
+				for g := range groups {
+					part := out[g*to : (g+1)*to]
+					for k, v := range pixel[g*from : (g+1)*from] {
+						kernel.AddScaled(part, v, f[k*channels+g*to:][:to])
+					}
+				}
+			})
+		}
+	})
+}
+
+// convTranspose is a transposed convolution by the kernels.
+func convTranspose(a *attributes) (compute, error) {
+	w := windowOf(a)
+	a.only("group", 1)
+	more := attribute(a, "output_padding", []int{0, 0})
+	if len(more) != 2 || min(more[0], more[1]) < 0 || max(more[0], more[1]) > mostPixels {
+		a.fail("its attribute \"output_padding\" is %v; want two integers of at least 0", more)
+	}
+	if w.auto != "NOTSET" && w.auto != "VALID" {
+		a.fail("auto_pad %s of a transposed convolution is not computed here", w.auto)
+	}
+	var weights cached
+	plans := map[kernel.ConvShape]*kernel.ConvTranspose{}
+	return func(in []*value) (*value, error) {
+		bias, err := checkConv(in, 1, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		x, filters := in[0].channelsLast(), in[1]
+		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
+		geometry := w
+		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
+		if k := geometry.kernel[0]; !geometry.square() || w.kernel != [2]int{} && w.kernel != geometry.kernel || max(w.pads[0], w.pads[1]) >= k || min(h, wide, n) < 1 {
+			return nil, fmt.Errorf("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
+				"transposed convolutions are computed only for square kernels larger than their pads, with one stride and no dilation", filters.shape, w.strides, w.dilations, w.pads, x.shape)
+		}
+		var out [2]int
+		for k, size := range []int{h, wide} {
+			out[k] = (size-1)*w.strides[k] + geometry.kernel[k] - w.pads[k] - w.pads[2+k] + more[k]
+			if out[k] < 1 || out[k] > mostElements {
+				return nil, fmt.Errorf("the result would have %d pixels along a side", out[k])
+			}
+		}
+		y, err := newFloats([]int{n, filters.shape[1], out[0], out[1]})
+		if err != nil {
+			return nil, err
+		}
+		y.last = true
+		shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[1],
+			Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
+		if plans[shape] == nil {
+			if plans[shape], err = kernel.NewConvTranspose(shape, kernel.LinearActivation); err != nil {
+				return nil, err
+			}
+		}
+		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, out, in]
+		plans[shape].Forward(x.floats, f, bias, y.floats)
+		return y, nil
+	}, nil
+}
+
+// cached keeps weights in the kernels' order while a node gets the same weights.
+type cached struct {
+	from   *value
+	floats []float32
+}
+
+func (c *cached) of(from *value, compute func() []float32) []float32 {
+	if c.from != from {
+		c.from, c.floats = from, compute()
+	}
+	return c.floats
+}
+
+// products multiplies matrices of rows, by the kernels.
+type products map[[3]int]*kernel.Dense
+
+// of returns x w + bias for x [rows, in] and w [in, out]. Without rows or columns there is nothing to sum.
+func (p products) of(x, w, bias, y []float32, rows, in, out int) error {
+	if rows == 0 || out == 0 {
+		return nil
+	}
+	if bias == nil {
+		bias = make([]float32, out)
+	}
+	if in == 0 {
+		for r := range rows {
+			copy(y[r*out:], bias)
+		}
+		return nil
+	}
+	key := [3]int{rows, in, out}
+	if p[key] == nil {
+		var err error
+		if p[key], err = kernel.NewDense(rows, in, out, kernel.LinearActivation); err != nil {
+			return err
+		}
+	}
+	p[key].Forward(x, w, bias, y)
+	return nil
+}
+
+// gemm is alpha A B + beta C, with A or B transposed.
+func gemm(a *attributes) (compute, error) {
+	alpha, beta := attribute(a, "alpha", float32(1)), attribute(a, "beta", float32(1))
+	turnA, turnB := a.flag("transA", 0), a.flag("transB", 0)
+	var weights cached
+	plans := products{}
+	return func(in []*value) (*value, error) {
+		if err := asFloats(in...); err != nil {
+			return nil, err
+		}
+		if len(in[0].shape) != 2 || len(in[1].shape) != 2 {
+			return nil, fmt.Errorf("its inputs have shapes %v and %v; want matrices", in[0].shape, in[1].shape)
+		}
+		x, w := in[0], in[1]
+		if turnA {
+			x = permuted(x, []int{1, 0})
+		}
+		inner, columns := w.shape[0], w.shape[1]
+		if turnB {
+			inner, columns = columns, inner
+		}
+		if x.shape[1] != inner {
+			return nil, fmt.Errorf("its input has %d columns; want %d, for weights of shape %v", x.shape[1], inner, w.shape)
+		}
+		y, err := newFloats([]int{x.shape[0], columns})
+		if err != nil {
+			return nil, err
+		}
+		f := w.floats
+		if turnB {
+			f = weights.of(w, func() []float32 { return permuted(w, []int{1, 0}).floats })
+		}
+		var bias *value
+		if len(in) > 2 {
+			bias = in[2]
+		}
+		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns && bias.shape[len(bias.shape)-1] == columns {
+			return y, plans.of(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
+		}
+		if err := plans.of(x.floats, f, nil, y.floats, x.shape[0], inner, columns); err != nil {
+			return nil, err
+		}
+		for i := range y.floats {
+			y.floats[i] *= alpha
+		}
+		if bias == nil {
+			return y, nil
+		}
+		shape, err := broadcastShape(y.shape, bias.shape)
+		if err != nil || !slices.Equal(shape, y.shape) {
+			return nil, fmt.Errorf("its input C has shape %v; want one that can be repeated to %v", bias.shape, y.shape)
+		}
+		return apply(y, bias, func(a, b float32) float32 { return a + beta*b }, nil)
+	}, nil
+}
+
+// matMul is the product of matrices, or of matrices in arrays with further axes before the last two.
+func matMul(*attributes) (compute, error) {
+	plans := products{}
+	return func(in []*value) (*value, error) {
+		if err := asFloats(in...); err != nil {
+			return nil, err
+		}
+		x, w := in[0].plain(), in[1].plain()
+		if len(x.shape) == 0 || len(w.shape) == 0 {
+			return nil, errors.New("an input is a single number; want matrices")
+		}
+		vectorX, vectorW := len(x.shape) == 1, len(w.shape) == 1
+		if vectorX {
+			x = x.reshaped([]int{1, x.shape[0]})
+		}
+		if vectorW {
+			w = w.reshaped([]int{w.shape[0], 1})
+		}
+		rx, rw := len(x.shape)-2, len(w.shape)-2
+		rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
+		if w.shape[rw] != inner {
+			return nil, fmt.Errorf("shapes %v and %v do not fit together", in[0].shape, in[1].shape)
+		}
+		stack, err := broadcastShape(x.shape[:rx], w.shape[:rw])
+		if err != nil {
+			return nil, err
+		}
+		y, err := newFloats(slices.Concat(stack, []int{rows, columns}))
+		if err != nil {
+			return nil, err
+		}
+		if product(w.shape[:rw]) == 1 { // one matrix for all rows
+			err = plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
+		} else {
+			sx, sw := strides(x.shape[:rx], stack), strides(w.shape[:rw], stack)
+			for i := 0; i < product(stack) && err == nil; i++ {
+				fromX, fromW, rest := 0, 0, i
+				for k := len(stack) - 1; k >= 0; k-- {
+					at := rest % stack[k]
+					fromX, fromW, rest = fromX+at*sx[k], fromW+at*sw[k], rest/stack[k]
+				}
+				err = plans.of(x.floats[fromX*rows*inner:][:rows*inner], w.floats[fromW*inner*columns:][:inner*columns], nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		shape := stack
+		if !vectorX {
+			shape = append(shape, rows)
+		}
+		if !vectorW {
+			shape = append(shape, columns)
+		}
+		return y.reshaped(shape), nil
+	}, nil
+}
+
+// batchNorm is (x - mean) / sqrt(variance + epsilon) scale + offset, by channel.
+func batchNorm(a *attributes) (compute, error) {
+	epsilon := attribute(a, "epsilon", float32(1e-5))
+	attribute(a, "momentum", float32(0.9))
+	if a.only("training_mode", 0); a.opset < 14 {
+		a.asked = append(a.asked, "spatial")
+	}
+	return func(in []*value) (*value, error) {
+		if err := asFloats(in...); err != nil {
+			return nil, err
+		}
+		x := in[0]
+		if len(x.shape) < 2 {
+			return nil, fmt.Errorf("its input has shape %v; want at least two axes", x.shape)
+		}
+		c := x.shape[1]
+		scale, offset := make([]float32, c), make([]float32, c)
+		for i, v := range in[1:] {
+			if len(v.floats) != c {
+				return nil, fmt.Errorf("its input %d has shape %v; want [%d], for channels of shape %v", i+1, v.shape, c, x.shape)
+			}
+		}
+		for i := range c {
+			s := float64(in[1].floats[i]) / math.Sqrt(float64(in[4].floats[i])+float64(epsilon))
+			scale[i], offset[i] = float32(s), float32(float64(in[2].floats[i])-float64(in[3].floats[i])*s)
+		}
+		y := x.like()
+		if x.last || len(x.shape) == 2 {
+			pixels := x.len() / max(c, 1)
+			const block = 256
+			parallel.For((pixels+block-1)/block, func(_, b int) {
+				for p := b * block; p < min(pixels, (b+1)*block); p++ {
+					from, to := x.floats[p*c:(p+1)*c], y.floats[p*c:(p+1)*c]
+					for i, v := range from {
+						to[i] = v*scale[i] + offset[i]
+					}
+				}
+			})
+			return y, nil
+		}
+		plane := product(x.shape[2:])
+		parallel.For(x.shape[0]*c, func(_, i int) {
+			from, to := x.floats[i*plane:(i+1)*plane], y.floats[i*plane:(i+1)*plane]
+			s, o := scale[i%c], offset[i%c]
+			for j, v := range from {
+				to[j] = v*s + o
+			}
+		})
+		return y, nil
+	}, nil
+}
+
+// maxPool is the largest pixel of each window, by channel.
+func maxPool(a *attributes) (compute, error) {
+	a.only("storage_order", 0)
+	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
+		c := len(out)
+		for i := range out {
+			out[i] = float32(math.Inf(-1))
+		}
+		w.taps(y, x, h, wide, func(_, _, row, column int) { kernel.Largest(out, image[(row*wide+column)*c:][:c]) })
+	})
+}
+
+// averagePool is the mean of each window, by channel.
+func averagePool(a *attributes) (compute, error) {
+	padding := a.flag("count_include_pad", 0)
+	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
+		c, n := len(out), 0
+		clear(out)
+		w.taps(y, x, h, wide, func(_, _, row, column int) {
+			kernel.Add(out, image[(row*wide+column)*c:][:c])
+			n++
+		})
+		if padding { // zeros around the image count, but not what lies beyond them
+			n = w.within(0, y, h) * w.within(1, x, wide)
+		}
+		for i := range out {
+			out[i] /= float32(n)
+		}
+	})
+}
+
+// within counts the rows (k = 0) or columns of a window inside the image with its padding.
+func (w *window) within(k, at, size int) (n int) {
+	for i := range w.kernel[k] {
+		if at*w.strides[k]+i*w.dilations[k] < size+w.pads[k]+w.pads[2+k] {
+			n++
+		}
+	}
+	return n
+}
+
+// pooling computes each pixel of the result by a function of its window.
+func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, h, wide int)) (compute, error) {
+	w := windowOf(a)
+	w.ceil = a.flag("ceil_mode", 0)
+	if w.kernel == [2]int{} {
+		a.fail("it has no attribute \"kernel_shape\"")
+	}
+	return func(in []*value) (*value, error) {
+		if err := asImages(in[0], "its input"); err != nil {
+			return nil, err
+		}
+		x := in[0].channelsLast()
+		c, h, wide := x.shape[1], x.shape[2], x.shape[3]
+		geometry, out, err := w.over(h, wide)
+		if err != nil {
+			return nil, err
+		}
+		y, err := newFloats([]int{x.shape[0], c, out[0], out[1]})
+		if err != nil {
+			return nil, err
+		}
+		y.last = true
+		parallel.For(y.shape[0]*out[0], func(_, i int) {
+			for column := range out[1] {
+				pixel(&geometry, y.floats[(i*out[1]+column)*c:][:c], x.floats[i/out[0]*h*wide*c:], i%out[0], column, h, wide)
+			}
+		})
+		return y, nil
+	}, nil
+}

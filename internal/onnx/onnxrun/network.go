@@ -1,0 +1,379 @@
+// Package onnxrun computes neural networks in the ONNX format, in float32, with the kernels of package kernel.
+//
+// It knows the operators that Unravel exports, and the usual ones of image networks from PyTorch, of operator sets 9 to
+// 20 (https://onnx.ai/onnx/operators). Results are the same bits at any number of threads.
+package onnxrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// The operator sets that are read.
+const (
+	FirstOpset = 9
+	LastOpset  = 20
+)
+
+// Network is a network with one input and one output, ready to run. One goroutine at a time may use it.
+type Network struct {
+	Input  onnx.Value
+	Output string
+
+	names  []string // of values
+	fixed  []*value // by value: constants; nil: computed by a run
+	input  int
+	output int
+	steps  []step
+}
+
+// step computes a value.
+type step struct {
+	node *onnx.Node
+	run  compute
+	in   []int // values; -1: left out
+	out  int
+	last []int // values that no later step takes
+}
+
+// compute computes a node's output from its inputs; an input that is left out is nil.
+type compute func(in []*value) (*value, error)
+
+// New prepares a network with its output of a name, or its only output. It computes all that does not depend on the
+// input.
+func New(m *onnx.Model, output string) (*Network, error) {
+	if m.Opset < FirstOpset || m.Opset > LastOpset {
+		return nil, fmt.Errorf("it has operator set %d; want %d to %d", m.Opset, FirstOpset, LastOpset)
+	}
+	output, err := chooseOutput(&m.Graph, output)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{graph: &m.Graph, opset: m.Opset, numbers: map[string]int{}, makers: map[string]maker{}}
+	n := &Network{Output: output}
+	if n.Input, err = p.define(n); err != nil {
+		return nil, err
+	}
+	order, err := p.order(output)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.unknown(order); err != nil {
+		return nil, err
+	}
+	for _, o := range order {
+		if err := p.add(n, o); err != nil {
+			return nil, err
+		}
+	}
+	n.output = p.number(n, output)
+	n.release()
+	return n, nil
+}
+
+// chooseOutput returns the name of an output of the graph.
+func chooseOutput(g *onnx.Graph, name string) (string, error) {
+	var names []string
+	for _, v := range g.Outputs {
+		names = append(names, v.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return "", errors.New("it has no output")
+	case name == "" && len(names) == 1:
+		return names[0], nil
+	case name == "":
+		return "", fmt.Errorf("it has the outputs %s; choose one of them", quoted(names))
+	case !slices.Contains(names, name):
+		return "", fmt.Errorf("it has no output %q; want one of %s", name, quoted(names))
+	}
+	return name, nil
+}
+
+// mostNamed is the number of names in an error.
+const mostNamed = 12
+
+// quoted lists names for an error.
+func quoted(names []string) string {
+	list := make([]string, 0, mostNamed+1)
+	for i, n := range names {
+		if i == mostNamed {
+			list = append(list, fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
+		list = append(list, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(list, ", ")
+}
+
+// planner orders the nodes of a graph.
+type planner struct {
+	graph   *onnx.Graph
+	opset   int
+	numbers map[string]int   // of values, by name
+	makers  map[string]maker // of values, by name
+}
+
+// maker is an output of a node.
+type maker struct{ node, output int }
+
+// number returns the number of a value of the network.
+func (p *planner) number(n *Network, name string) int {
+	i, ok := p.numbers[name]
+	if !ok {
+		i = len(n.names)
+		p.numbers[name] = i
+		n.names, n.fixed = append(n.names, name), append(n.fixed, nil)
+	}
+	return i
+}
+
+// define enters the constants, the input and the outputs of nodes, and returns the input.
+func (p *planner) define(n *Network) (input onnx.Value, err error) {
+	taken := map[string]bool{}
+	define := func(name string) error {
+		if taken[name] {
+			return fmt.Errorf("the value %q is defined twice", name)
+		}
+		taken[name] = true
+		return nil
+	}
+	for i := range p.graph.Weights {
+		w := &p.graph.Weights[i]
+		if err := define(w.Name); err != nil {
+			return input, err
+		}
+		if _, err := count(w.Shape); err != nil {
+			return input, fmt.Errorf("initialiser %q: %w", w.Name, err)
+		}
+		n.fixed[p.number(n, w.Name)] = ofTensor(w)
+	}
+	var inputs []string
+	for _, v := range p.graph.Inputs {
+		if !taken[v.Name] { // initialisers were inputs, too, in early versions of the format
+			inputs, input = append(inputs, v.Name), v
+		}
+	}
+	switch {
+	case len(inputs) == 0:
+		return input, errors.New("it has no input")
+	case len(inputs) > 1:
+		return input, fmt.Errorf("it has %d inputs, %s; want one, the images", len(inputs), quoted(inputs))
+	case input.Type != 0:
+		return input, fmt.Errorf("its input %q has element type %s; want FLOAT", input.Name, input.Type)
+	}
+	if err := define(input.Name); err != nil {
+		return input, err
+	}
+	n.input = p.number(n, input.Name)
+	for i := range p.graph.Nodes {
+		for k, out := range p.graph.Nodes[i].Outputs {
+			if out == "" {
+				continue
+			}
+			if err := define(out); err != nil {
+				return input, fmt.Errorf("node %s: %w", label(&p.graph.Nodes[i]), err)
+			}
+			p.makers[out] = maker{i, k}
+		}
+	}
+	return input, nil
+}
+
+// label names a node in errors.
+func label(n *onnx.Node) string {
+	name := n.Name
+	if name == "" && len(n.Outputs) > 0 {
+		name = n.Outputs[0]
+	}
+	op := n.Op
+	if n.Domain != "" && n.Domain != "ai.onnx" {
+		op = n.Domain + "." + op
+	}
+	return fmt.Sprintf("%s %q", op, name)
+}
+
+// order lists what to compute for an output: outputs of nodes, each after the values that it takes.
+func (p *planner) order(output string) (list []maker, err error) {
+	const begun, done = 1, 2
+	state := map[maker]int{}
+	type visit struct {
+		at   maker
+		next int // input to look at
+	}
+	var path []visit // depth first, without recursion: a file may have a long chain of nodes
+	enter := func(name, by string) error {
+		if i, ok := p.numbers[name]; ok && i >= 0 { // a constant or the input
+			return nil
+		}
+		m, ok := p.makers[name]
+		if !ok {
+			return fmt.Errorf("%s %q, which no node, initialiser or input gives", by, name)
+		}
+		switch state[m] {
+		case begun:
+			var names []string
+			for _, v := range path {
+				names = append(names, label(&p.graph.Nodes[v.at.node]))
+			}
+			from := slices.IndexFunc(path, func(v visit) bool { return v.at == m })
+			names = names[from:]
+			return fmt.Errorf("its nodes form a cycle: %s", strings.Join(names[:min(len(names), mostNamed)], ", "))
+		case done:
+			return nil
+		}
+		state[m] = begun
+		path = append(path, visit{at: m})
+		return nil
+	}
+	if err := enter(output, "its output is"); err != nil {
+		return nil, err
+	}
+	for len(path) > 0 {
+		top := &path[len(path)-1]
+		node := &p.graph.Nodes[top.at.node]
+		if top.next == len(node.Inputs) {
+			state[top.at] = done
+			list = append(list, top.at)
+			path = path[:len(path)-1]
+			continue
+		}
+		in := node.Inputs[top.next]
+		top.next++
+		if in == "" {
+			continue
+		}
+		if err := enter(in, "node "+label(node)+" takes"); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// unknown returns an error that names all nodes with an operator that is not known.
+func (p *planner) unknown(order []maker) error {
+	nodes := map[string][]string{}
+	var ops []string
+	for _, m := range order {
+		node := &p.graph.Nodes[m.node]
+		op := node.Op
+		if node.Domain != "" && node.Domain != "ai.onnx" {
+			op = node.Domain + "." + op
+		}
+		if _, ok := operators[op]; ok {
+			continue
+		}
+		if nodes[op] == nil {
+			ops = append(ops, op)
+		}
+		nodes[op] = append(nodes[op], node.Name)
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	var list []string
+	for i, op := range ops {
+		if i == mostNamed {
+			list = append(list, fmt.Sprintf("and %d more operators", len(ops)-i))
+			break
+		}
+		list = append(list, fmt.Sprintf("%s of %s", op, quoted(nodes[op])))
+	}
+	return fmt.Errorf("operators are not known here: %s; want operators among %s",
+		strings.Join(list, "; "), strings.Join(Operators(), ", "))
+}
+
+// add adds a step for an output of a node, or computes it now if it is constant.
+func (p *planner) add(n *Network, m maker) error {
+	node := &p.graph.Nodes[m.node]
+	s := step{node: node, out: p.number(n, node.Outputs[m.output])}
+	constant := true
+	for _, in := range node.Inputs {
+		i := -1
+		if in != "" {
+			i = p.number(n, in)
+			constant = constant && n.fixed[i] != nil
+		}
+		s.in = append(s.in, i)
+	}
+	op := operators[node.Op]
+	run, err := op.prepare(node, p.opset, m.output)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", label(node), err)
+	}
+	s.run = run
+	if constant {
+		n.fixed[s.out], err = s.compute(n.fixed)
+		return err
+	}
+	n.steps = append(n.steps, s)
+	return nil
+}
+
+// compute runs the step.
+func (s *step) compute(values []*value) (*value, error) {
+	in := make([]*value, len(s.in))
+	for k, i := range s.in {
+		if i >= 0 {
+			in[k] = values[i]
+		}
+	}
+	v, err := s.run(in)
+	if err == nil {
+		_, err = count(v.shape)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", label(s.node), err)
+	}
+	return v, nil
+}
+
+// release notes which values each step takes last.
+func (n *Network) release() {
+	seen := map[int]bool{n.output: true}
+	for i := len(n.steps) - 1; i >= 0; i-- {
+		s := &n.steps[i]
+		for _, k := range s.in {
+			if k >= 0 && !seen[k] && n.fixed[k] == nil {
+				seen[k] = true
+				s.last = append(s.last, k)
+			}
+		}
+	}
+}
+
+// Run computes the output for an input. It keeps x, and the result may share its elements.
+func (n *Network) Run(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
+	return n.run(ctx, ofTensor(x))
+}
+
+// RunImages is Run for images [N, H, W, C] of a network that takes [N, C, H, W].
+func (n *Network) RunImages(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
+	return n.run(ctx, imageOrder(ofTensor(x)))
+}
+
+func (n *Network) run(ctx context.Context, x *value) (*onnx.Tensor, error) {
+	values := slices.Clone(n.fixed)
+	values[n.input] = x
+	for i := range n.steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s := &n.steps[i]
+		v, err := s.compute(values)
+		if err != nil {
+			return nil, err
+		}
+		values[s.out] = v
+		for _, k := range s.last {
+			values[k] = nil
+		}
+	}
+	y := values[n.output].plain()
+	return &onnx.Tensor{Name: n.Output, Shape: y.shape, Floats: y.floats, Ints: y.ints}, nil
+}

@@ -1,0 +1,135 @@
+package onnxrun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// operator computes the nodes of an operation.
+type operator struct {
+	least, most int // numbers of inputs
+	prepare1    func(a *attributes) (compute, error)
+	outputs     int // outputs that are computed; 0: the first
+}
+
+// attributes are the attributes of a node. It notes the ones that an operator asks for: others would be ignored.
+type attributes struct {
+	node   *onnx.Node
+	opset  int
+	output int // the output of the node to compute
+	asked  []string
+	err    error
+}
+
+// prepare checks a node, and returns the computation of an output.
+func (o operator) prepare(node *onnx.Node, opset, output int) (compute, error) {
+	if n := len(node.Inputs); n < o.least || n > o.most {
+		return nil, fmt.Errorf("it has %d inputs; want %s", n, between(o.least, o.most))
+	}
+	for i := range o.least {
+		if node.Inputs[i] == "" {
+			return nil, fmt.Errorf("its input %d is left out", i)
+		}
+	}
+	if output >= max(1, o.outputs) {
+		return nil, fmt.Errorf("its output %d, %q, is not computed here", output, node.Outputs[output])
+	}
+	a := &attributes{node: node, opset: opset, output: output}
+	run, err := o.prepare1(a)
+	if err == nil {
+		err = a.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(node.Attributes)) {
+		if !slices.Contains(a.asked, name) {
+			return nil, fmt.Errorf("its attribute %q is not known here; want only %s", name, strings.Join(a.asked, ", "))
+		}
+	}
+	return run, nil
+}
+
+func between(least, most int) string {
+	switch {
+	case least == most:
+		return fmt.Sprint(least)
+	case most >= many:
+		return fmt.Sprintf("%d or more", least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+// many is a number of inputs without a limit.
+const many = 1 << 30
+
+// attribute returns an attribute, or its default if the node lacks it.
+func attribute[T any](a *attributes, name string, otherwise T) T {
+	a.asked = append(a.asked, name)
+	got, ok := a.node.Attributes[name]
+	if !ok {
+		return otherwise
+	}
+	v, ok := got.(T)
+	if !ok {
+		a.fail("its attribute %q is %s; want %s", name, kindOf(got), kindOf(otherwise))
+		return otherwise
+	}
+	return v
+}
+
+// kindOf names the kind of an attribute.
+func kindOf(v any) string {
+	switch v.(type) {
+	case int:
+		return "an integer"
+	case float32:
+		return "a number"
+	case string:
+		return "a text"
+	case []int:
+		return "a list of integers"
+	case []float32:
+		return "a list of numbers"
+	case *onnx.Tensor:
+		return "a tensor"
+	}
+	return "of another kind"
+}
+
+func (a *attributes) has(name string) bool { return a.node.Attributes[name] != nil }
+
+// fail notes the first mistake.
+func (a *attributes) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+	}
+}
+
+// only refuses other integers than the given one.
+func (a *attributes) only(name string, want int) {
+	if got := attribute(a, name, want); got != want {
+		a.fail("its attribute %q is %d; only %d is computed here", name, got, want)
+	}
+}
+
+// flag returns an attribute that is 0 or 1.
+func (a *attributes) flag(name string, otherwise int) bool {
+	return attribute(a, name, otherwise) != 0
+}
+
+// word returns an attribute that is one of some words.
+func (a *attributes) word(name string, words ...string) string {
+	got := attribute(a, name, words[0])
+	if !slices.Contains(words, got) {
+		a.fail("its attribute %q is %q; only %s are computed here", name, got, strings.Join(words, ", "))
+	}
+	return got
+}
+
+// Operators lists the names of the operators.
+func Operators() []string { return slices.Sorted(maps.Keys(operators)) }

@@ -1,0 +1,130 @@
+package onnxrun
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// operators are the known operators of the standard domain.
+var operators = map[string]operator{
+	// layers
+	"AveragePool":        {1, 1, averagePool, 0},
+	"BatchNormalization": {5, 5, batchNorm, 0},
+	"Conv":               {2, 3, conv, 0},
+	"ConvTranspose":      {2, 3, convTranspose, 0},
+	"Dropout":            {1, 3, dropout, 0},
+	"Gemm":               {2, 3, gemm, 0},
+	"GlobalAveragePool":  {1, 1, globalPool(mean), 0},
+	"GlobalMaxPool":      {1, 1, globalPool(largest), 0},
+	"MatMul":             {2, 2, matMul, 0},
+	"MaxPool":            {1, 1, maxPool, 0},
+	"Resize":             {1, 4, resize, 0},
+	"Upsample":           {2, 2, resize, 0},
+
+	// functions of elements
+	"Abs":         unary(slowly(math.Abs)),
+	"Ceil":        unary(slowly(math.Ceil)),
+	"Clip":        {1, 3, clip, 0},
+	"Cos":         unary(slowly(math.Cos)),
+	"Elu":         {1, 1, elu, 0},
+	"Erf":         unary(slowly(math.Erf)),
+	"Exp":         unary(kernel.Exp),
+	"Floor":       unary(slowly(math.Floor)),
+	"Gelu":        {1, 1, gelu, 0},
+	"HardSigmoid": {1, 1, hardSigmoid, 0},
+	"HardSwish":   unary(slowly(func(x float64) float64 { return x * min(max(x/6+0.5, 0), 1) })),
+	"Identity":    {1, 1, identity, 0},
+	"LeakyRelu":   {1, 1, leakyRelu, 0},
+	"Log":         unary(slowly(math.Log)),
+	"Neg":         unary(slowly(func(x float64) float64 { return -x })),
+	"Reciprocal":  unary(slowly(func(x float64) float64 { return 1 / x })),
+	"Relu":        unary(activated(kernel.ReLUActivation)),
+	"Round":       unary(slowly(math.RoundToEven)),
+	"Sigmoid":     unary(kernel.Sigmoid),
+	"Sign":        unary(slowly(sign)),
+	"Sin":         unary(slowly(math.Sin)),
+	"Softplus":    unary(kernel.Softplus),
+	"Sqrt":        unary(slowly(math.Sqrt)),
+	"Tanh":        unary(kernel.Tanh),
+
+	// functions of two arrays, or more
+	"Add":            binary(func(a, b float32) float32 { return a + b }, func(a, b int64) int64 { return a + b }),
+	"And":            binary(nil, func(a, b int64) int64 { return truth(a != 0 && b != 0) }),
+	"Div":            binary(func(a, b float32) float32 { return a / b }, quotient),
+	"Equal":          compare(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b }),
+	"Greater":        compare(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b }),
+	"GreaterOrEqual": compare(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b }),
+	"Less":           compare(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b }),
+	"LessOrEqual":    compare(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b }),
+	"Max":            several(func(a, b float32) float32 { return max(a, b) }, func(a, b int64) int64 { return max(a, b) }),
+	"Min":            several(func(a, b float32) float32 { return min(a, b) }, func(a, b int64) int64 { return min(a, b) }),
+	"Mul":            binary(func(a, b float32) float32 { return a * b }, func(a, b int64) int64 { return a * b }),
+	"Not":            {1, 1, not, 0},
+	"Or":             binary(nil, func(a, b int64) int64 { return truth(a != 0 || b != 0) }),
+	"PRelu":          binary(prelu, nil),
+	"Pow":            binary(func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) }, nil),
+	"Sub":            binary(func(a, b float32) float32 { return a - b }, func(a, b int64) int64 { return a - b }),
+	"Sum":            several(func(a, b float32) float32 { return a + b }, nil),
+	"Where":          {3, 3, where, 0},
+
+	// sums and extremes along axes
+	"ArgMax":     {1, 1, argExtreme(func(a, b float32) bool { return a > b }), 0},
+	"ArgMin":     {1, 1, argExtreme(func(a, b float32) bool { return a < b }), 0},
+	"LogSoftmax": {1, 1, softmax(true), 0},
+	"ReduceMax":  {1, 2, reduce(largest, 18), 0},
+	"ReduceMean": {1, 2, reduce(mean, 18), 0},
+	"ReduceMin":  {1, 2, reduce(least, 18), 0},
+	"ReduceSum":  {1, 2, reduce(sum, 13), 0},
+	"Softmax":    {1, 1, softmax(false), 0},
+
+	// shapes and places
+	"Cast":            {1, 1, cast, 0},
+	"Concat":          {1, many, concat, 0},
+	"Constant":        {0, 0, constant, 0},
+	"ConstantOfShape": {1, 1, constantOfShape, 0},
+	"DepthToSpace":    {1, 1, depthToSpace, 0},
+	"Expand":          {2, 2, expand, 0},
+	"Flatten":         {1, 1, flatten, 0},
+	"Gather":          {2, 2, gather, 0},
+	"Pad":             {1, 4, pad, 0},
+	"Reshape":         {2, 2, reshape, 0},
+	"Shape":           {1, 1, shapeOf, 0},
+	"Slice":           {1, 5, slice, 0},
+	"Split":           {1, 2, split, many},
+	"Squeeze":         {1, 2, squeeze, 0},
+	"Transpose":       {1, 1, transpose, 0},
+	"Unsqueeze":       {1, 2, unsqueeze, 0},
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func prelu(x, slope float32) float32 {
+	if x < 0 {
+		return slope * x
+	}
+	return x
+}
+
+// quotient is rounded towards zero. Nothing divides by zero here: see binary.
+func quotient(a, b int64) int64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}

@@ -1,0 +1,650 @@
+package onnxrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// taken returns the elements of x at places along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. Places
+// of -1 get fill. An axis with nil places stays as it is.
+func taken(x *value, places [][]int, fill float32) (*value, error) {
+	x = x.plain()
+	if len(x.shape) == 0 {
+		return x, nil
+	}
+	shape := slices.Clone(x.shape)
+	for k, p := range places {
+		if p != nil {
+			shape[k] = len(p)
+		}
+	}
+	n, err := count(shape)
+	if err != nil {
+		return nil, err
+	}
+	y := &value{shape: shape}
+	if x.ints != nil {
+		y.ints = make([]int64, n)
+		take(y.ints, x.ints, shape, x.shape, places, int64(fill))
+	} else {
+		y.floats = make([]float32, n)
+		take(y.floats, x.floats, shape, x.shape, places, fill)
+	}
+	return y, nil
+}
+
+func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
+	rank := len(shape)
+	steps := make([]int, rank)
+	step := 1
+	for k := rank - 1; k >= 0; k-- {
+		steps[k] = step
+		step *= of[k]
+	}
+	n := shape[rank-1]
+	overRows(shape, func(row int, at []int) {
+		from, outside := 0, false
+		for k, i := range at {
+			if places[k] != nil {
+				i = places[k][i]
+			}
+			outside = outside || i < 0
+			from += i * steps[k]
+		}
+		dst := y[row*n : (row+1)*n]
+		last := places[rank-1]
+		switch {
+		case outside:
+			for i := range dst {
+				dst[i] = fill
+			}
+		case last == nil:
+			copy(dst, x[from:from+n])
+		default:
+			for i, p := range last {
+				if dst[i] = fill; p >= 0 {
+					dst[i] = x[from+p]
+				}
+			}
+		}
+	})
+}
+
+// transpose permutes axes. Between the orders of ONNX and of the kernels it moves nothing.
+func transpose(a *attributes) (compute, error) {
+	perm := attribute(a, "perm", []int(nil))
+	return func(in []*value) (*value, error) {
+		x, rank := in[0], len(in[0].shape)
+		p := perm
+		if !a.has("perm") {
+			for k := range rank {
+				p = append(p, rank-1-k)
+			}
+		}
+		seen := make([]bool, rank)
+		for _, k := range p {
+			if len(p) != rank || k < 0 || k >= rank || seen[k] {
+				return nil, fmt.Errorf("perm %v does not permute the axes of shape %v", p, x.shape)
+			}
+			seen[k] = true
+		}
+		switch {
+		case x.ints == nil && !x.last && slices.Equal(p, []int{0, 3, 1, 2}):
+			return imageOrder(x), nil
+		case x.last && slices.Equal(p, []int{0, 2, 3, 1}):
+			return kernelOrder(x), nil
+		}
+		return permuted(x.plain(), p), nil
+	}, nil
+}
+
+// permuted returns a plain array with axes in another order.
+func permuted(x *value, perm []int) *value {
+	rank := len(perm)
+	if slices.IsSorted(perm) {
+		return x
+	}
+	y := &value{shape: make([]int, rank)}
+	of := strides(x.shape, x.shape)
+	steps := make([]int, rank)
+	for k, p := range perm {
+		y.shape[k], steps[k] = x.shape[p], of[p]
+	}
+	if x.ints != nil {
+		y.ints = make([]int64, len(x.ints))
+		permute(y.ints, x.ints, y.shape, steps)
+	} else {
+		y.floats = make([]float32, len(x.floats))
+		permute(y.floats, x.floats, y.shape, steps)
+	}
+	return y
+}
+
+func permute[T any](y, x []T, shape, steps []int) {
+	n, step := shape[len(shape)-1], steps[len(steps)-1]
+	overRows(shape, func(row int, at []int) {
+		from := offset(at, steps)
+		for i := row * n; i < (row+1)*n; i++ {
+			y[i] = x[from]
+			from += step
+		}
+	})
+}
+
+// reshape takes a shape with -1 for a size to be found, and 0 for the size of x there.
+func reshape(a *attributes) (compute, error) {
+	allowZero := a.flag("allowzero", 0)
+	return func(in []*value) (*value, error) {
+		x := in[0].plain()
+		to, err := asInts(in[1], "the shape")
+		if err != nil {
+			return nil, err
+		}
+		open, known := -1, 1
+		for k, d := range to {
+			if d == 0 && !allowZero {
+				if k >= len(x.shape) {
+					return nil, fmt.Errorf("shape %v takes size %d of shape %v", to, k, x.shape)
+				}
+				d = x.shape[k]
+				to[k] = d
+			}
+			switch {
+			case d >= 0 && d <= mostElements && known*d <= mostElements: // the order excludes an overflow
+				known *= d
+			case d == -1 && open < 0:
+				open = k
+			default:
+				return nil, fmt.Errorf("shape %v is not possible for %d elements", to, x.len())
+			}
+		}
+		if open >= 0 {
+			if known == 0 || x.len()%known != 0 {
+				return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
+			}
+			to[open] = x.len() / known
+			known *= to[open]
+		}
+		if known != x.len() {
+			return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
+		}
+		return x.reshaped(to), nil
+	}, nil
+}
+
+// flatten returns a matrix: the axes before an axis, and the axes from it on.
+func flatten(a *attributes) (compute, error) {
+	axis := attribute(a, "axis", 1)
+	return func(in []*value) (*value, error) {
+		x := in[0].plain()
+		k := axis
+		if k < 0 {
+			k += len(x.shape)
+		}
+		if k < 0 || k > len(x.shape) {
+			return nil, fmt.Errorf("axis %d is out of range for shape %v", axis, x.shape)
+		}
+		return x.reshaped([]int{product(x.shape[:k]), product(x.shape[k:])}), nil
+	}, nil
+}
+
+// axesInput returns the axes of a node: an attribute before an operator set, and input k since.
+func axesInput(a *attributes, k, since int) func(in []*value) ([]int, error) {
+	if a.opset < since {
+		axes := attribute(a, "axes", []int(nil))
+		return func([]*value) ([]int, error) { return axes, nil }
+	}
+	return func(in []*value) ([]int, error) {
+		if len(in) <= k || in[k] == nil {
+			return nil, nil
+		}
+		return asInts(in[k], "the list of axes")
+	}
+}
+
+// squeeze removes axes of size 1.
+func squeeze(a *attributes) (compute, error) {
+	axesOfNode := axesInput(a, 1, 13)
+	return func(in []*value) (*value, error) {
+		x := in[0].plain()
+		axes, err := axesOfNode(in)
+		if err == nil {
+			axes, err = axesOf(axes, len(x.shape))
+		}
+		if err != nil {
+			return nil, err
+		}
+		shape := []int{}
+		for k, d := range x.shape {
+			gone := slices.Contains(axes, k) || len(axes) == 0 && d == 1
+			if gone && d != 1 {
+				return nil, fmt.Errorf("axis %d of shape %v has size %d; want 1", k, x.shape, d)
+			}
+			if !gone {
+				shape = append(shape, d)
+			}
+		}
+		return x.reshaped(shape), nil
+	}, nil
+}
+
+// unsqueeze adds axes of size 1.
+func unsqueeze(a *attributes) (compute, error) {
+	axesOfNode := axesInput(a, 1, 13)
+	return func(in []*value) (*value, error) {
+		x := in[0].plain()
+		axes, err := axesOfNode(in)
+		if err == nil {
+			axes, err = axesOf(axes, len(x.shape)+len(axes))
+		}
+		if err != nil {
+			return nil, err
+		}
+		shape := slices.Clone(x.shape)
+		for _, k := range axes {
+			shape = slices.Insert(shape, k, 1)
+		}
+		return x.reshaped(shape), nil
+	}, nil
+}
+
+// shapeOf returns the sizes of the axes from start to end.
+func shapeOf(a *attributes) (compute, error) {
+	start, end := attribute(a, "start", 0), attribute(a, "end", math.MaxInt32)
+	return func(in []*value) (*value, error) {
+		shape := in[0].shape
+		place := func(k int) int {
+			if k < 0 {
+				k += len(shape)
+			}
+			return min(max(k, 0), len(shape))
+		}
+		from := place(start)
+		return ofInts(shape[from:max(from, place(end))]), nil
+	}, nil
+}
+
+// ofInts returns a list of integers as a value.
+func ofInts(list []int) *value {
+	v := &value{shape: []int{len(list)}, ints: make([]int64, len(list))}
+	for i, n := range list {
+		v.ints[i] = int64(n)
+	}
+	return v
+}
+
+// constant returns the attribute that a node has.
+func constant(a *attributes) (compute, error) {
+	var v *value
+	switch {
+	case a.has("value"):
+		v = ofTensor(attribute(a, "value", &onnx.Tensor{}))
+	case a.has("value_float"):
+		v = &value{floats: []float32{attribute(a, "value_float", float32(0))}}
+	case a.has("value_floats"):
+		list := attribute(a, "value_floats", []float32{})
+		v = &value{shape: []int{len(list)}, floats: list}
+	case a.has("value_int"):
+		v = &value{ints: []int64{int64(attribute(a, "value_int", 0))}}
+	case a.has("value_ints"):
+		v = ofInts(attribute(a, "value_ints", []int{}))
+	default:
+		return nil, errors.New("it has no value of numbers")
+	}
+	return func([]*value) (*value, error) { return v, nil }, nil
+}
+
+// constantOfShape repeats a number.
+func constantOfShape(a *attributes) (compute, error) {
+	v := ofTensor(attribute(a, "value", &onnx.Tensor{Shape: []int{1}, Floats: []float32{0}}))
+	return func(in []*value) (*value, error) {
+		shape, err := asInts(in[0], "the shape")
+		if err != nil {
+			return nil, err
+		}
+		return expanded(v, shape)
+	}, nil
+}
+
+// expand repeats axes of size 1.
+func expand(*attributes) (compute, error) {
+	return func(in []*value) (*value, error) {
+		to, err := asInts(in[1], "the shape")
+		if err != nil {
+			return nil, err
+		}
+		return expanded(in[0].plain(), to)
+	}, nil
+}
+
+func expanded(x *value, to []int) (*value, error) {
+	if _, err := count(to); err != nil {
+		return nil, err
+	}
+	shape, err := broadcastShape(x.shape, to)
+	if err != nil {
+		return nil, err
+	}
+	y := &value{shape: shape}
+	if x.ints != nil {
+		y.ints = repeated(shape, x.shape, x.ints)
+	} else {
+		y.floats = repeated(shape, x.shape, x.floats)
+	}
+	return y, nil
+}
+
+// repeated repeats an array to a shape.
+func repeated[T any](shape, of []int, x []T) []T {
+	zero := []T{*new(T)}
+	return combine(shape, of, nil, x, zero, func(a, _ T) T { return a })
+}
+
+// concat joins arrays along an axis.
+func concat(a *attributes) (compute, error) {
+	axis := attribute(a, "axis", 1)
+	return func(in []*value) (*value, error) {
+		if slices.Contains(in, nil) {
+			return nil, errors.New("an input is left out")
+		}
+		first := in[0]
+		k, err := axisOf(axis, len(first.shape))
+		if err != nil {
+			return nil, err
+		}
+		shape := slices.Clone(first.shape)
+		shape[k] = 0
+		parts := make([]*value, len(in))
+		for i, x := range in {
+			same := len(x.shape) == len(shape) && (x.ints == nil) == (first.ints == nil)
+			for j := 0; same && j < len(shape); j++ {
+				same = j == k || x.shape[j] == shape[j]
+			}
+			if !same {
+				return nil, fmt.Errorf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k)
+			}
+			shape[k] += x.shape[k]
+			parts[i] = x.plain()
+		}
+		n, err := count(shape)
+		if err != nil {
+			return nil, err
+		}
+		y := &value{shape: shape}
+		if first.ints != nil {
+			y.ints = make([]int64, n)
+		} else {
+			y.floats = make([]float32, n)
+		}
+		inner, at := product(shape[k+1:]), 0
+		for _, x := range parts {
+			size := x.shape[k] * inner
+			for row := range product(shape[:k]) {
+				to := row*shape[k]*inner + at
+				if first.ints != nil {
+					copy(y.ints[to:to+size], x.ints[row*size:])
+				} else {
+					copy(y.floats[to:to+size], x.floats[row*size:])
+				}
+			}
+			at += size
+		}
+		return y, nil
+	}, nil
+}
+
+// slice takes elements from start to end in steps, along axes. These are attributes before operator set 10.
+func slice(a *attributes) (compute, error) {
+	var lists [4][]int // starts, ends, axes, steps
+	old := a.opset < 10
+	if old {
+		for i, name := range []string{"starts", "ends", "axes"} {
+			lists[i] = attribute(a, name, []int(nil))
+		}
+	}
+	return func(in []*value) (*value, error) {
+		x, l := in[0], lists
+		if !old && len(in) < 3 {
+			return nil, errors.New("it has no starts and ends")
+		}
+		for i := 1; i < len(in); i++ {
+			if in[i] == nil || old {
+				continue
+			}
+			var err error
+			if l[i-1], err = asInts(in[i], "the list "+[]string{"of starts", "of ends", "of axes", "of steps"}[i-1]); err != nil {
+				return nil, err
+			}
+		}
+		starts, ends, axes, steps := l[0], l[1], l[2], l[3]
+		if axes == nil {
+			for k := range starts {
+				axes = append(axes, k)
+			}
+		}
+		if steps == nil {
+			steps = slices.Repeat([]int{1}, len(starts))
+		}
+		if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
+			return nil, fmt.Errorf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps))
+		}
+		if _, err := axesOf(axes, len(x.shape)); err != nil {
+			return nil, err
+		}
+		places := make([][]int, len(x.shape))
+		for i, axis := range axes {
+			k, _ := axisOf(axis, len(x.shape))
+			if steps[i] == 0 {
+				return nil, errors.New("a step is 0")
+			}
+			places[k] = sliced(x.shape[k], starts[i], ends[i], steps[i])
+		}
+		return taken(x, places, 0)
+	}, nil
+}
+
+// sliced lists the places of a slice of n elements.
+func sliced(n, start, end, step int) []int {
+	lowest, highest := 0, n // of start and end
+	if step < 0 {
+		lowest, highest = -1, n-1
+	}
+	place := func(i int) int {
+		if i < 0 {
+			i = max(i, -n-1) + n
+		}
+		return min(max(i, lowest), highest)
+	}
+	list := []int{}
+	step = min(max(step, -n-1), n+1)
+	for i, e := place(start), place(end); step > 0 && i < e || step < 0 && i > e; i += step {
+		list = append(list, i)
+	}
+	return list
+}
+
+// gather takes elements at indices along an axis.
+func gather(a *attributes) (compute, error) {
+	axis := attribute(a, "axis", 0)
+	return func(in []*value) (*value, error) {
+		x, at := in[0], in[1]
+		k, err := axisOf(axis, len(x.shape))
+		if err != nil {
+			return nil, err
+		}
+		if at.ints == nil {
+			return nil, errors.New("its indices are float32; want integers")
+		}
+		list := make([]int, len(at.ints))
+		for i, n := range at.ints {
+			if list[i], err = axisOf(int(n), x.shape[k]); err != nil {
+				return nil, fmt.Errorf("index %d is out of range for axis %d of shape %v", n, k, x.shape)
+			}
+		}
+		places := make([][]int, len(x.shape))
+		places[k] = list
+		y, err := taken(x, places, 0)
+		if err != nil {
+			return nil, err
+		}
+		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:])), nil
+	}, nil
+}
+
+// split takes the parts of an axis; each output is a part.
+func split(a *attributes) (compute, error) {
+	axis, parts := attribute(a, "axis", 0), len(a.node.Outputs)
+	var sizes []int
+	if a.opset < 13 {
+		sizes = attribute(a, "split", []int(nil))
+	}
+	if a.opset >= 18 {
+		parts = attribute(a, "num_outputs", parts)
+	}
+	output := a.output
+	return func(in []*value) (*value, error) {
+		x, sizes := in[0], sizes
+		k, err := axisOf(axis, len(x.shape))
+		if err != nil {
+			return nil, err
+		}
+		if len(in) > 1 && in[1] != nil {
+			if sizes, err = asInts(in[1], "the list of sizes"); err != nil {
+				return nil, err
+			}
+		}
+		if sizes == nil {
+			if parts < 1 || parts > x.shape[k] || parts != len(a.node.Outputs) {
+				return nil, fmt.Errorf("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape)
+			}
+			each := (x.shape[k] + parts - 1) / parts // the last part may be smaller
+			for at := 0; len(sizes) < parts; at += each {
+				sizes = append(sizes, max(0, min(each, x.shape[k]-at)))
+			}
+		}
+		from, all := 0, 0
+		for i, n := range sizes {
+			if n < 0 || n > x.shape[k] {
+				return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape)
+			}
+			if all += n; i < output {
+				from += n
+			}
+		}
+		if all != x.shape[k] || output >= len(sizes) {
+			return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs))
+		}
+		places := make([][]int, len(x.shape))
+		places[k] = sliced(x.shape[k], from, from+sizes[output], 1)
+		return taken(x, places, 0)
+	}, nil
+}
+
+// depthToSpace makes blocks of pixels from channels.
+func depthToSpace(a *attributes) (compute, error) {
+	b, mode := attribute(a, "blocksize", 0), a.word("mode", "DCR", "CRD")
+	return func(in []*value) (*value, error) {
+		if err := asImages(in[0], "its input"); err != nil {
+			return nil, err
+		}
+		x := in[0].plain()
+		n, c, h, w := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
+		if b < 1 || b > mostElements || c%(b*b) != 0 {
+			return nil, fmt.Errorf("blocks of %d by %d pixels do not divide %d channels", b, b, c)
+		}
+		shape, perm := []int{n, b, b, c / (b * b), h, w}, []int{0, 3, 4, 1, 5, 2}
+		if mode == "CRD" {
+			shape, perm = []int{n, c / (b * b), b, b, h, w}, []int{0, 1, 4, 2, 5, 3}
+		}
+		return permuted(x.reshaped(shape), perm).reshaped([]int{n, c / (b * b), h * b, w * b}), nil
+	}, nil
+}
+
+// pad adds elements at both ends of axes: a number, or copies of elements.
+func pad(a *attributes) (compute, error) {
+	mode := a.word("mode", "constant", "reflect", "edge")
+	var pads []int
+	var fill float32
+	if a.opset < 11 {
+		pads, fill = attribute(a, "pads", pads), attribute(a, "value", fill)
+	}
+	return func(in []*value) (*value, error) {
+		x, pads, fill := in[0], pads, fill
+		rank := len(x.shape)
+		axes := make([]int, rank)
+		for k := range axes {
+			axes[k] = k
+		}
+		var err error
+		if len(in) > 1 && in[1] != nil {
+			if pads, err = asInts(in[1], "the list of pads"); err != nil {
+				return nil, err
+			}
+		}
+		if len(in) > 2 && in[2] != nil {
+			switch v := in[2]; {
+			case v.len() != 1:
+				return nil, fmt.Errorf("the number to pad with has shape %v", v.shape)
+			case v.ints != nil:
+				fill = float32(v.ints[0])
+			default:
+				fill = v.floats[0]
+			}
+		}
+		if len(in) > 3 && in[3] != nil {
+			if axes, err = asInts(in[3], "the list of axes"); err != nil {
+				return nil, err
+			}
+			if _, err := axesOf(axes, rank); err != nil {
+				return nil, err
+			}
+		}
+		if len(pads) != 2*len(axes) {
+			return nil, fmt.Errorf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes))
+		}
+		places := make([][]int, rank)
+		for i, axis := range axes {
+			k, _ := axisOf(axis, rank)
+			before, after := pads[i], pads[len(axes)+i]
+			if before == 0 && after == 0 {
+				continue
+			}
+			if places[k], err = padded(x.shape[k], before, after, mode); err != nil {
+				return nil, err
+			}
+		}
+		return taken(x, places, fill)
+	}, nil
+}
+
+// padded lists the places of n elements with others before and after.
+func padded(n, before, after int, mode string) ([]int, error) {
+	most := mostElements
+	if mode == "reflect" {
+		most = n - 1
+	}
+	if mode == "edge" && n == 0 || min(before, after) < -n || max(before, after) > most || n+before+after < 0 {
+		return nil, fmt.Errorf("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n)
+	}
+	list := make([]int, n+before+after)
+	for i := range list {
+		p := i - before
+		switch {
+		case p >= 0 && p < n:
+		case mode == "edge":
+			p = min(max(p, 0), n-1)
+		case mode == "constant":
+			p = -1
+		case p < 0:
+			p = -p
+		default:
+			p = 2*(n-1) - p
+		}
+		list[i] = p
+	}
+	return list, nil
+}

@@ -1,0 +1,236 @@
+package onnxrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// reduction is a number of a row of numbers.
+type reduction func(row []float32) float32
+
+func sum(row []float32) float32 {
+	s := 0.0
+	for _, v := range row {
+		s += float64(v)
+	}
+	return float32(s)
+}
+
+func mean(row []float32) float32 {
+	s := 0.0
+	for _, v := range row {
+		s += float64(v)
+	}
+	return float32(s / float64(len(row)))
+}
+
+func largest(row []float32) float32 {
+	most := float32(math.Inf(-1))
+	for _, v := range row {
+		most = max(most, v)
+	}
+	return most
+}
+
+func least(row []float32) float32 {
+	low := float32(math.Inf(1))
+	for _, v := range row {
+		low = min(low, v)
+	}
+	return low
+}
+
+// reduced reduces each row of n elements.
+func reduced(x []float32, rows, n int, f reduction) []float32 {
+	y := make([]float32, rows)
+	block := max(1, elementBlock/max(1, n))
+	parallel.For((rows+block-1)/block, func(_, b int) {
+		for r := b * block; r < min(rows, (b+1)*block); r++ {
+			y[r] = f(x[r*n : (r+1)*n])
+		}
+	})
+	return y
+}
+
+// reduce reduces axes, all without a list of them. The list is an input since an operator set.
+func reduce(f reduction, since int) func(a *attributes) (compute, error) {
+	return func(a *attributes) (compute, error) {
+		keep, none := a.flag("keepdims", 1), false
+		axesOfNode := axesInput(a, 1, since)
+		if a.opset >= since {
+			none = a.flag("noop_with_empty_axes", 0)
+		}
+		return func(in []*value) (*value, error) {
+			if err := asFloats(in[0]); err != nil {
+				return nil, err
+			}
+			x, rank := in[0].plain(), len(in[0].shape)
+			axes, err := axesOfNode(in)
+			if err == nil {
+				axes, err = axesOf(axes, rank)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if len(axes) == 0 {
+				if none {
+					return x, nil
+				}
+				for k := range rank {
+					axes = append(axes, k)
+				}
+			}
+			var perm []int
+			full, short := []int{}, []int{}
+			n := 1
+			for k, d := range x.shape {
+				if slices.Contains(axes, k) {
+					n *= d
+					full = append(full, 1)
+					continue
+				}
+				perm, full, short = append(perm, k), append(full, d), append(short, d)
+			}
+			x = permuted(x, append(perm, axes...)) // reduced axes last
+			shape := short
+			if keep {
+				shape = full
+			}
+			return &value{shape: shape, floats: reduced(x.floats, product(short), n, f)}, nil
+		}, nil
+	}
+}
+
+// globalPool reduces whole images, by channel.
+func globalPool(f reduction) func(a *attributes) (compute, error) {
+	return func(*attributes) (compute, error) {
+		return func(in []*value) (*value, error) {
+			if err := asImages(in[0], "its input"); err != nil {
+				return nil, err
+			}
+			x := in[0].plain()
+			n, c, pixels := x.shape[0], x.shape[1], x.shape[2]*x.shape[3]
+			if pixels == 0 {
+				return nil, fmt.Errorf("its images have shape %v, without pixels", x.shape)
+			}
+			return &value{shape: []int{n, c, 1, 1}, floats: reduced(x.floats, n*c, pixels, f)}, nil
+		}, nil
+	}
+}
+
+// argExtreme returns the place of the extreme along an axis: the first of equal ones.
+func argExtreme(before func(a, b float32) bool) func(a *attributes) (compute, error) {
+	return func(a *attributes) (compute, error) {
+		axis, keep := attribute(a, "axis", 0), a.flag("keepdims", 1)
+		a.only("select_last_index", 0)
+		return func(in []*value) (*value, error) {
+			if err := asFloats(in[0]); err != nil {
+				return nil, err
+			}
+			x := in[0].plain()
+			k, err := axisOf(axis, len(x.shape))
+			if err != nil {
+				return nil, err
+			}
+			n := x.shape[k]
+			if n == 0 {
+				return nil, fmt.Errorf("axis %d of shape %v is empty", k, x.shape)
+			}
+			x, shape := lastAxis(x, k), slices.Clone(x.shape)
+			if shape[k] = 1; !keep {
+				shape = slices.Delete(shape, k, k+1)
+			}
+			y := &value{shape: shape, ints: make([]int64, len(x.floats)/n)}
+			for r := range y.ints {
+				row, best := x.floats[r*n:(r+1)*n], 0
+				for i, v := range row {
+					if before(v, row[best]) {
+						best = i
+					}
+				}
+				y.ints[r] = int64(best)
+			}
+			return y, nil
+		}, nil
+	}
+}
+
+// lastAxis moves an axis to the end.
+func lastAxis(x *value, k int) *value {
+	perm := []int{}
+	for i := range x.shape {
+		if i != k {
+			perm = append(perm, i)
+		}
+	}
+	return permuted(x, append(perm, k))
+}
+
+// softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13 it is along all axes from one on.
+func softmax(log bool) func(a *attributes) (compute, error) {
+	return func(a *attributes) (compute, error) {
+		otherwise := -1
+		if a.opset < 13 {
+			otherwise = 1
+		}
+		axis, flat := attribute(a, "axis", otherwise), a.opset < 13
+		return func(in []*value) (*value, error) {
+			if err := asFloats(in[0]); err != nil {
+				return nil, err
+			}
+			x := in[0].plain()
+			if len(x.shape) == 0 {
+				return nil, errors.New("its input is a single number; want an array")
+			}
+			k, err := axisOf(axis, len(x.shape))
+			if err != nil {
+				return nil, err
+			}
+			if x.len() == 0 {
+				return x, nil
+			}
+			if flat {
+				y := &value{shape: x.shape, floats: slices.Clone(x.floats)}
+				normalise(y.floats, product(x.shape[k:]), log)
+				return y, nil
+			}
+			turned := lastAxis(x, k)
+			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
+			normalise(y.floats, x.shape[k], log)
+			back := make([]int, len(x.shape)) // the inverse of lastAxis
+			for i := range back {
+				switch {
+				case i < k:
+					back[i] = i
+				case i == k:
+					back[i] = len(back) - 1
+				default:
+					back[i] = i - 1
+				}
+			}
+			return permuted(y, back), nil
+		}, nil
+	}
+}
+
+// normalise replaces rows of n elements by their softmax or its logarithm.
+func normalise(x []float32, n int, log bool) {
+	for at := 0; at < len(x); at += n {
+		row := x[at : at+n]
+		most, s := float64(largest(row)), 0.0
+		for _, v := range row {
+			s += math.Exp(float64(v) - most)
+		}
+		for i, v := range row {
+			if d := float64(v) - most; log {
+				row[i] = float32(d - math.Log(s))
+			} else {
+				row[i] = float32(math.Exp(d) / s)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package onnxrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// resizing is a way to find pixels of the original for pixels of the result.
+type resizing struct {
+	linear       bool
+	place, round string
+}
+
+// resize resizes along all axes, by factors or to sizes. It takes the nearest pixels, or interpolates linearly.
+func resize(a *attributes) (compute, error) {
+	r := resizing{linear: a.word("mode", "nearest", "linear") == "linear", place: "asymmetric", round: "floor"}
+	modern := a.opset >= 11 && a.node.Op == "Resize"
+	if modern {
+		r.place = a.word("coordinate_transformation_mode", "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+		r.round = a.word("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+		a.only("antialias", 0)
+		a.only("exclude_outside", 0)
+		a.word("keep_aspect_ratio_policy", "stretch")
+		attribute(a, "cubic_coeff_a", float32(-0.75))   // of another mode
+		attribute(a, "extrapolation_value", float32(0)) // of another place
+	}
+	return func(in []*value) (*value, error) {
+		if err := asFloats(in[0]); err != nil {
+			return nil, err
+		}
+		x := in[0].plain()
+		var scales, sizes *value
+		switch {
+		case !modern && len(in) == 2:
+			scales = in[1]
+		case modern && len(in) > 2:
+			if scales = in[2]; len(in) > 3 {
+				sizes = in[3]
+			}
+		}
+		to := slices.Clone(x.shape)
+		factors := make([]float64, len(to))
+		switch {
+		case sizes != nil && len(sizes.ints) == len(to):
+			for k, n := range sizes.ints {
+				if n < 1 || n > mostElements {
+					return nil, fmt.Errorf("it resizes to %v", sizes.ints)
+				}
+				to[k], factors[k] = int(n), float64(n)/float64(x.shape[k])
+			}
+		case scales != nil && len(scales.floats) == len(to):
+			for k, f := range scales.floats {
+				size := math.Floor(float64(x.shape[k]) * float64(f))
+				if !(f > 0) || size > mostElements {
+					return nil, fmt.Errorf("its factors are %v", scales.floats)
+				}
+				to[k], factors[k] = int(size), float64(f)
+			}
+		default:
+			return nil, errors.New("it has neither factors nor sizes, one for each axis")
+		}
+		if _, err := count(to); err != nil {
+			return nil, err
+		}
+		var err error
+		for k := range to {
+			if to[k] == x.shape[k] && factors[k] == 1 {
+				continue
+			}
+			if x.shape[k] == 0 || to[k] == 0 {
+				return nil, fmt.Errorf("it resizes shape %v to %v", x.shape, to)
+			}
+			if x, err = r.along(x, k, to[k], factors[k]); err != nil {
+				return nil, err
+			}
+		}
+		return x, nil
+	}, nil
+}
+
+// source returns the coordinate in an axis of n elements for element i of m elements.
+func (r resizing) source(i, n, m int, factor float64) float64 {
+	switch r.place {
+	case "asymmetric":
+		return float64(i) / factor
+	case "align_corners":
+		if m == 1 {
+			return 0
+		}
+		return float64(i) * float64(n-1) / float64(m-1)
+	case "pytorch_half_pixel":
+		if m == 1 {
+			return 0
+		}
+	}
+	return (float64(i)+0.5)/factor - 0.5
+}
+
+// along resizes an axis to m elements.
+func (r resizing) along(x *value, k, m int, factor float64) (*value, error) {
+	n := x.shape[k]
+	first, second, share := make([]int, m), make([]int, m), make([]float32, m)
+	for i := range m {
+		at := r.source(i, n, m, factor)
+		if !r.linear {
+			first[i] = min(max(int(rounded(at, r.round)), 0), n-1)
+			continue
+		}
+		at = min(max(at, 0), float64(n-1))
+		first[i] = int(at)
+		second[i], share[i] = min(first[i]+1, n-1), float32(at-math.Floor(at))
+	}
+	places := make([][]int, len(x.shape))
+	places[k] = first
+	y, err := taken(x, places, 0)
+	if err != nil || !r.linear {
+		return y, err
+	}
+	places[k] = second
+	z, err := taken(x, places, 0)
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Repeat([]int{1}, len(x.shape)-k)
+	shape[0] = m
+	difference, err := apply(z, y, func(a, b float32) float32 { return a - b }, nil)
+	if err != nil {
+		return nil, err
+	}
+	if z, err = apply(difference, &value{shape: shape, floats: share}, func(a, b float32) float32 { return a * b }, nil); err != nil {
+		return nil, err
+	}
+	return apply(y, z, func(a, b float32) float32 { return a + b }, nil)
+}
+
+func rounded(x float64, mode string) float64 {
+	switch mode {
+	case "floor":
+		return math.Floor(x)
+	case "ceil":
+		return math.Ceil(x)
+	case "round_prefer_ceil":
+		return math.Floor(x + 0.5)
+	}
+	return math.Ceil(x - 0.5)
+}

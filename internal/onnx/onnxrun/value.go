@@ -1,0 +1,176 @@
+package onnxrun
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/onnx"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// mostElements is the largest number of elements of a value: a file of a few bytes can ask for any number.
+const mostElements = 1 << 28
+
+// value is an array of float32, or of integers and truth values. Nobody changes the elements of a finished value.
+type value struct {
+	shape  []int
+	floats []float32 // row-major
+	ints   []int64   // not nil for integers
+
+	// last says that the shape is [N, C, H, W], but the elements are in the order N, H, W, C of the kernels.
+	last bool
+}
+
+// count returns the number of elements of a shape. It takes sizes of 0 for 1 in its limit, which then also limits the
+// rows of empty arrays.
+func count(shape []int) (int, error) {
+	if _, err := dims.Count(shape, 8); err != nil {
+		return 0, err
+	}
+	most := 1
+	for _, d := range shape {
+		if most *= max(d, 1); most > mostElements {
+			return 0, fmt.Errorf("an array of shape %v has too many elements; at most %d are computed", shape, mostElements)
+		}
+	}
+	return product(shape), nil
+}
+
+// newFloats makes a value of zeros.
+func newFloats(shape []int) (*value, error) {
+	n, err := count(shape)
+	if err != nil {
+		return nil, err
+	}
+	return &value{shape: slices.Clone(shape), floats: make([]float32, n)}, nil
+}
+
+// like makes a value of zeros with the shape, the element type and the order of elements of v.
+func (v *value) like() *value {
+	if v.ints != nil {
+		return &value{shape: v.shape, ints: make([]int64, len(v.ints))}
+	}
+	return &value{shape: v.shape, floats: make([]float32, len(v.floats)), last: v.last}
+}
+
+// len returns the number of elements.
+func (v *value) len() int { return max(len(v.floats), len(v.ints)) }
+
+// reshaped returns the elements of a plain value in another shape of as many elements.
+func (v *value) reshaped(shape []int) *value {
+	return &value{shape: shape, floats: v.floats, ints: v.ints}
+}
+
+// product multiplies dimensions of a value.
+func product(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// plain returns the value with its elements in row-major order.
+func (v *value) plain() *value {
+	if !v.last {
+		return v
+	}
+	n, c, h, w := v.shape[0], v.shape[1], v.shape[2], v.shape[3]
+	return &value{shape: v.shape, floats: turned(v.floats, n, h*w, c)}
+}
+
+// channelsLast returns images [N, C, H, W] with their elements in the order of the kernels.
+func (v *value) channelsLast() *value {
+	if v.last {
+		return v
+	}
+	n, c, h, w := v.shape[0], v.shape[1], v.shape[2], v.shape[3]
+	return &value{shape: v.shape, floats: turned(v.floats, n, c, h*w), last: true}
+}
+
+// turned transposes n matrices of rows by columns.
+func turned(x []float32, n, rows, columns int) []float32 {
+	if rows == 1 || columns == 1 {
+		return x
+	}
+	y := make([]float32, len(x))
+	const side = 32
+	strips := (rows + side - 1) / side
+	parallel.For(n*strips, func(_, i int) {
+		at := i / strips * rows * columns
+		from := i % strips * side
+		to := min(rows, from+side)
+		a, b := x[at:at+rows*columns], y[at:at+rows*columns]
+		for c := 0; c < columns; c += side {
+			for r := from; r < to; r++ {
+				for k := c; k < min(columns, c+side); k++ {
+					b[k*rows+r] = a[r*columns+k]
+				}
+			}
+		}
+	})
+	return y
+}
+
+// asImages checks for a value of images.
+func asImages(v *value, what string) error {
+	if len(v.shape) != 4 || v.ints != nil {
+		return fmt.Errorf("%s: shape %v; want float32 [N, C, H, W]", what, v.shape)
+	}
+	return nil
+}
+
+// asFloats checks for a value of float32.
+func asFloats(in ...*value) error {
+	for i, v := range in {
+		if v != nil && v.ints != nil {
+			return fmt.Errorf("input %d has integers; want float32", i)
+		}
+	}
+	return nil
+}
+
+// asInts returns integers of an input as a list.
+func asInts(v *value, what string) ([]int, error) {
+	if v.ints == nil || len(v.shape) > 1 {
+		return nil, fmt.Errorf("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape)
+	}
+	list := make([]int, len(v.ints))
+	for i, n := range v.ints {
+		list[i] = int(n)
+	}
+	return list, nil
+}
+
+// axisOf returns an axis of a rank, counted from the end if it is negative.
+func axisOf(axis, rank int) (int, error) {
+	if axis < -rank || axis >= rank {
+		return 0, fmt.Errorf("axis %d is out of range for a value of %d axes", axis, rank)
+	}
+	if axis < 0 {
+		axis += rank
+	}
+	return axis, nil
+}
+
+// axesOf returns distinct axes in ascending order.
+func axesOf(axes []int, rank int) ([]int, error) {
+	list := make([]int, len(axes))
+	for i, a := range axes {
+		var err error
+		if list[i], err = axisOf(a, rank); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(list)
+	if len(slices.Compact(slices.Clone(list))) < len(list) {
+		return nil, fmt.Errorf("axes %v name an axis twice", axes)
+	}
+	return list, nil
+}
+
+// ofTensor returns a constant as a value.
+func ofTensor(t *onnx.Tensor) *value {
+	return &value{shape: t.Shape, floats: t.Floats, ints: t.Ints}
+}

@@ -1,0 +1,257 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/onnx"
+	"github.com/unravel-ml/unravel/internal/onnx/onnxrun"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// mostONNX is the largest size of a file in the ONNX format: protocol buffers end there.
+const mostONNX = 1 << 31
+
+// Sizes of a batch: images, and their elements. They do not depend on the machine, because a sum may depend on them.
+const (
+	leastBatch, mostBatch = 4, 64
+	batchElements         = 1 << 19
+)
+
+// mostCodes is the largest number of elements of codes, 1 GiB as float64.
+const mostCodes = 1 << 27
+
+// ONNXOptions choose what an encoder computes.
+type ONNXOptions struct {
+	Output    string    // name of the output; empty: the only one
+	Mean, Std []float64 // pixels become (x - Mean) / Std: one for all channels, or one for each; empty: 0 and 1
+}
+
+// ONNXEncoder is a network in the ONNX format that takes images and gives codes. One goroutine at a time may use it.
+type ONNXEncoder struct {
+	file    string
+	network *onnxrun.Network
+	options ONNXOptions
+}
+
+// ReadONNX reads an encoder from a file in the ONNX format, of operator sets 9 to 20, from any program. The network has
+// one input of float32 with an axis for the images of a batch. All weights are in the file.
+func ReadONNX(path string, o ONNXOptions) (*ONNXEncoder, error) {
+	for _, v := range o.Mean {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("mean %v is no finite number", v)
+		}
+	}
+	for _, v := range o.Std {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("standard deviation %v is out of range; want a number greater than 0", v)
+		}
+	}
+	data, err := disk.ReadFile(path, mostONNX)
+	if err != nil {
+		return nil, err
+	}
+	m, err := onnx.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	n, err := onnxrun.New(m, o.Output)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &ONNXEncoder{filepath.Clean(path), n, o}, nil
+}
+
+// Encode returns the codes of all images of a data set, a row for each: the elements of the output for an image, in
+// row-major order. Before every batch it calls watch with the number of encoded images.
+//
+// The input is [N, C, H, W] or [N, H, W, C], whichever has the shape of the images, or the former if both have. It is
+// [N, H W] for images of one channel, too. Where the file sets N, batches have this size.
+func (e *ONNXEncoder) Encode(ctx context.Context, d datasets.Dataset, watch func(done int)) (matrix.Matrix, error) {
+	codes, err := e.encode(ctx, d, watch)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", e.file, err)
+	}
+	return codes, err
+}
+
+func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func(done int)) (codes matrix.Matrix, err error) {
+	if d.Len() == 0 {
+		return codes, fmt.Errorf("dataset %s has no images", d.Name())
+	}
+	in, err := e.inputFor(d)
+	if err != nil {
+		return codes, err
+	}
+	codes.Rows = d.Len()
+	for from := 0; from < codes.Rows; from += in.batch {
+		watch(from)
+		images := make([]int, in.batch)
+		for i := range images { // the last image fills up a batch of fixed size
+			images[i] = min(from+i, codes.Rows-1)
+		}
+		count := min(in.batch, codes.Rows-from)
+		if !in.fixed {
+			images = images[:count]
+		}
+		y, err := e.run(ctx, in, d, images)
+		if err != nil {
+			return codes, err
+		}
+		if len(y.Shape) == 0 || y.Shape[0] != len(images) {
+			return codes, fmt.Errorf("its output %q has shape %v; want a row for each of %d images",
+				y.Name, y.Shape, len(images))
+		}
+		row := max(len(y.Floats), len(y.Ints)) / len(images)
+		switch {
+		case row == 0:
+			return codes, fmt.Errorf("its output %q has shape %v, without elements", y.Name, y.Shape)
+		case row > mostCodes/codes.Rows:
+			return codes, fmt.Errorf("the codes would have shape [%d, %d]; want at most %d elements: take fewer images, or another output",
+				codes.Rows, row, mostCodes)
+		case from == 0:
+			codes.Cols, codes.Data = row, make([]float64, 0, codes.Rows*row)
+		case codes.Cols != row:
+			return codes, fmt.Errorf("its output %q has rows of %d elements for image %d, and %d before",
+				y.Name, row, from, codes.Cols)
+		}
+		for i := range count * row {
+			v := 0.0
+			if y.Ints != nil {
+				v = float64(y.Ints[i])
+			} else if v = float64(y.Floats[i]); math.IsNaN(v) || math.IsInf(v, 0) {
+				return codes, fmt.Errorf("the code of image %d has %v in column %d; want finite numbers",
+					from+i/row, v, i%row)
+			}
+			codes.Data = append(codes.Data, v)
+		}
+	}
+	return codes, nil
+}
+
+// networkInput is the input of a network for a data set.
+type networkInput struct {
+	h, w, c     int
+	first       bool // [N, C, H, W]
+	flat        bool // [N, H W]
+	batch       int
+	fixed       bool // every batch has the same size
+	scale, rest []float32
+}
+
+// inputFor finds the order of axes and the size of batches.
+func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
+	in := &networkInput{}
+	in.h, in.w, in.c = d.ImageShape()
+	shape, size := e.network.Input.Shape, in.h*in.w*in.c
+	fits := func(sizes ...int) bool {
+		if len(shape) != 1+len(sizes) {
+			return false
+		}
+		for k, n := range sizes {
+			if got := shape[1+k]; got != n && got != onnx.Any {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case shape == nil || fits(in.c, in.h, in.w):
+		in.first = true
+	case fits(in.h, in.w, in.c):
+	case in.c == 1 && fits(in.h*in.w):
+		in.flat = true
+	default:
+		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, "+
+			"of %d by %d pixels with %s",
+			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, channels(in.c))
+	}
+	in.batch = min(max(batchElements/size, leastBatch), mostBatch)
+	if len(shape) > 0 && shape[0] != onnx.Any {
+		in.batch, in.fixed = shape[0], true
+		if in.batch < 1 || in.batch > 1<<28/size {
+			return nil, fmt.Errorf("its input %q has shape %s, with batches of %d images; want fewer or any number",
+				e.network.Input.Name, named(shape), in.batch)
+		}
+	}
+	var err error
+	in.scale, in.rest, err = e.options.normalisation(in.c)
+	return in, err
+}
+
+func channels(c int) string {
+	if c == 1 {
+		return "1 channel"
+	}
+	return fmt.Sprintf("%d channels", c)
+}
+
+// named writes a shape for people: [N, 3, 64, 64].
+func named(shape []int) string {
+	list := "["
+	for k, n := range shape {
+		if k > 0 {
+			list += ", "
+		}
+		if n == onnx.Any {
+			list += "N"
+		} else {
+			list += fmt.Sprint(n)
+		}
+	}
+	return list + "]"
+}
+
+// normalisation returns factors and offsets by channel, nil for none.
+func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
+	if len(o.Mean) == 0 && len(o.Std) == 0 {
+		return nil, nil, nil
+	}
+	of := func(what string, list []float64, otherwise float64) ([]float64, error) {
+		switch len(list) {
+		case c:
+			return list, nil
+		case 0:
+			list = []float64{otherwise}
+		case 1:
+		default:
+			return nil, fmt.Errorf("%s has %d numbers; want one for all channels, or %d, one for each", what, len(list), c)
+		}
+		return slices.Repeat(list[:1], c), nil
+	}
+	mean, err := of("the mean", o.Mean, 0)
+	std, wrong := of("the standard deviation", o.Std, 1)
+	if err := errors.Join(err, wrong); err != nil {
+		return nil, nil, err
+	}
+	for k := range c {
+		scale, rest = append(scale, float32(1/std[k])), append(rest, float32(-mean[k]/std[k]))
+	}
+	return scale, rest, nil
+}
+
+// run computes the output for some images.
+func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Dataset, images []int) (*onnx.Tensor, error) {
+	n, size := len(images), in.h*in.w*in.c
+	x := make([]float32, n*size)
+	datasets.Fill(d, images, x)
+	if in.scale != nil {
+		for i := range x {
+			x[i] = x[i]*in.scale[i%in.c] + in.rest[i%in.c]
+		}
+	}
+	switch whole := []int{n, in.h, in.w, in.c}; {
+	case in.flat:
+		return e.network.Run(ctx, &onnx.Tensor{Shape: []int{n, size}, Floats: x})
+	case in.first:
+		return e.network.RunImages(ctx, &onnx.Tensor{Shape: whole, Floats: x})
+	default:
+		return e.network.Run(ctx, &onnx.Tensor{Shape: whole, Floats: x})
+	}
+}
