@@ -190,8 +190,8 @@ func number(v float64, decimals int) string {
 	return fixed(v, decimals)
 }
 
-// WriteRanks writes the rank of every row in every column, a line each.
-func (r *Result) WriteRanks(w io.Writer) error {
+// writeRanks writes the rank of every row in every column, a line each.
+func (r *Result) writeRanks(w io.Writer) error {
 	records := [][]string{{"table", "row", "column", "rank"}}
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
@@ -203,8 +203,8 @@ func (r *Result) WriteRanks(w io.Writer) error {
 	return r.writeRecords(w, records)
 }
 
-// WriteTau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
-func (r *Result) WriteTau(w io.Writer) error {
+// writeTau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
+func (r *Result) writeTau(w io.Writer) error {
 	records := [][]string{{"table", "column", "other", "tau"}}
 	for i, a := range r.Agreement.Columns {
 		for j, b := range r.Agreement.Columns[:i] {

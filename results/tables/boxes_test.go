@@ -3,7 +3,6 @@ package tables_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestBoxes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	empty := computeFrom(t, table, dir)
-	if empty.HasFigure() || empty.WriteFigure(io.Discard) == nil || strings.Contains(text(t, empty.WriteHTML), "D of") {
+	if len(pictures(empty)) != 0 || strings.Contains(text(t, empty.WriteHTML), "D of") {
 		t.Error("there is a figure without runs")
 	}
 	makeRuns(t, table, dir, false, 0)
@@ -34,7 +33,7 @@ func TestBoxes(t *testing.T) {
 	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 || back.Cell("none", "D").Runs != nil {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if png := text(t, r.WriteFigure); !r.HasFigure() || !strings.HasPrefix(png, "\x89PNG") {
+	if png := written(t, r, r.Name+".png"); !strings.HasPrefix(png, "\x89PNG") {
 		t.Errorf("%.20q", png)
 	}
 	page := text(t, r.WriteHTML)

@@ -87,12 +87,12 @@ func TestDataSets(t *testing.T) {
 		}
 	}
 	r := computeFrom(t, table, dir)
-	var pictures []string
-	for _, f := range r.CurveFiles() {
-		pictures = append(pictures, f.Name)
+	var drawn []string
+	for _, f := range pictures(r) {
+		drawn = append(drawn, f.Name)
 	}
-	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(pictures, want) {
-		t.Errorf("curves %q, want %q", pictures, want)
+	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(drawn, want) {
+		t.Errorf("curves %q, want %q", drawn, want)
 	}
 	found := sweep.Find(scan(t, dir))
 	for i, cell := range []*Cell{r.Cell("a", "D, small"), r.Cell("a", "D, large"), r.Cell("b", "D, small"), r.Cell("b", "D, large")} {

@@ -38,7 +38,7 @@ func TestRankFiles(t *testing.T) {
 			t.Errorf("%d: %v, want %v", place, got, want)
 		}
 	}
-	files := r.CurveFiles()
+	files := r.rankFiles()
 	if len(files) != 2 || files[0].Name != "own-ranks-room.png" || files[1].Name != "own-ranks-cars-3d.png" {
 		t.Fatal(files)
 	}
@@ -52,7 +52,7 @@ func TestRankFiles(t *testing.T) {
 		}
 	}
 	r.Rows = r.Rows[1:]
-	if len(r.CurveFiles()) != 0 {
-		t.Errorf("of one row with ranks: %v", r.CurveFiles())
+	if len(r.rankFiles()) != 0 {
+		t.Errorf("of one row with ranks: %v", r.rankFiles())
 	}
 }

@@ -382,10 +382,10 @@ func checkKeptWritten(t *testing.T, r *Result) {
 	if json := text(t, r.WriteJSON); !strings.Contains(json, `"agreement":{"columns":["Var.","Var.*","MIG","of row"],"groups":["modularity","others"],"ranks":[[[`) {
 		t.Error(json)
 	}
-	if ranks := text(t, r.WriteRanks); strings.Count(ranks, "\n") != 1+3*8 || !strings.Contains(ranks, "kept,a,\"Var., one\",") {
+	if ranks := written(t, r, "kept-ranks.csv"); strings.Count(ranks, "\n") != 1+3*8 || !strings.Contains(ranks, "kept,a,\"Var., one\",") {
 		t.Error(ranks)
 	}
-	if tau := text(t, r.WriteTau); strings.Count(tau, "\n") != 1+6 || !strings.Contains(tau, "kept,of row,MIG,") {
+	if tau := written(t, r, "kept-tau.csv"); strings.Count(tau, "\n") != 1+6 || !strings.Contains(tau, "kept,of row,MIG,") {
 		t.Error(tau)
 	}
 }

@@ -9,12 +9,30 @@ import (
 	"io"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
+
+// pictures lists the pictures among the files of a result.
+func pictures(r *Result) []File {
+	return slices.DeleteFunc(r.Files(), func(f File) bool { return !strings.HasSuffix(f.Name, ".png") })
+}
+
+// written returns a file of a result.
+func written(t *testing.T, r *Result, name string) string {
+	t.Helper()
+	files := r.Files()
+	at := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
+	if at < 0 {
+		t.Fatalf("no %s in %v", name, files)
+	}
+	return text(t, files[at].Write)
+}
+
 
 // text returns the output of a writer.
 func text(t *testing.T, write func(io.Writer) error) string {
