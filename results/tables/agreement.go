@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -112,7 +113,7 @@ func taus(good [][]float64, columns, places int) [][]float64 {
 					all = append(all, v)
 				}
 			}
-			tau[i] = append(tau[i], Mean.of(all)) // NaN of none
+			tau[i] = append(tau[i], mean(all)) // NaN of none
 		}
 	}
 	return tau
@@ -131,7 +132,7 @@ func (r *Result) meanRanks(groups []string, places int) [][][]float64 {
 						all = append(all, rank)
 					}
 				}
-				means[p] = Mean.of(all)
+				means[p] = mean(all)
 			}
 			ranks[g] = append(ranks[g], means)
 		}
@@ -144,11 +145,7 @@ func (a *Agreement) grids(r *Result) []grid {
 	ranks := grid{Title: fmt.Sprintf("Mean ranks by group of columns, 1 for the best of %s", plural(len(r.Rows), "row"))}
 	var sets []string
 	for _, place := range r.table.places() {
-		label := "rank"
-		if place.at != nil {
-			label = place.at.Label
-		}
-		sets = append(sets, label)
+		sets = append(sets, cmp.Or(place.label(), "rank"))
 	}
 	for _, g := range a.Groups {
 		for _, set := range sets {
@@ -168,7 +165,7 @@ func (a *Agreement) grids(r *Result) []grid {
 				all = append(all, c.Rank)
 			}
 		}
-		ranks.Lines = append(ranks.Lines, append(cells, number(Mean.of(all), 1)))
+		ranks.Lines = append(ranks.Lines, append(cells, number(mean(all), 1)))
 	}
 	tau := grid{Title: "Kendall's tau between columns, 1 for the same order of the rows from good to bad"}
 	for i, name := range a.Columns {

@@ -130,6 +130,28 @@ func (t *Table) Held(o Options) (string, error) {
 	return best, nil
 }
 
+// quotedHeld returns the largest scale with results of a quoted table; empty without results.
+func (t *Table) quotedHeld(o Options) (string, error) {
+	quoted, err := t.quotedTables()
+	if err != nil {
+		return "", err
+	}
+	best := -1
+	for _, other := range quoted {
+		own := o
+		own.Runs = other.beside(o.Runs)
+		held, err := other.Held(own)
+		if err != nil {
+			return "", err
+		}
+		best = max(best, slices.Index(t.Scales.Names(), held))
+	}
+	if best < 0 {
+		return "", nil
+	}
+	return t.Scales[best].Name, nil
+}
+
 // Planned is a run that a table needs, with the run time from the ledger.
 type Planned struct {
 	Key     string  // identifies the run across tables: its folder and the hash of its settings
@@ -226,7 +248,7 @@ func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	if !t.Trains() && !t.Quotes() {
 		c.Reproduced, c.Printed = t.Coverage()
 		c.Computable = t.computable(o.Scale)
-		if c.Computed = c.Computable; t.Compare == Ratio {
+		if c.Computed = c.Computable; t.Timed() {
 			c.Computed = 0 // times depend on the machine
 		}
 		return c, nil
@@ -251,23 +273,17 @@ func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 
 // computable counts the printed cells of the rows that a scale computes.
 func (t *Table) computable(scale string) (n int) {
-	named, err := t.scale(scale)
+	t, named, err := t.at(scale)
 	if err != nil {
 		return 0
 	}
-	t = t.scaled(named.Name)
-	if named.Dataset != "" {
-		other := *t
-		other.Printed = named.printed(t.Printed)
-		t = &other
-	}
-	for _, place := range t.places() {
+	for _, p := range t.places() {
 		for _, row := range t.Rows {
-			if row = place.row(row, named.Name); row.Missing != "" {
+			if row = p.row(row, named.Name); row.Missing != "" {
 				continue
 			}
 			for _, c := range t.Columns {
-				if p := place.printedCell(&row, c.Label); p != nil && p.Mean.Text != "" {
+				if _, err := p.printedNumber(&row, c.Label); err == nil {
 					n++
 				}
 			}

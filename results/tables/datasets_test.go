@@ -25,12 +25,12 @@ source: a figure
 reference: {file: ref.csv}
 scales: {quick: {seeds: 1, set: {train.epochs: 2}}, full: {seeds: 2}}
 datasets:
-  - {label: small, values: {width: 2, kind: tiny}, set: {dataset.square.side: 2}, quick: {train.batch: 16}}
+  - {label: small, values: {width: 2, kind: tiny}, set: {dataset.square.side: 2}, by_scale: {quick: {train.batch: 16}}}
   - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}
-  - {label: later, values: {width: 4, kind: tiny}, full: true}
+  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}
 rows:
   - {label: a, series: s, at: 1, from: {runs: {config: $kind.yaml, set: {model.vae.latent: $width}}}}
-  - {label: b, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}}}}
+  - {label: b, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}}}}
   - {label: c, missing: there is no such model}
 columns:
   - {label: D, metric: dlsbd, doc: it turns}
@@ -159,8 +159,8 @@ func TestDataSetsPrinted(t *testing.T) {
 
 // Runs shared by rows or data sets are made once.
 func TestDataSetsShare(t *testing.T) {
-	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}", "set: {model.vae.latent: $width}",
-		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", quick: {train.batch: 16}", "")
+	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
+		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDataSetMistakes(t *testing.T) {
 		{"", "$kind.yaml", "$knd.yaml", `did you mean "$kind"?`},
 		{"", "{file: ref.csv}", "{file: ref.csv, dataset: small}", "reference.dataset: \"small\": the table has a list of data sets"},
 		{"", "quick: {seeds: 1,", "quick: {seeds: 1, dataset: small,", "scales.quick.dataset: \"small\": the table has a list of data sets"},
-		{"", "{runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}}}", "{entangled: {encoder: rotation}}", `row "b" is not trained`},
+		{"", "{runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}}}", "{entangled: {encoder: rotation}}", `row "b" is not trained`},
 		{"F,small,*,*,,,a figure\n", "", "", `ref.csv has no data set "large"; known: small`},
 		{"F,*,a,*,,,a figure\nF,*,c,*,,,a figure\n", "", "", `there is no row "b"`},
 		{"F,*,*,D,,,a figure\n", "", "", `there is no column "R"`},

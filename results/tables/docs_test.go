@@ -30,7 +30,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
-		if table := open(t, name); table.Trains() || table.Quotes() || table.Compare == Ratio { // the output depends on existing runs, or on the machine
+		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on existing runs, or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
@@ -111,7 +111,7 @@ func TestDocsTimes(t *testing.T) {
 		}
 		return table
 	}
-	if table := load(string(blocks[3][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
+	if table := load(string(blocks[3][1]), csv); !table.Timed() || len(table.Rows) != 2 {
 		t.Errorf("%+v", table)
 	}
 	rows := "rows:\n"

@@ -48,30 +48,6 @@ func (c *Curves) Validate() error {
 	return nil
 }
 
-// validCurves checks that the columns exist and that some rows are points of the curves.
-func (t *Table) validCurves(columns []string) error {
-	for i, r := range t.Rows {
-		key := fmt.Sprintf("rows.%d.at", i)
-		switch {
-		case r.Series == "" && r.At != 0:
-			return config.Invalid(key, "row %q is part of no series", r.Label)
-		case r.Series != "" && t.Curves == nil:
-			return config.Invalid(fmt.Sprintf("rows.%d.series", i), "the table has no curves")
-		case r.At-r.At != 0 || r.Series != "" && t.Curves.Log && r.At <= 0:
-			return config.Invalid(key, "%v cannot be on the axis", r.At)
-		}
-	}
-	if t.Curves == nil {
-		return nil
-	}
-	for i, name := range t.Curves.Columns {
-		if err := among("column", name, columns); err != nil {
-			return config.Invalid(fmt.Sprintf("curves.columns.%d", i), "%w", err)
-		}
-	}
-	return nil
-}
-
 // curveFiles returns the plots of the curves as PNG files: one for each column with a point and each data set.
 func (r *Result) curveFiles() (list []File) {
 	if r.table.Curves == nil {
@@ -89,10 +65,10 @@ func (r *Result) curveFiles() (list []File) {
 }
 
 // curveFile returns a plot of curves on a data set.
-func (r *Result) curveFile(place *Table, name string, options report.CurveOptions, series []report.Series) File {
-	if options.Title = r.Title; place.at != nil {
-		options.Title += ": " + place.at.Label
-		name += "-" + strings.ToLower(plainName(place.at.Label))
+func (r *Result) curveFile(on place, name string, options report.CurveOptions, series []report.Series) File {
+	if options.Title = r.Title; on.data != nil {
+		options.Title += ": " + on.data.Label
+		name += "-" + strings.ToLower(plainName(on.data.Label))
 	}
 	return File{r.Name + "-" + name + ".png", func(w io.Writer) error { return report.Curves(w, options, series) }}
 }
@@ -320,7 +296,7 @@ func (r *Result) plot() *plot {
 	if r.Printed == 0 {
 		return nil
 	}
-	log := r.table.Compare == Ratio
+	log := r.table.Timed()
 	low, high := r.limits(log)
 	step := tickStep(low, high)
 	if log {

@@ -66,7 +66,17 @@ var commonMarks = []struct {
 // layout prepares a result for a writer.
 func (r *Result) layout() *layout {
 	t := r.table
-	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.heads(), Compared: r.Printed > 0}
+	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.Columns, Compared: r.Printed > 0}
+	if len(t.DataSets) > 0 { // each column becomes a group of them
+		l.Heads = nil
+		for _, c := range t.Columns {
+			for _, d := range t.DataSets {
+				one := c
+				one.Group, one.Label = c.Label, d.Label
+				l.Heads = append(l.Heads, one)
+			}
+		}
+	}
 	if r.remark != "" {
 		l.Remarks = append([]string{r.remark}, t.Remarks...)
 	}
@@ -264,7 +274,7 @@ func (r *Result) View() View {
 
 // Summary returns the result in a line.
 func (r *Result) Summary() string {
-	if r.table.Compare == Ratio {
+	if r.table.Timed() {
 		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
 	}
 	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))

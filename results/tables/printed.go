@@ -7,24 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// dataset returns the data set of the row's printed cells; name returns the row's name there.
-func (r *Row) dataset(t *Table) string {
-	if r.Dataset != "" {
-		return r.Dataset
-	}
-	return t.Printed.Dataset
-}
-
+// name returns the row's name among the printed cells.
 func (r *Row) name() string {
 	if r.Printed != "" {
 		return r.Printed
 	}
 	return r.Label
-}
-
-// printedCell returns the printed cell of a row and a column.
-func (t *Table) printedCell(r *Row, column string) *Printed {
-	return t.Reference.Find(r.dataset(t), r.name(), column)
 }
 
 // againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
@@ -95,9 +83,9 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 // all cells of its data sets. Times never count as reproduced.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
-	for _, place := range t.places() {
+	for _, p := range t.places() {
 		for _, r := range t.Rows {
-			sets[r.dataset(place)] = true
+			sets[p.printedSet(&r)] = true
 		}
 	}
 	for i := range t.Reference.Cells {
@@ -106,7 +94,7 @@ func (t *Table) Coverage() (reproduced, printed int) {
 			continue
 		}
 		printed++
-		if t.Compare != Ratio && t.comesOut(p) {
+		if !t.Timed() && t.comesOut(p) {
 			reproduced++
 		}
 	}
@@ -117,7 +105,7 @@ func (t *Table) Coverage() (reproduced, printed int) {
 func (t *Table) comesOut(p *Printed) bool {
 	for _, r := range t.Rows {
 		places := t.places()
-		at := slices.IndexFunc(places, func(place *Table) bool { return r.dataset(place) == p.Dataset })
+		at := slices.IndexFunc(places, func(place place) bool { return place.printedSet(&r) == p.Dataset })
 		if at < 0 || r.name() != p.Row || r.Missing != "" {
 			continue
 		}

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -109,45 +110,76 @@ func (c *Cell) reasons() []string {
 // slack accepts rounding errors in printed values halfway between two of our values.
 const slack = 1e-9
 
-// cell makes a cell from results.
-func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
-	p := t.printedCell(&row, column.Label)
-	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
-	if column.unmeasured() {
-		c.Draws = len(d.fits)
-	}
-	if p.Mean.Text != "" {
-		c.Theirs = &p.Mean.Value
+// Timed reports whether the values are times of metrics. Times are shown beside the printed ones, but never count as
+// reproduced. A value is then the median over seeds, not the mean.
+func (t *Table) Timed() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*Timed); return ok })
+}
+
+// cell makes a cell from the values behind it.
+func (p place) cell(row Row, column Column, d drawn) Cell {
+	printed := p.printedCell(&row, column.Label)
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
+	if printed.Mean.Text != "" {
+		c.Theirs = &printed.Mean.Value
 	}
 	values, err := column.values(d)
-	if failed != nil {
-		err = failed
-	}
-	if err != nil {
-		c.Status, c.Reason = Missing, err.Error()
+	if err = cmp.Or(d.failed, err); err != nil {
+		c.Status, c.Reason, c.Unlearned = Missing, err.Error(), 0
 		return c
 	}
-	ours := column.Aggregate.of(values)
+	aggregate := mean
+	if p.Timed() {
+		aggregate = median
+	}
+	ours := aggregate(values)
 	c.Ours, c.Deviation = &ours, deviation(values)
-	if t.Trains() {
+	if p.Trains() || p.Quotes() {
 		c.Runs = values
 	}
-	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
+	c.Unconverged, c.Converged = d.converged(values)
 	for _, f := range d.fits {
 		if Unlearned(f) {
 			c.Unlearned++
 		}
 	}
-	if t.Compare == Ratio {
+	if p.Timed() {
 		c.set()
 	} else {
-		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
+		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
 	}
 	c.spoil()
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
 	}
 	return c
+}
+
+// count returns the number of values of a column.
+func (d *drawn) count(c *Column) int {
+	switch {
+	case c.unmeasured():
+		return len(d.fits)
+	case d.quoted != nil:
+		return len(d.quoted)
+	}
+	return len(d.results)
+}
+
+// mean returns the mean of values; NaN of none.
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// median returns the median of values.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
@@ -169,7 +201,7 @@ func (c *Cell) spoil() {
 }
 
 // converged counts the runs that did not converge, and aggregates the converged ones if both kinds exist.
-func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) {
+func (d *drawn) converged(values []float64) (not int, of *float64) {
 	var good []float64
 	for i, f := range d.fits {
 		if f != nil && !f.Converged {
@@ -181,12 +213,15 @@ func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) 
 	if not == 0 || len(good) == 0 {
 		return not, nil
 	}
-	v := a.of(good)
+	v := mean(good)
 	return not, &v
 }
 
 // values returns the shown values of a column, from results or fits.
 func (c *Column) values(d drawn) ([]float64, error) {
+	if d.quoted != nil {
+		return d.quoted, nil
+	}
 	var values []float64
 	if c.Fit != "" {
 		for _, f := range d.fits {
@@ -345,9 +380,9 @@ func deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
 	}
-	mean, square := Mean.of(values), 0.0
+	center, square := mean(values), 0.0
 	for _, v := range values {
-		square += (v - mean) * (v - mean)
+		square += (v - center) * (v - center)
 	}
 	return math.Sqrt(square / float64(len(values)-1))
 }

@@ -15,18 +15,10 @@ const theirsLabel = "paper"
 
 // differenceLabel returns the label of the third line.
 func (t *Table) differenceLabel() string {
-	if t.Compare == Ratio {
+	if t.Timed() {
 		return t.theirs() + " / ours"
 	}
-	return string(Difference)
-}
-
-// comparison selects the third line of a row: difference or ratio.
-func (t *Table) comparison() string {
-	if t.Compare == Ratio {
-		return string(Ratio)
-	}
-	return string(Difference)
+	return "difference"
 }
 
 // Print writes the table as text, in lines of at most width letters where possible. Groups of columns that do not fit
@@ -177,7 +169,11 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 
 // WriteCSV writes a line for each cell, with all digits.
 func (r *Result) WriteCSV(w io.Writer) error {
-	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", r.table.comparison(), "status", "reason"}}
+	comparison := "difference"
+	if r.table.Timed() {
+		comparison = "ratio"
+	}
+	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", comparison, "status", "reason"}}
 	digits := func(v *float64) string {
 		if v == nil {
 			return ""

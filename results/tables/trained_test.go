@@ -37,10 +37,10 @@ scales:
   full: {seeds: 3}
 rows:
   - {label: a, from: {runs: {config: tiny.yaml}}}
-  - {label: b/β, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2, train.epochs: 7}, quick: {train.batch: 16}}}}
+  - {label: b/β, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2, train.epochs: 7}, by_scale: {quick: {train.batch: 16}}}}}
   - {label: same, from: {runs: {config: tiny.yaml}}}
   - {label: none, missing: there is no such model}
-  - {label: long, full: true, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3}}}}
+  - {label: long, scales: [full], from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3}}}}
 columns:
   - {label: D, metric: dlsbd}
   - {label: 2D, metric: dlsbd, transform: 2x}

@@ -61,37 +61,6 @@ func (t Transform) valid() bool {
 	return bounded || slices.Contains(transforms, t)
 }
 
-// Comparison is the relation shown between our value and the printed one.
-type Comparison string
-
-// The comparisons.
-const (
-	Difference Comparison = "difference"
-	Ratio      Comparison = "ratio"
-)
-
-// Aggregate combines the values of several seeds.
-type Aggregate string
-
-// The aggregates.
-const (
-	Mean   Aggregate = "mean"
-	Median Aggregate = "median"
-)
-
-func (a Aggregate) of(values []float64) float64 {
-	if a == Median {
-		sorted := slices.Sorted(slices.Values(values))
-		n := len(sorted)
-		return (sorted[(n-1)/2] + sorted[n/2]) / 2
-	}
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
 // Bounds of the numbers in a table.
 const (
 	maxSeeds    = 10000
@@ -112,10 +81,6 @@ func (t *Table) Validate() error {
 	switch {
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
-	case t.Compare != Difference && t.Compare != Ratio:
-		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
-	case t.Subset < 0:
-		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
@@ -178,6 +143,112 @@ func (t *Table) validDataSets() error {
 	for _, scale := range t.Scales {
 		if scale.Dataset != "" {
 			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
+}
+
+// byScaler is a source with settings by scale.
+type byScaler interface{ byScale() ScaleSettings }
+
+func (r *Runs) byScale() ScaleSettings   { return r.ByScale }
+func (m *Mimosa) byScale() ScaleSettings { return m.ByScale }
+
+// validScales checks the scales that rows and data sets name.
+func (t *Table) validScales() error {
+	for i, r := range t.Rows {
+		key := fmt.Sprintf("rows.%d", i)
+		if err := t.knownScales(key, r.Scales); err != nil {
+			return err
+		}
+		if s, ok := r.From.Value.(byScaler); ok {
+			if err := s.byScale().among(key+".from."+r.From.Name+".by_scale", t.Scales); err != nil {
+				return err
+			}
+		}
+	}
+	for i, d := range t.DataSets {
+		key := fmt.Sprintf("datasets.%d", i)
+		if err := t.knownScales(key, d.Scales); err != nil {
+			return err
+		}
+		if err := d.ByScale.among(key+".by_scale", t.Scales); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.Scales {
+		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return belongs(s.Name, d.Scales) }) {
+			return config.Invalid("datasets", "none of them is at the scale %s; want one that is", s.Name)
+		}
+	}
+	return nil
+}
+
+// knownScales checks the scales of a row or data set.
+func (t *Table) knownScales(key string, scales []string) error {
+	for i, name := range scales {
+		if _, err := t.Scales.Find(name); err != nil {
+			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%w; the table's scales are %s", err, strings.Join(t.Scales.Names(), ", "))
+		}
+		if slices.Contains(scales[:i], name) {
+			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%q is named twice", name)
+		}
+	}
+	return nil
+}
+
+// validPlaces checks the data sets that rows and notes name.
+func (t *Table) validPlaces() error {
+	for i, r := range t.Rows {
+		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
+			return err
+		}
+	}
+	for i, n := range t.Notes {
+		if err := t.amongDataSets(fmt.Sprintf("notes.%d.on", i), n.On); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amongDataSets checks the labels of data sets below a key.
+func (t *Table) amongDataSets(key string, labels []string) error {
+	var known []string
+	for _, d := range t.DataSets {
+		known = append(known, d.Label)
+	}
+	for i, label := range labels {
+		key := fmt.Sprintf("%s.%d", key, i)
+		if known == nil {
+			return config.Invalid(key, "%q: the table has no list of data sets", label)
+		}
+		if err := among("data set", label, known); err != nil {
+			return config.Invalid(key, "%w", err)
+		}
+	}
+	return nil
+}
+
+// validCurves checks that the columns exist and that some rows are points of the curves.
+func (t *Table) validCurves(columns []string) error {
+	for i, r := range t.Rows {
+		key := fmt.Sprintf("rows.%d.at", i)
+		switch {
+		case r.Series == "" && r.At != 0:
+			return config.Invalid(key, "row %q is part of no series", r.Label)
+		case r.Series != "" && t.Curves == nil:
+			return config.Invalid(fmt.Sprintf("rows.%d.series", i), "the table has no curves")
+		case r.At-r.At != 0 || r.Series != "" && t.Curves.Log && r.At <= 0:
+			return config.Invalid(key, "%v cannot be on the axis", r.At)
+		}
+	}
+	if t.Curves == nil {
+		return nil
+	}
+	for i, name := range t.Curves.Columns {
+		if err := among("column", name, columns); err != nil {
+			return config.Invalid(fmt.Sprintf("curves.columns.%d", i), "%w", err)
 		}
 	}
 	return nil
@@ -271,8 +342,6 @@ func (c *Column) Validate() error {
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !c.Transform.valid():
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
-	case c.Aggregate != Mean && c.Aggregate != Median:
-		return config.Invalid("aggregate", "unknown aggregate %q; want mean or median", string(c.Aggregate))
 	}
 	if c.Fit != "" {
 		return c.Fit.valid("fit")
@@ -301,15 +370,4 @@ func (n *Note) Validate() error {
 // columns lists the columns of the note; columns with a move come last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
-}
-
-// note returns the note on a cell of the data set; nil if the cell has none.
-func (t *Table) note(row, column string) *Note {
-	for i := range t.Notes {
-		n := &t.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
-			return n
-		}
-	}
-	return nil
 }
