@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -170,7 +171,7 @@ func (c *tableCommand) show(ctx context.Context, t *tables.Table, s *streams) er
 	if c.JSON {
 		return errors.Join(r.WriteJSON(s.out), failed)
 	}
-	return errors.Join(r.Print(s.out, widthOf(s.out)), failed)
+	return errors.Join(show.Text(s.out, r, widthOf(s.out)), failed)
 }
 
 // compute computes a table. After the patience is over, it logs progress, at intervals of at least the patience.
@@ -224,7 +225,7 @@ func (c *tableCommand) write(ctx context.Context, t *tables.Table, r *tables.Res
 
 // writeTable writes the files of --out.
 func writeTable(dir string, r *tables.Result) error {
-	for _, file := range r.Files() {
+	for _, file := range show.Files(r) {
 		if err := disk.WriteFile(filepath.Join(dir, file.Name), file.Write, false); err != nil {
 			return err
 		}

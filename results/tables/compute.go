@@ -100,7 +100,7 @@ func (t *Table) filling(o Options) (*filling, error) {
 	if f.runs, err = at.find(o, scale); err != nil {
 		return nil, err
 	}
-	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: at, origin: t, remark: scale.Remark}
+	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: at, Remark: scale.Remark, origin: t}
 	if _, f.result.Printed = at.Coverage(); f.runs != nil {
 		f.result.Damaged = f.runs.damaged
 	}

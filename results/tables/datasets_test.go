@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -115,28 +115,28 @@ func TestDataSets(t *testing.T) {
 // checkSeveralWritten wants a group for each column, with one line for each row.
 func checkSeveralWritten(t *testing.T, r *Result) {
 	t.Helper()
-	printed := text(t, func(w io.Writer) error { return r.Print(w, 100) })
+	printed := asText(t, r, 100)
 	if !strings.Contains(printed, "   small   large   small   large\na  ") || strings.Contains(printed, "difference") ||
 		!strings.Contains(printed, "No numbers are printed (quick scale, 1 seed); not computed: 4\n") {
 		t.Error(printed)
 	}
-	narrow := text(t, func(w io.Writer) error { return r.Print(w, 12) })
+	narrow := asText(t, r, 12)
 	if strings.Count(narrow, "\na  0") != 4 || strings.Count(narrow, "   D\n   small\n") != 1 || strings.Count(narrow, "   D\n   large\n") != 1 {
 		t.Error(narrow)
 	}
-	markdown := text(t, r.WriteMarkdown)
+	markdown := written(t, r, show.Markdown)
 	if strings.Count(markdown, "| small | large |\n|---|---:|---:|\n| **a** |") != 2 || !strings.Contains(markdown, "\n| D | small |") || strings.Contains(markdown, "paper") ||
 		strings.Count(markdown, "* D: it turns\n") != 1 {
 		t.Error(markdown)
 	}
-	page := text(t, r.WriteHTML)
+	page := written(t, r, show.HTML)
 	if strings.Count(page, "<table") != 2 || strings.Count(page, "<th>a</th>") != 2 || strings.Contains(page, "<svg") || strings.Contains(page, "<small>") {
 		t.Error(page)
 	}
-	if tex := text(t, r.WriteLaTeX); strings.Count(tex, `\begin{tabular}{lrr}`) != 2 || strings.Contains(tex, `\quad`) {
+	if tex := written(t, r, show.LaTeX); strings.Count(tex, `\begin{tabular}{lrr}`) != 2 || strings.Contains(tex, `\quad`) {
 		t.Error(tex)
 	}
-	records, err := csv.NewReader(strings.NewReader(text(t, r.WriteCSV))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(written(t, r, show.CSV))).ReadAll()
 	if err != nil || len(records) != 1+3*4 || records[2][2] != "D, large" {
 		t.Errorf("%v: %q", err, records)
 	}
@@ -152,7 +152,7 @@ func TestDataSetsPrinted(t *testing.T) {
 	if err != nil || r.Printed != 1 || r.Cell("a", "D, large").Theirs == nil || r.Cell("a", "D, small").Theirs != nil {
 		t.Errorf("%v, %+v", err, r)
 	}
-	if out := text(t, r.WriteMarkdown); !strings.Contains(out, "| paper | - | 0.50 |") {
+	if out := written(t, r, show.Markdown); !strings.Contains(out, "| paper | - | 0.50 |") {
 		t.Error(out)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // The pages about tables, contrastive models and sentences show the command's output. The example on the page about
@@ -33,7 +34,7 @@ func TestDocs(t *testing.T) {
 		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on existing runs, or on the machine
 			continue
 		}
-		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
+		_, written, _ := strings.Cut(written(t, quick(t, name), show.Markdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
 			t.Errorf("neither docs/tables.md nor docs/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}

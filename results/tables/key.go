@@ -30,26 +30,26 @@ func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 func (r *Result) Keys() ([][][]string, error) {
 	var planner *Planner
 	if r.Trained() {
-		_, scale, err := r.table.at(r.Scale)
+		_, scale, err := r.Table.at(r.Scale)
 		if err == nil {
-			planner, err = r.table.planner(scale)
+			planner, err = r.Table.planner(scale)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", r.Name, err)
 		}
 	}
 	var list [][][]string
-	places := r.table.places()
-	for _, row := range r.table.Rows {
-		line := make([][]string, len(r.table.Columns)*len(places))
+	places := r.Table.places()
+	for _, row := range r.Table.Rows {
+		line := make([][]string, len(r.Table.Columns)*len(places))
 		for p, place := range places {
 			here := place.row(row, r.Scale)
 			source, err := place.key(planner, here)
 			if err != nil {
 				return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 			}
-			for c := range r.table.Columns {
-				keys, err := place.cellKeys(here, &r.table.Columns[c], source)
+			for c := range r.Table.Columns {
+				keys, err := place.cellKeys(here, &r.Table.Columns[c], source)
 				if err != nil {
 					return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 				}

@@ -21,7 +21,7 @@ func (r *Result) FindLengths() error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
-	places := len(r.table.places())
+	places := len(r.Table.places())
 	for i, row := range r.Rows {
 		for c := range row.Cells {
 			if share := lengths[i][c%places]; !math.IsNaN(share) {

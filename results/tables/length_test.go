@@ -1,7 +1,6 @@
 package tables_test
 
 import (
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,7 +46,7 @@ func TestLengths(t *testing.T) {
 		if got := r.Provenance(); !strings.HasSuffix(got, c.text) {
 			t.Errorf("%s: %q; want %q", name, got, c.text)
 		}
-		if got := text(t, func(w io.Writer) error { return r.Print(w, 100) }); !strings.HasPrefix(got, c.first) {
+		if got := asText(t, r, 100); !strings.HasPrefix(got, c.first) {
 			t.Errorf("%s: %q; want %q", name, got, c.first)
 		}
 	}

@@ -154,9 +154,9 @@ func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 // Name returns the name of a row's run. It joins the row, the data set, "real" on public data sets, the scale and the
 // seed.
 func (p *Planner) Name(row string, seed uint64) string {
-	name := plainName(row)
+	name := FileName(row)
 	if p.at != nil {
-		name += "_" + plainName(p.at.Label)
+		name += "_" + FileName(p.at.Label)
 	}
 	if p.real {
 		name += "_real"
@@ -200,8 +200,8 @@ type RunSettings struct {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// plainName makes a label part of a folder's name.
-func plainName(label string) string {
+// FileName makes a label part of the name of a file or folder.
+func FileName(label string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
 	if name == "" {
 		name = "row"

@@ -29,9 +29,10 @@ type Result struct {
 
 	Damaged []string `json:"damaged,omitempty"` // runs in the folder with unreadable files, and the reason; they do not count
 
-	table  *Table
+	Table  *Table `json:"-"` // the table at the scale
+	Remark string `json:"-"` // remark on the scale
+
 	origin *Table // the table at all scales
-	remark string // remark on the scale
 
 	measured bool    // whether FindLengths has set lengths
 	standsOn *string // the text of standing; nil: not made yet
@@ -76,7 +77,7 @@ type Cell struct {
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 	Rank float64   `json:"rank,omitempty"` // rank among the rows, 1 for the best, in a table that compares columns; 0: no rank
 
-	printed *Printed
+	Printed *Printed `json:"-"` // nil: the paper has no such cell
 }
 
 // Status says how a cell agrees with the printed one.
@@ -99,14 +100,6 @@ const (
 // Reproduced reports whether the cell agrees with the printed one.
 func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
 
-// reasons returns the reason as a list; an empty list without a reason.
-func (c *Cell) reasons() []string {
-	if c.Reason == "" {
-		return nil
-	}
-	return []string{c.Reason}
-}
-
 // slack accepts rounding errors in printed values halfway between two of our values.
 const slack = 1e-9
 
@@ -119,7 +112,7 @@ func (t *Table) Timed() bool {
 // cell makes a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
-	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, Printed: printed}
 	if printed.Mean.Text != "" {
 		c.Theirs = &printed.Mean.Value
 	}
@@ -309,13 +302,13 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 	difference := *c.Ours - *c.Theirs
 	c.Difference = &difference
-	noise := c.noise(c.printed, draws)
+	noise := c.noise(c.Printed, draws)
 	var move float64
 	moved := false
 	if n != nil {
 		move, moved = n.Moves[column]
 	}
-	switch rounding := c.printed.rounding(); {
+	switch rounding := c.Printed.rounding(); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
@@ -365,7 +358,7 @@ func (r *Result) Shuffled() [][]float64 {
 					continue
 				}
 				others++
-				if p := other.printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.table.Printed.Draws) {
+				if p := other.Printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
 					agree++
 				}
 			}
@@ -416,7 +409,7 @@ func (r *Result) Cell(row, column string) *Cell {
 func (r *Result) WriteJSON(w io.Writer) error {
 	_ = r.FindLengths() // without a plan for the scale full, no lengths are known
 	named := *r
-	named.Standing = r.standing()
+	named.Standing = r.StandsOn()
 	if err := json.NewEncoder(w).Encode(named); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
@@ -428,19 +421,49 @@ func (r *Result) Planned() ([]Planned, error) {
 	if !r.Trained() {
 		return nil, nil
 	}
-	return r.table.Planned(r.Scale)
+	return r.Table.Planned(r.Scale)
 }
 
 // Trained reports whether rows of the table come from runs.
-func (r *Result) Trained() bool { return r.table.Trains() }
+func (r *Result) Trained() bool { return r.Table.Trains() }
 
 // Quotes reports whether rows of the table quote other tables.
-func (r *Result) Quotes() bool { return r.table.Quotes() }
+func (r *Result) Quotes() bool { return r.Table.Quotes() }
 
 // PrintedDeviation returns the printed standard deviation; false if the paper prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
-	if c.printed == nil || c.printed.Std.Text == "" {
+	if c.Printed == nil || c.Printed.Std.Text == "" {
 		return 0, false
 	}
-	return c.printed.Std.Value, true
+	return c.Printed.Std.Value, true
+}
+
+// Summary returns the result in a line.
+func (r *Result) Summary() string {
+	if r.Table.Timed() {
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
+	}
+	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
+	if r.Printed == 0 {
+		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
+	}
+	for _, part := range []struct {
+		status Status
+		what   string
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+		if n := r.Count(part.status); n > 0 {
+			text += fmt.Sprintf("; %s: %d", part.what, n)
+		}
+	}
+	if r.Ledger != nil {
+		text += "; " + r.Ledger.String()
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // A table has quick and full, and other scales between them.
@@ -31,8 +32,8 @@ func TestScales(t *testing.T) {
 	}
 	for name, label := range map[string]string{"long": "others", "full": "them"} {
 		r, err := table.Compute(t.Context(), Options{Scale: name})
-		if err != nil || !strings.Contains(text(t, r.WriteMarkdown), "\n| "+label+" | 1.0 ") {
-			t.Errorf("%s: %v\n%s", name, err, text(t, r.WriteMarkdown))
+		if err != nil || !strings.Contains(written(t, r, show.Markdown), "\n| "+label+" | 1.0 ") {
+			t.Errorf("%s: %v\n%s", name, err, written(t, r, show.Markdown))
 		}
 	}
 	runs, err := table.Runs("long")

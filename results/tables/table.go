@@ -2,7 +2,7 @@
 //
 // A [Table] is a YAML file. It lists rows, each with a source of codes, and columns, each with a metric. It names a
 // file of printed values, and has notes on cells that differ, with the reason. [Table.Compute] makes a [Result]. The
-// result says for every cell whether it agrees. It writes itself as text, Markdown, CSV, LaTeX, HTML and JSON.
+// result says for every cell whether it agrees. Package show writes it as text, Markdown, CSV, LaTeX and HTML.
 //
 // Your own table is a YAML file with a reference file next to it ([Open], [Load]). Its rows may name sources that a
 // program adds with [RegisterSource].

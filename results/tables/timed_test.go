@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 const timedTable = `name: small
@@ -43,16 +44,16 @@ func TestTimed(t *testing.T) {
 	case r.Cell("three", "c").Status != Missing || r.Printed != 5 || r.Reproduced != 0 || r.Count(Measured) != 3:
 		t.Errorf("%+v", r)
 	}
-	printed := text(t, r.WriteMarkdown)
+	printed := written(t, r, show.Markdown)
 	for _, want := range []string{"3 of 5 printed times measured (quick scale, median of 5 times)", "| paper / ours |", "| 1000.00 |"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
 	}
-	if csv := text(t, r.WriteCSV); !strings.HasPrefix(csv, "table,row,column,ours,std,n,theirs,ratio,status") {
+	if csv := written(t, r, show.CSV); !strings.HasPrefix(csv, "table,row,column,ours,std,n,theirs,ratio,status") {
 		t.Error(csv)
 	}
-	page := text(t, r.WriteHTML)
+	page := written(t, r, show.HTML)
 	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed one, paper / ours") { // no dot at 0
 		t.Error(page)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -170,7 +171,7 @@ func TestTrained(t *testing.T) {
 	case a.Unconverged != 2 || a.Converged != nil || !strings.HasPrefix(a.Notes[0], "2 of 2 runs not converged: reconstructions leave"):
 		t.Errorf("after two epochs it has not converged: %+v", a)
 	}
-	text := text(t, r.WriteMarkdown)
+	text := written(t, r, show.Markdown)
 	for _, want := range []string{"It is quick.", "| them |", "±", "(quick scale, 2 seeds)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -91,9 +91,9 @@ func isPublic(name string) bool {
 	return ok
 }
 
-// standing names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
+// StandsOn names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
 // public ones.
-func (r *Result) standing() string {
+func (r *Result) StandsOn() string {
 	if r.standsOn == nil {
 		text := r.standsText()
 		r.standsOn = &text
@@ -102,7 +102,7 @@ func (r *Result) standing() string {
 }
 
 func (r *Result) standsText() string {
-	stands, err := r.table.Stands(r.Scale)
+	stands, err := r.Table.Stands(r.Scale)
 	if err != nil {
 		return "" // the table was computed before, so Stands succeeds
 	}
