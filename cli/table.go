@@ -118,8 +118,12 @@ func (c *tableCommand) openTable() (*tables.Table, error) {
 		return nil, usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
 	}
 	if c.Real {
-		if err := onTwins(t, scale); err != nil {
+		twins, err := onTwins(t, scale)
+		if err != nil {
 			return nil, err
+		}
+		if !twins {
+			return nil, usagef("--real: no run of the table %s is on a twin of a public data set", t.Name)
 		}
 		t = t.OnReal()
 	}

@@ -47,21 +47,6 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"groups": a.Groups, "ranks": ranks, "columns": a.Columns, "tau": tau})
 }
 
-// better returns whether higher or lower shown values of a column are better.
-func (c *Column) better() metrics.Direction {
-	direction := metrics.LowerIsBetter // quantities of fits, and times
-	if c.Metric.Value != nil {
-		direction = c.Metric.Value.Better()
-	}
-	if _, bounded := c.Transform.bound(); !bounded && c.Transform != ExpMinus {
-		return direction
-	}
-	if direction == metrics.LowerIsBetter {
-		return metrics.HigherIsBetter
-	}
-	return metrics.LowerIsBetter
-}
-
 // agree ranks the rows in every column and compares the columns.
 func (r *Result) agree() {
 	t, places := r.Table, len(r.Table.places())

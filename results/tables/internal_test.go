@@ -55,3 +55,19 @@ func TestOverColumns(t *testing.T) {
 		}
 	}
 }
+
+// Digests lists the hashes of the table's settings for its runs, at all scales. The ledger knows the runs by these
+// hashes.
+func (t *Table) Digests() ([]string, error) {
+	var list []string
+	for _, scale := range t.Scales.Names() {
+		_, outlines, err := t.plan(scale, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outlines {
+			list = append(list, o.Hash)
+		}
+	}
+	return list, nil
+}

@@ -29,7 +29,7 @@ func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 // the printed number.
 func (r *Result) Keys() ([][][]string, error) {
 	var planner *Planner
-	if r.Trained() {
+	if r.Table.Trains() {
 		_, scale, err := r.Table.at(r.Scale)
 		if err == nil {
 			planner, err = r.Table.planner(scale)

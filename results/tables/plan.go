@@ -18,22 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Trains reports whether rows of the table come from runs.
-func (t *Table) Trains() bool {
-	for _, r := range t.Rows {
-		if _, ok := r.From.Value.(Trained); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// Runs lists the table's distinct runs at a scale, starting with the first seed.
-func (t *Table) Runs(scale string) ([]sweep.Run, error) {
-	_, runs, err := t.plan(scale, false)
-	return runs, err
-}
-
 // plan returns the runs, or their outlines, and their planner.
 func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
 	t, scale, err := t.at(named)

@@ -31,39 +31,6 @@ type Selection struct {
 	Then FitValue `yaml:"then" doc:"quantity to choose by: the kept run with the lowest value"`
 }
 
-// FitValue names a quantity of a run's fit.
-type FitValue string
-
-// Known quantities.
-const (
-	Reconstruction FitValue = "reconstruction"
-	HeldOut        FitValue = "held_out"
-	Assignment     FitValue = "assignment"
-	Variance       FitValue = "variance"
-)
-
-var fitValues = []FitValue{Reconstruction, HeldOut, Assignment, Variance}
-
-// of returns the quantity; false if the run has none.
-func (v FitValue) of(f *train.Fit) (float64, bool) {
-	if f == nil {
-		return 0, false
-	}
-	at := map[FitValue]*float64{Reconstruction: &f.Reconstruction, HeldOut: f.HeldOut, Assignment: f.Assignment, Variance: &f.Variance}[v]
-	if at == nil {
-		return 0, false
-	}
-	return *at, true
-}
-
-// valid reports an unknown name.
-func (v FitValue) valid(key string) error {
-	if slices.Contains(fitValues, v) {
-		return nil
-	}
-	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
-}
-
 // Validate checks the settings.
 func (s *Selection) Validate() error {
 	if !(s.Keep > 0 && s.Keep <= 1) {

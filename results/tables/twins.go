@@ -15,24 +15,6 @@ func (t *Table) OnReal() *Table {
 	return &real
 }
 
-// OnTwins reports whether a run of the table at the scale quick uses a twin of a public data set.
-func (t *Table) OnTwins() (bool, error) {
-	p, outlines, err := t.ofOneSeed().plan(QuickScale, true)
-	if err != nil {
-		return false, err
-	}
-	for _, o := range outlines {
-		r, err := p.plans.outlines[o.Hash]()
-		if err != nil {
-			return false, err
-		}
-		if _, ok := datasets.RealOf(r.Config.Dataset.Value); ok {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // ofOneSeed returns the table with one seed at every scale. All seeds have the same data sets.
 func (t *Table) ofOneSeed() *Table {
 	one := *t

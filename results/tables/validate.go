@@ -5,61 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
-
-// Transform is a printed function of a metric's value. The transform x<NUMBER, such as x<0.1, is 1 below the number
-// and otherwise 0; its mean is the fraction of runs below the number.
-type Transform string
-
-// The transforms.
-const (
-	Plain    Transform = "x"
-	ExpMinus Transform = "exp(-x)"
-	Double   Transform = "2x"
-	Percent  Transform = "100x"
-)
-
-var transforms = []Transform{Plain, ExpMinus, Double, Percent}
-
-func (t Transform) of(x float64) float64 {
-	switch t {
-	case ExpMinus:
-		return math.Exp(-x)
-	case Double:
-		return 2 * x
-	case Percent:
-		return 100 * x
-	}
-	switch bound, ok := t.bound(); {
-	case !ok || math.IsNaN(x):
-		return x
-	case x < bound:
-		return 1
-	}
-	return 0
-}
-
-// bound returns the number of a transform x<NUMBER.
-func (t Transform) bound() (bound float64, ok bool) {
-	text, ok := strings.CutPrefix(string(t), "x<")
-	if !ok {
-		return 0, false
-	}
-	bound, err := strconv.ParseFloat(text, 64)
-	return bound, err == nil && bound-bound == 0
-}
-
-// valid reports whether a transform is known.
-func (t Transform) valid() bool {
-	_, bounded := t.bound()
-	return bounded || slices.Contains(transforms, t)
-}
 
 // Bounds of the numbers in a table.
 const (
@@ -95,18 +45,13 @@ func (t *Table) Validate() error {
 	if err := t.validPlaces(); err != nil {
 		return err
 	}
-	var rows, columns []string
-	for i, r := range t.Rows {
-		if slices.Contains(rows, r.Label) {
-			return config.Invalid(fmt.Sprintf("rows.%d.label", i), "there are two rows %q", r.Label)
-		}
-		rows = append(rows, r.Label)
+	rows, err := distinct("rows", "rows", t.Rows, func(r Row) string { return r.Label })
+	if err != nil {
+		return err
 	}
-	for i, c := range t.Columns {
-		if slices.Contains(columns, c.Label) {
-			return config.Invalid(fmt.Sprintf("columns.%d.label", i), "there are two columns %q", c.Label)
-		}
-		columns = append(columns, c.Label)
+	columns, err := distinct("columns", "columns", t.Columns, func(c Column) string { return c.Label })
+	if err != nil {
+		return err
 	}
 	if t.Boxes != nil {
 		if err := t.Boxes.among(rows, columns); err != nil {
@@ -119,17 +64,21 @@ func (t *Table) Validate() error {
 	return t.validNotes(rows, columns)
 }
 
+// distinct lists the labels of rows, columns or data sets, and refuses repeated ones.
+func distinct[T any](key, what string, list []T, label func(T) string) (labels []string, err error) {
+	for i, one := range list {
+		if slices.Contains(labels, label(one)) {
+			return nil, config.Invalid(fmt.Sprintf("%s.%d.label", key, i), "there are two %s %q", what, label(one))
+		}
+		labels = append(labels, label(one))
+	}
+	return labels, nil
+}
+
 // validDataSets checks that data sets are distinct and rows trained on them.
 func (t *Table) validDataSets() error {
-	var known []string
-	for i, d := range t.DataSets {
-		if slices.Contains(known, d.Label) {
-			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
-		}
-		known = append(known, d.Label)
-	}
-	if known == nil {
-		return nil
+	if known, err := distinct("datasets", "data sets", t.DataSets, func(d DataSet) string { return d.Label }); err != nil || known == nil {
+		return err
 	}
 	for i, r := range t.Rows {
 		_, trained := r.From.Value.(Trained)
@@ -151,7 +100,8 @@ func (t *Table) validDataSets() error {
 // byScaler is a source with settings by scale.
 type byScaler interface{ byScale() ScaleSettings }
 
-func (r *Runs) byScale() ScaleSettings   { return r.ByScale }
+func (r *Runs) byScale() ScaleSettings { return r.ByScale }
+
 func (m *Mimosa) byScale() ScaleSettings { return m.ByScale }
 
 // validScales checks the scales that rows and data sets name.
@@ -287,21 +237,6 @@ func (t *Table) validNotes(rows, columns []string) error {
 		}
 	}
 	return nil
-}
-
-// amongPrinted is among, for names with a wildcard for all.
-func amongPrinted(what, name string, known []string) error {
-	if slices.Contains(known, anyName) {
-		return nil
-	}
-	return among(what, name, known)
-}
-
-func among(what, name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
 }
 
 // Validate checks the settings.
