@@ -54,7 +54,7 @@ func resultsPage(ctx context.Context) ([]byte, error) {
 // recorded computes a table. It skips times, because they depend on the machine. A trained table uses the largest
 // scale in the ledger.
 func recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
-	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Compare == tables.Ratio}
+	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
 	if t.Trains() || t.Quotes() {
 		held, err := t.Held(o)
 		if err != nil {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -103,14 +106,22 @@ func (c *sweepCommand) simulateSweep(ctx context.Context, s *streams, name strin
 	return c.Simulate.print(s.out, found)
 }
 
-// simulateTables simulates all runs of tables at a scale. Of several tables it takes the trained ones.
-func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...string) error {
+// simulate simulates all runs of tables at a scale. Of several tables it takes the trained ones.
+func (c *tableCommand) simulate(ctx context.Context, s *streams) error {
+	c.Scale = cmp.Or(c.Scale, tables.QuickScale)
+	names := []string{c.Name}
+	if c.Name == "" {
+		names = tables.Names()
+	}
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	if !c.JSON && len(names) > 1 {
 		fmt.Fprintln(t, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT")
 	}
 	for _, name := range names {
 		table, err := c.open(name)
+		if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
+			return usageError{err}
+		}
 		if err != nil {
 			return err
 		}
@@ -127,11 +138,7 @@ func (c *tableCommand) simulateTables(ctx context.Context, s *streams, names ...
 		if err != nil {
 			return err
 		}
-		dir := c.Runs
-		if dir == "" {
-			dir = runsOf(table)
-		}
-		found, err := c.Simulate.simulate(ctx, s.log, filepath.Clean(dir), runs)
+		found, err := c.Simulate.simulate(ctx, s.log, filepath.Clean(cmp.Or(c.Runs, runsOf(table))), runs)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", table.Name, err)
 		}

@@ -5,14 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // tableCommand is `unravel table [NAME]`.
@@ -51,109 +57,125 @@ const tableRuns = "runs/tables"
 // printWidth is the width of a table without a terminal.
 const printWidth = 100
 
-// Run computes and prints a table, or lists the tables.
+// Run prints a table, lists the tables, or does the other work that a flag names.
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Simulate.machines != nil {
-		c.Scale = cmp.Or(c.Scale, tables.QuickScale)
-		names := []string{c.Name}
-		if c.Name == "" {
-			names = tables.Names()
-		}
-		err := c.simulateTables(ctx, s, names...)
-		if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
-			return usageError{err}
-		}
+		return c.simulate(ctx, s)
+	}
+	if err := c.validate(); err != nil {
 		return err
 	}
+	switch {
+	case c.Name == "" && c.Check > 0:
+		return c.checkAll(ctx, s)
+	case c.Name == "":
+		return c.list(ctx, s)
+	}
+	t, err := c.openTable()
+	switch {
+	case err != nil:
+		return err
+	case c.Check > 0:
+		return c.checkLedger(ctx, s, t)
+	case c.exchanges():
+		return c.exchange(t, s)
+	}
+	return c.show(ctx, t, s)
+}
+
+// validate checks the flags alone.
+func (c *tableCommand) validate() error {
 	if err := c.validCheck(); err != nil {
 		return err
 	}
-	if c.Name == "" && c.Check > 0 {
-		return c.checkAll(ctx, s)
-	}
-	if c.Name == "" {
-		if c.Real || c.Out != "" || c.NoRun || c.DryRun || c.Yes || c.Runs != "" || c.Retry || c.Fresh || c.Contribute != "" || c.Accept != "" || c.Replace || c.clusterFlags != (clusterFlags{}) {
-			return usagef("flags such as --out and --no-run belong to a table; want its name")
-		}
-		return c.list(ctx, s)
-	}
-	if c.All {
+	ofTable := c.NoRun || c.DryRun || c.Yes || c.Real || c.Out != "" || c.Runs != "" || c.Retry || c.Fresh || c.exchanges() || c.clusterFlags != (clusterFlags{})
+	switch {
+	case c.Name == "" && c.Check == 0 && ofTable:
+		return usagef("flags such as --out and --no-run belong to a table; want its name")
+	case c.Name == "":
+		return nil
+	case c.All:
 		return usagef("--all lists tables; want no name of one")
 	}
 	if err := errors.Join(c.check(c.jobs()), c.checkRehearse()); err != nil {
 		return err
 	}
-	if err := c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""}); err != nil {
-		return err
-	}
+	return c.checkPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""})
+}
+
+// openTable opens the named table, makes the folder of --out, and fills in the folder of the runs and the scale.
+func (c *tableCommand) openTable() (*tables.Table, error) {
 	t, err := tables.Open(c.Name)
 	var unknown *tables.UnknownError
 	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := t.Scales.Find(cmp.Or(c.Scale, tables.QuickScale)); err != nil {
-		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
+	scale := cmp.Or(c.Scale, tables.QuickScale)
+	if _, err := t.Scales.Find(scale); err != nil {
+		return nil, usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
 	}
 	if c.Real {
-		if err := onTwins(t, cmp.Or(c.Scale, tables.QuickScale)); err != nil {
-			return err
+		twins, err := onTwins(t, scale)
+		if err != nil {
+			return nil, err
+		}
+		if !twins {
+			return nil, usagef("--real: no run of the table %s is on a twin of a public data set", t.Name)
 		}
 		t = t.OnReal()
 	}
 	if c.Out != "" { // a mistake in it should not cost the time of computing
 		if err := disk.MakeDir(c.Out); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if c.Runs == "" {
-		c.Runs = runsOf(t)
+	c.Runs = cmp.Or(c.Runs, runsOf(t))
+	return t, c.choose(t)
+}
+
+// open opens a table: with --real, on the public data sets.
+func (c *tableCommand) open(name string) (*tables.Table, error) {
+	t, err := tables.Open(name)
+	if err == nil && c.Real {
+		t = t.OnReal()
 	}
-	if err := c.choose(t); err != nil {
-		return err
-	}
-	if c.Check > 0 {
-		return c.checkLedger(ctx, s, t)
-	}
-	if c.Contribute != "" || c.Accept != "" || c.Replace {
-		return c.exchange(t, s)
-	}
+	return t, err
+}
+
+// show makes the missing runs if the flags ask for them, then computes, writes and prints the table.
+func (c *tableCommand) show(ctx context.Context, t *tables.Table, s *streams) error {
 	start := time.Now()
 	failed, err := c.train(ctx, t, s)
-	if errors.Is(err, errDeclined) {
+	switch {
+	case errors.Is(err, errDeclined):
 		return nil
-	}
-	if err != nil || c.DryRun || c.clusterFlags.Print {
+	case err != nil || c.DryRun || c.clusterFlags.Print:
 		return err
-	}
-	if c.Index.set { // a task makes runs
+	case c.Index.set: // a task makes runs
 		return failed
 	}
-	result, err := c.compute(ctx, t, s, patienceOf(s.log))
+	r, err := c.compute(ctx, t, s, patienceOf(s.log))
 	if err != nil {
 		return err
 	}
 	c.hint(t, s.log)
 	fmt.Fprintf(s.log, "computed in %.1f s\n", time.Since(start).Seconds())
 	if c.Out != "" {
-		write := writeTable
-		if t.Trains() {
-			write = func(dir string, r *tables.Result) error { return writeShared(ctx, dir, c.Runs, r) }
-		}
-		if err := write(c.Out, result); err != nil {
+		if err := c.write(ctx, t, r); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
 	}
-	if n := len(result.Damaged); n > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", counted(n, "run"), c.Runs, someLines(result.Damaged)))
+	if n := len(r.Damaged); n > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", counted(n, "run"), c.Runs, someLines(r.Damaged)))
 	}
 	if c.JSON {
-		return errors.Join(result.WriteJSON(s.out), failed)
+		return errors.Join(r.WriteJSON(s.out), failed)
 	}
-	return errors.Join(result.Print(s.out, widthOf(s.out)), failed)
+	return errors.Join(show.Text(s.out, r, widthOf(s.out)), failed)
 }
 
 // compute computes a table. After the patience is over, it logs progress, at intervals of at least the patience.
@@ -190,4 +212,37 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 		slow = true
 		tell()
 	})
+}
+
+// write writes the files of --out. Another process may share the runs and end at the same moment: write locks the
+// folder of the runs.
+func (c *tableCommand) write(ctx context.Context, t *tables.Table, r *tables.Result) (err error) {
+	if t.Trains() {
+		unlock, failed := rundir.Lock(ctx, c.Runs)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+	}
+	return writeTable(c.Out, r)
+}
+
+// writeTable writes the files of --out.
+func writeTable(dir string, r *tables.Result) error {
+	for _, file := range show.Files(r) {
+		if err := disk.WriteFile(filepath.Join(dir, file.Name), file.Write, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widthOf returns the width of a terminal in letters; without a terminal, printWidth.
+func widthOf(w io.Writer) int {
+	if f := plain.Terminal(w); f != nil {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return printWidth
 }

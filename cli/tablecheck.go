@@ -154,19 +154,10 @@ func (c *tableCommand) validCheck() error {
 		return usagef("--pick and --within belong to --check")
 	case c.Within < 0:
 		return usagef("--within %v: want a time of more than 0, such as 20s", c.Within)
-	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" || c.Contribute != "" || c.Accept != "" || c.Replace || c.clusterFlags != (clusterFlags{})):
+	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" || c.exchanges() || c.clusterFlags != (clusterFlags{})):
 		return usagef("--check makes runs in a folder of its own; want --pick, --within, --jobs, --real, --data and --json beside it only")
 	}
 	return nil
-}
-
-// open opens a table: with --real, on the public data sets.
-func (c *tableCommand) open(name string) (*tables.Table, error) {
-	t, err := tables.Open(name)
-	if err == nil && c.Real {
-		t = t.OnReal()
-	}
-	return t, err
 }
 
 // checkAll repeats random runs of all tables.

@@ -12,6 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
+// exchanges reports whether a flag writes or accepts a contribution to the ledger.
+func (c *tableCommand) exchanges() bool { return c.Contribute != "" || c.Accept != "" || c.Replace }
+
 // exchange writes a contribution to the ledger, or accepts one.
 func (c *tableCommand) exchange(t *tables.Table, s *streams) error {
 	switch {

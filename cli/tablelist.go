@@ -147,23 +147,16 @@ func listTable(ctx context.Context, name string) ([]listedTable, error) {
 	if err != nil || !t.Trains() {
 		return []listedTable{l}, err
 	}
-	if l.Data, err = standsOn(t); err != nil || l.Data != twinData {
+	l.Data = "own"
+	if twins, err := onTwins(t, tables.QuickScale); err != nil || !twins {
 		return []listedTable{l}, err
 	}
+	l.Data = twinData
 	real, err := countTable(ctx, t.OnReal(), realData)
 	if err != nil || !slices.ContainsFunc(real.Scales, func(n tables.Counts) bool { return n.Computed > 0 }) {
 		return []listedTable{l}, err
 	}
 	return []listedTable{l, real}, nil
-}
-
-// standsOn returns twin for a table with runs on a twin of a public data set, and otherwise own.
-func standsOn(t *tables.Table) (string, error) {
-	twins, err := t.OnTwins()
-	if err != nil || !twins {
-		return "own", err
-	}
-	return twinData, nil
 }
 
 // countTable counts the cells of a table by scale.

@@ -25,16 +25,10 @@ func (c *tableCommand) checkRoot(command, root string) error {
 	return nil
 }
 
-// onTwins returns an error for a table without runs on a twin of a public data set.
-func onTwins(t *tables.Table, scale string) error {
+// onTwins reports whether a run of the table is on a twin of a public data set.
+func onTwins(t *tables.Table, scale string) (bool, error) {
 	stands, err := t.Stands(scale)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }) {
-		return usagef("--real: no run of the table %s is on a twin of a public data set", t.Name)
-	}
-	return nil
+	return slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }), err
 }
 
 // prepare converts the public data sets of runs before the runs begin.

@@ -112,7 +112,7 @@ func checkYAML(page, text string) error {
 	}
 	base, kind := leastConfig, any(&train.Config{})
 	if has("rows") || has("columns") || has("boxes") || has("notes") || has("curves") {
-		kind = &tables.Table{Printed: tables.ReferenceFile{Draws: 1}, Compare: tables.Difference}
+		kind = &tables.Table{Printed: tables.ReferenceFile{Draws: 1}}
 		base = "name: mine\ntitle: mine\nsource: mine\ndecimals: 3\nreference: {file: mine.csv}\nscales: {quick: {seeds: 5}, full: {seeds: 20}}\n" +
 			"rows: [{label: LSBD-VAE/0, missing: x}, {label: LSBD-VAE/256, missing: x}, {label: VAE, missing: x}]\ncolumns: [{label: DLSBD, metric: dlsbd}]\n"
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -25,17 +26,17 @@ type tableEntry struct {
 // tableAnswer is the answer of /api/table: a table filled as far as the folder's runs allow.
 type tableAnswer struct {
 	tableEntry
-	Scale    string            `json:"scale"`
-	Summary  string            `json:"summary"`
-	Finished int               `json:"finished"` // finished runs among the table's runs at the scale
-	Running  int               `json:"running"`
-	Needed   int               `json:"needed"`
-	Third    string            `json:"third"` // meaning of a cell's third number
-	Groups   []tables.Span     `json:"groups"`
-	Heads    []tables.Head     `json:"heads"`
-	Lines    []tables.Line     `json:"lines"`
-	Notes    []tables.Footnote `json:"notes"`
-	Remarks  []string          `json:"remarks"`
+	Scale    string          `json:"scale"`
+	Summary  string          `json:"summary"`
+	Finished int             `json:"finished"` // finished runs among the table's runs at the scale
+	Running  int             `json:"running"`
+	Needed   int             `json:"needed"`
+	Third    string          `json:"third"` // meaning of a cell's third number
+	Groups   []show.Span     `json:"groups"`
+	Heads    []show.Head     `json:"heads"`
+	Lines    []show.Line     `json:"lines"`
+	Notes    []show.Footnote `json:"notes"`
+	Remarks  []string        `json:"remarks"`
 }
 
 // shownTables keeps the answers about tables.
@@ -144,7 +145,7 @@ func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	v := r.View()
+	v := show.Lines(r)
 	a.Summary, a.Third, a.Groups, a.Heads, a.Lines, a.Notes, a.Remarks = r.Summary(), v.Third, v.Groups, v.Heads, v.Lines, v.Footnotes, v.Remarks
 	return a, nil
 }

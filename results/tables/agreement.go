@@ -2,13 +2,9 @@ package tables
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 
-	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/ranking"
 )
@@ -52,24 +48,9 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"groups": a.Groups, "ranks": ranks, "columns": a.Columns, "tau": tau})
 }
 
-// better returns whether higher or lower shown values of a column are better.
-func (c *Column) better() metrics.Direction {
-	direction := metrics.LowerIsBetter // quantities of fits, and times
-	if c.Metric.Value != nil {
-		direction = c.Metric.Value.Better()
-	}
-	if _, bounded := c.Transform.bound(); !bounded && c.Transform != ExpMinus {
-		return direction
-	}
-	if direction == metrics.LowerIsBetter {
-		return metrics.HigherIsBetter
-	}
-	return metrics.LowerIsBetter
-}
-
 // agree ranks the rows in every column and compares the columns.
 func (r *Result) agree() {
-	t, places := r.table, len(r.table.places())
+	t, places := r.Table, len(r.Table.places())
 	a := &Agreement{}
 	good := make([][]float64, len(t.Columns)*places) // by column of the result and row: more is better
 	for i, c := range t.Columns {
@@ -113,7 +94,7 @@ func taus(good [][]float64, columns, places int) [][]float64 {
 					all = append(all, v)
 				}
 			}
-			tau[i] = append(tau[i], Mean.of(all)) // NaN of none
+			tau[i] = append(tau[i], mean(all)) // NaN of none
 		}
 	}
 	return tau
@@ -127,99 +108,15 @@ func (r *Result) meanRanks(groups []string, places int) [][][]float64 {
 			means := make([]float64, places)
 			for p := range means {
 				var all []float64
-				for i, c := range r.table.Columns {
+				for i, c := range r.Table.Columns {
 					if rank := row.Cells[i*places+p].Rank; c.Group == name && rank > 0 {
 						all = append(all, rank)
 					}
 				}
-				means[p] = Mean.of(all)
+				means[p] = mean(all)
 			}
 			ranks[g] = append(ranks[g], means)
 		}
 	}
 	return ranks
-}
-
-// grids returns the agreement as tables of text: mean ranks of all columns and of each group, then tau.
-func (a *Agreement) grids(r *Result) []grid {
-	ranks := grid{Title: fmt.Sprintf("Mean ranks by group of columns, 1 for the best of %s", plural(len(r.Rows), "row"))}
-	var sets []string
-	for _, place := range r.table.places() {
-		label := "rank"
-		if place.at != nil {
-			label = place.at.Label
-		}
-		sets = append(sets, label)
-	}
-	for _, g := range a.Groups {
-		for _, set := range sets {
-			ranks.Heads = append(ranks.Heads, head{g, set})
-		}
-	}
-	ranks.Heads = append(ranks.Heads, head{"all", "mean"})
-	for i, row := range r.Rows {
-		cells, all := []string{row.Label}, []float64(nil)
-		for g := range a.Groups {
-			for _, v := range a.Ranks[g][i] {
-				cells = append(cells, number(v, 1))
-			}
-		}
-		for _, c := range row.Cells {
-			if c.Rank > 0 {
-				all = append(all, c.Rank)
-			}
-		}
-		ranks.Lines = append(ranks.Lines, append(cells, number(Mean.of(all), 1)))
-	}
-	tau := grid{Title: "Kendall's tau between columns, 1 for the same order of the rows from good to bad"}
-	for i, name := range a.Columns {
-		tau.Heads = append(tau.Heads, head{"", name})
-		cells := []string{name}
-		for _, v := range a.Tau[i] {
-			cells = append(cells, number(v, 2))
-		}
-		tau.Lines = append(tau.Lines, cells)
-	}
-	return []grid{ranks, tau}
-}
-
-// number writes a number with some decimals; none for NaN.
-func number(v float64, decimals int) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	return fixed(v, decimals)
-}
-
-// WriteRanks writes the rank of every row in every column, a line each.
-func (r *Result) WriteRanks(w io.Writer) error {
-	records := [][]string{{"table", "row", "column", "rank"}}
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Rank > 0 {
-				records = append(records, []string{r.Name, row.Label, c.Column, strconv.FormatFloat(c.Rank, 'g', -1, 64)})
-			}
-		}
-	}
-	return r.writeRecords(w, records)
-}
-
-// WriteTau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
-func (r *Result) WriteTau(w io.Writer) error {
-	records := [][]string{{"table", "column", "other", "tau"}}
-	for i, a := range r.Agreement.Columns {
-		for j, b := range r.Agreement.Columns[:i] {
-			if v := r.Agreement.Tau[i][j]; !math.IsNaN(v) {
-				records = append(records, []string{r.Name, a, b, strconv.FormatFloat(v, 'g', -1, 64)})
-			}
-		}
-	}
-	return r.writeRecords(w, records)
-}
-
-func (r *Result) writeRecords(w io.Writer, records [][]string) error {
-	if err := plain.WriteCSV(w, records); err != nil {
-		return fmt.Errorf("table %s: %w", r.Name, err)
-	}
-	return nil
 }

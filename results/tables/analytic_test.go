@@ -116,15 +116,15 @@ func TestImportances(t *testing.T) {
 	}
 	dci := metrics.NewDCI()
 	dci.Floor = 0
-	r, err := m.Score(metrics.Choice{Name: "dci", Value: dci})
+	r, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0)
 	if want := (1.0/5 + 3) / 4; err != nil || math.Abs(r.Value-want) > 1e-15 || r.Name != "dci" || m.Random() {
 		t.Errorf("%+v, %v, want %v", r, err, want)
 	}
 	dci.Score = metrics.Completeness
-	if _, err := m.Score(metrics.Choice{Name: "dci", Value: dci}); err == nil {
+	if _, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0); err == nil {
 		t.Error("completeness of importances")
 	}
-	if _, err := m.Score(metrics.Choice{Name: "med", Value: &metrics.MED{}}); err == nil {
+	if _, err := m.Score(t.Context(), metrics.Choice{Name: "med", Value: &metrics.MED{}}, 0); err == nil {
 		t.Error("med of importances")
 	}
 }

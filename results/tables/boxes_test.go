@@ -3,12 +3,12 @@ package tables_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"
@@ -22,7 +22,7 @@ func TestBoxes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	empty := computeFrom(t, table, dir)
-	if empty.HasFigure() || empty.WriteFigure(io.Discard) == nil || strings.Contains(text(t, empty.WriteHTML), "D of") {
+	if len(pictures(empty)) != 0 || strings.Contains(written(t, empty, show.HTML), "D of") {
 		t.Error("there is a figure without runs")
 	}
 	makeRuns(t, table, dir, false, 0)
@@ -34,10 +34,10 @@ func TestBoxes(t *testing.T) {
 	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 || back.Cell("none", "D").Runs != nil {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if png := text(t, r.WriteFigure); !r.HasFigure() || !strings.HasPrefix(png, "\x89PNG") {
+	if png := fileOf(t, r, r.Name+".png"); !strings.HasPrefix(png, "\x89PNG") {
 		t.Errorf("%.20q", png)
 	}
-	page := text(t, r.WriteHTML)
+	page := written(t, r, show.HTML)
 	best := min(*r.Cell("same", "R").Ours, *r.Cell("b/β", "R").Ours)
 	if *r.Cell("same", "R").Ours == *r.Cell("b/β", "R").Ours || !strings.Contains(page, fmt.Sprintf(">the best, %.4g</text>", best)) {
 		t.Errorf("the line is not at %v", best)

@@ -17,6 +17,8 @@ type Checkable struct {
 	Table  *Table
 	Record *ledger.Run
 	Run    sweep.Run
+
+	in *recorded // records and plans of the table
 }
 
 // Choice says which recorded runs may be checked, and how to choose among them.
@@ -34,38 +36,13 @@ type Choice struct {
 // from other runs. The choice depends only on the ledger and on Pick.
 func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	var all []Checkable
-	plans := map[*Table]*recorded{}
-	known := map[string]bool{} // folder and settings
+	known := map[string]bool{}
 	for _, t := range list {
-		o := Options{Ledger: t.Ledger()}
-		book, err := t.book(o)
+		some, err := t.checkables(c, known)
 		if err != nil {
 			return nil, err
 		}
-		if book.Len() == 0 {
-			continue
-		}
-		plans[t] = &recorded{book: book, plans: newPlans()}
-		for _, scale := range t.Scales.Names() {
-			p, outlines, err := t.plan(scale, true)
-			if err != nil {
-				return nil, err
-			}
-			for _, o := range outlines {
-				r := book.Settings(o.Hash)
-				key := t.RunsFolder() + "/" + o.Hash
-				if r == nil || !r.Finished() || known[key] {
-					continue
-				}
-				known[key] = true
-				if c.Within != 0 && r.Seconds > c.Within.Seconds() {
-					c.Longer++
-					continue
-				}
-				plans[t].plans.outlines[o.Hash], plans[t].plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
-				all = append(all, Checkable{t, r, o})
-			}
-		}
+		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b Checkable) int {
 		return cmp.Or(cmp.Compare(a.Table.RunsFolder(), b.Table.RunsFolder()), cmp.Compare(a.Record.Settings, b.Record.Settings))
@@ -77,7 +54,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		if len(chosen) == c.Count {
 			break
 		}
-		current, _, err := plans[one.Table].current(one.Run)
+		current, _, err := one.in.current(one.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +62,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 			c.Stale++
 			continue
 		}
-		if one.Run, err = again(plans[one.Table].book, one.Record); err != nil {
+		if one.Run, err = again(one.in.book, one.Record); err != nil {
 			return nil, err
 		}
 		if one.Run.Config.Init != nil {
@@ -95,6 +72,36 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		chosen = append(chosen, one)
 	}
 	return chosen, nil
+}
+
+// checkables lists the finished runs in the table's ledger, as outlines. known has the runs of earlier tables, by
+// folder and settings.
+func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, err error) {
+	book, err := t.book(Options{Ledger: t.Ledger()})
+	if err != nil || book.Len() == 0 {
+		return nil, err
+	}
+	in := &recorded{book: book, plans: newPlans()}
+	for _, scale := range t.Scales.Names() {
+		p, outlines, err := t.plan(scale, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outlines {
+			r, key := book.Settings(o.Hash), t.RunsFolder()+"/"+o.Hash
+			if r == nil || !r.Finished() || known[key] {
+				continue
+			}
+			known[key] = true
+			if c.Within != 0 && r.Seconds > c.Within.Seconds() {
+				c.Longer++
+				continue
+			}
+			in.plans.outlines[o.Hash], in.plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
+			all = append(all, Checkable{t, r, o, in})
+		}
+	}
+	return all, nil
 }
 
 // again returns the run behind a record, from the config in the ledger.

@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -51,116 +50,145 @@ type Options struct {
 // Compute computes the table. The result depends only on the table, the scale and the runs of trained rows that
 // exist.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
-	scale, err := t.scale(o.Scale)
+	f, err := t.filling(o)
 	if err != nil {
 		return nil, err
 	}
-	origin := t
-	o.Scale, t = scale.Name, t.scaled(scale.Name)
-	if scale.Dataset != "" {
-		other := *t
-		other.Printed = scale.printed(t.Printed)
-		t = &other
-	}
-	measured, err := t.distinct()
-	if err != nil {
-		return nil, err
-	}
-	runs, err := t.find(o)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, origin: origin, remark: scale.Remark}
-	if r.Printed = t.printed(); runs != nil {
-		r.Damaged = runs.damaged
-	}
-	done, places := 0, t.places()
-	others := newOthers(o)
-	for _, row := range t.Rows {
-		line := make([]Cell, len(t.Columns)*len(places))
-		tell := func(metric string) {
-			if o.Progress != nil {
-				o.Progress(done, len(t.Rows)*len(places)*len(measured), row.Label, metric)
-			}
-			done++
+	r := f.result
+	for _, row := range f.table.Rows {
+		cells, err := f.cells(ctx, row)
+		if err != nil {
+			return nil, err
 		}
-		for p, place := range places {
-			part := make([]Cell, len(t.Columns))
-			here := place.row(row, scale.Name)
-			if _, ok := here.From.Value.(Trained); ok {
-				err = runs.row(ctx, r, place, here, measured, part, tell)
-			} else if _, ok := here.From.Value.(quoting); ok {
-				err = place.quotedRow(ctx, others, here, part)
-			} else if o.RunsOnly {
-				place.leaveOut(here, part)
-			} else {
-				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
-			}
-			if err != nil {
-				return nil, err
-			}
-			for c, cell := range part {
-				line[c*len(places)+p] = cell
-			}
-		}
-		for _, c := range line {
+		for _, c := range cells {
 			if c.Status.Reproduced() {
 				r.Reproduced++
 			}
 		}
-		r.Rows = append(r.Rows, ResultRow{row.Label, line})
+		r.Rows = append(r.Rows, ResultRow{row.Label, cells})
 	}
-	if t.Agree {
+	if f.table.Agree {
 		r.agree()
 	}
 	return r, nil
 }
 
+// filling fills the rows of a table at a scale.
+type filling struct {
+	table    *Table // at the scale
+	scale    *Scale
+	places   []place
+	options  Options
+	measured []measured
+	runs     *found // nil for a table without training
+	others   *others
+	result   *Result
+	done     int // metrics computed so far
+}
+
+// filling prepares to fill the table.
+func (t *Table) filling(o Options) (*filling, error) {
+	at, scale, err := t.at(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	o.Scale = scale.Name
+	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: newOthers(o)}
+	if f.measured, err = at.distinct(); err != nil {
+		return nil, err
+	}
+	if f.runs, err = at.find(o, scale); err != nil {
+		return nil, err
+	}
+	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: at, Remark: scale.Remark, origin: t}
+	if _, f.result.Printed = at.Coverage(); f.runs != nil {
+		f.result.Damaged = f.runs.damaged
+	}
+	return f, nil
+}
+
+// cells computes the cells of a row: column by column, and every data set within a column.
+func (f *filling) cells(ctx context.Context, row Row) ([]Cell, error) {
+	cells := make([]Cell, len(f.table.Columns)*len(f.places))
+	for i, p := range f.places {
+		here := p.row(row, f.scale.Name)
+		list, err := f.drawn(ctx, p, here)
+		if err != nil {
+			return nil, err
+		}
+		for c, column := range f.table.Columns {
+			cells[c*len(f.places)+i] = p.cell(here, column, list[c])
+		}
+	}
+	return cells, nil
+}
+
+// drawn holds the values behind a cell, by seed or run.
+type drawn struct {
+	failed    error            // reason without a value
+	results   []metrics.Result // of the column's metric
+	exact     bool             // one result holds for all seeds
+	fits      []*train.Fit     // fits of the runs
+	timings   [][]models.Timing
+	quoted    []float64 // values of another table's cells, instead of results
+	unlearned int       // with quoted: runs that have not learned the images
+	notes     []string  // remarks on missing, failed, stale or unconverged runs
+	stale     []string  // a reason for each stale run
+}
+
+// drawn returns the values of a row on a data set, by column.
+func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) {
+	source := row.From.Value
+	if s, ok := source.(Trained); ok {
+		return f.trained(ctx, p, row, s)
+	}
+	if s, ok := source.(quoting); ok {
+		return f.quoted(ctx, p, row, s)
+	}
+	reason := error(nil)
+	switch {
+	case row.Missing != "":
+		reason = errors.New(row.Missing)
+	case f.options.RunsOnly:
+		reason = errLeftOut
+	}
+	list := make([]drawn, len(f.table.Columns))
+	for c := range list {
+		if list[c].failed = reason; reason == nil {
+			list[c].failed = errNoFit
+		}
+	}
+	if f.options.RunsOnly {
+		return list, nil
+	}
+	score := scorer(source)
+	for _, m := range f.measured {
+		f.tell(row, m)
+		if reason != nil {
+			continue
+		}
+		d := f.score(ctx, score, m.choice)
+		if d.failed != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		for _, c := range m.columns {
+			list[c] = d
+		}
+	}
+	return list, nil
+}
+
 // errLeftOut is the reason in cells that RunsOnly leaves out.
 var errLeftOut = errors.New("computed by unravel table")
 
-// leaveOut makes the cells of a row missing.
-func (t *Table) leaveOut(row Row, line []Cell) {
-	reason := errLeftOut
-	if row.Missing != "" {
-		reason = errors.New(row.Missing)
-	}
-	for i, c := range t.Columns {
-		line[i] = t.cell(row, c, drawn{}, reason)
-	}
-}
-
 var errNoFit = errors.New("only runs have fitted something, and taken time")
 
-// sampledRow fills the cells of a row without training.
-func (t *Table) sampledRow(ctx context.Context, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
-	samples := &sampler{table: t, row: row, known: map[uint64]*Sample{}}
-	for _, m := range measured {
-		tell(m.choice.Name)
-		values, err := samples.measure(ctx, m, seeds)
-		if err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		for _, c := range m.columns {
-			line[c] = t.cell(row, t.Columns[c], values, err)
-		}
+// tell reports the progress before a metric of a row is computed.
+func (f *filling) tell(row Row, m measured) {
+	if f.options.Progress != nil {
+		f.options.Progress(f.done, len(f.table.Rows)*len(f.places)*len(f.measured), row.Label, m.choice.Name)
 	}
-	for i, c := range t.Columns {
-		if c.unmeasured() {
-			reason := errNoFit
-			if row.Missing != "" {
-				reason = errors.New(row.Missing)
-			}
-			line[i] = t.cell(row, c, drawn{}, reason)
-		}
-	}
-	return nil
-}
-
-// printed counts the cells that the paper prints.
-func (t *Table) printed() int {
-	_, n := t.Coverage()
-	return n
+	f.done++
 }
 
 // measured is a metric and the columns that show parts of its result.
@@ -197,126 +225,83 @@ func metricText(c metrics.Choice) (string, error) {
 	return string(text), err
 }
 
-// drawn holds the results of a metric by seed; exact means that one result holds for all seeds.
-type drawn struct {
-	results []metrics.Result
-	exact   bool
-	fits    []*train.Fit      // fits of the runs, by result
-	timings [][]models.Timing // likewise
-	notes   []string          // remarks on missing, failed, stale or unconverged runs
-	stale   []string          // a reason for each stale run
-}
+// scoring computes a metric for a seed. It also reports whether other seeds can give other results.
+type scoring func(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error)
 
-// sampler caches the samples of a row.
-type sampler struct {
-	table *Table
-	row   Row
-	known map[uint64]*Sample
-}
-
-// fixed reports whether all seeds have the same sample.
-func (s *sampler) fixed() bool { return !s.row.From.Value.Random() && s.table.Subset == 0 }
-
-// sample returns the codes of a seed.
-func (s *sampler) sample(ctx context.Context, seed uint64) (*Sample, error) {
-	if s.fixed() {
-		seed = 0
-	}
-	if known := s.known[seed]; known != nil {
-		return known, nil
-	}
-	sample, err := s.row.From.Value.(Sampled).Sample(ctx, seed)
-	if err != nil {
-		return nil, err
-	}
-	if err := sample.Input.Validate(); err != nil {
-		return nil, err
-	}
-	if n := sample.Input.Codes.Rows; s.table.Subset > n {
-		return nil, fmt.Errorf("there are %d rows of codes; want at least the %d of a subset", n, s.table.Subset)
-	}
-	if s.table.Subset > 0 {
-		sample = sample.subset(s.table.Subset, seed)
-	}
-	s.known[seed] = sample
-	return sample, nil
-}
-
-// subset keeps random rows. All sources with the same number of rows keep the same ones.
-func (s *Sample) subset(rows int, seed uint64) *Sample {
-	in := s.Input
-	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
-	slices.Sort(chosen)
-	k := len(in.Factors)
-	part := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: rows, Cols: in.Codes.Cols}}
-	for _, i := range chosen {
-		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
-		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)
-	}
-	for _, values := range in.Exact {
-		var exact []float64
-		for _, i := range chosen {
-			if values != nil {
-				exact = append(exact, values[i])
-			}
+// scorer returns the scoring of a source without training.
+func scorer(source Source) scoring {
+	switch s := source.(type) {
+	case Scored:
+		return func(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, bool, error) {
+			r, err := s.Score(ctx, c, seed)
+			return r, s.Random(), err
 		}
-		part.Exact = append(part.Exact, exact)
+	case Sampled:
+		return (&samples{source: s, known: map[uint64]*Sample{}}).score
 	}
-	return &Sample{Input: part, Codes: s.Codes, Timed: s.Timed}
+	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
+		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
+	}
 }
 
-// measure computes a metric for every seed, or once if it is deterministic.
-func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, error) {
-	var d drawn
-	if s.row.Missing != "" {
-		return d, errors.New(s.row.Missing)
-	}
-	if source, ok := s.row.From.Value.(Assumed); ok {
-		result, err := source.Score(m.choice)
-		return drawn{results: []metrics.Result{result}, exact: true}, err
-	}
-	if source, ok := s.row.From.Value.(Redrawn); ok {
-		for seed := range uint64(seeds) {
-			result, err := source.Draw(ctx, m.choice, seed)
-			if err != nil || ctx.Err() != nil {
-				return d, errors.Join(err, ctx.Err())
-			}
-			d.results = append(d.results, result)
-		}
-		return d, nil
-	}
+// score computes a metric for every seed, or once if it is deterministic.
+func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d drawn) {
 	var absent error
-	for seed := range uint64(seeds) {
-		if err := ctx.Err(); err != nil {
-			return d, err
+	for seed := range uint64(f.scale.Seeds) {
+		if d.failed = ctx.Err(); d.failed != nil {
+			return d
 		}
-		sample, err := s.sample(ctx, seed)
+		r, random, err := score(ctx, c, seed)
 		if errors.Is(err, ErrNotRun) {
 			absent = err
 			continue
 		}
-		if err != nil {
-			return d, err
+		if d.failed = err; err != nil {
+			return d
 		}
-		result, touched, err := compute(ctx, m.choice, sample, seed)
-		if err != nil {
-			return d, fmt.Errorf("metric %s: %w", m.choice.Name, err)
-		}
-		d.results = append(d.results, result)
-		if s.fixed() && !touched {
-			d.exact = true
-			return d, nil
+		d.results = append(d.results, r)
+		if d.exact = !random; d.exact {
+			return d
 		}
 	}
 	if len(d.results) == 0 {
-		return d, absent
+		d.failed = absent
 	}
-	return d, nil
+	return d
 }
 
-// compute computes a metric as metrics.Evaluate does, or times it. It also reports whether the metric drew random
+// samples caches the samples of a source by seed.
+type samples struct {
+	source Sampled
+	known  map[uint64]*Sample
+}
+
+// score computes a metric of the codes of a seed.
+func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
+	of := seed
+	if !s.source.Random() {
+		of = 0
+	}
+	sample := s.known[of]
+	if sample == nil {
+		if sample, err = s.source.Sample(ctx, of); err != nil {
+			return r, false, err
+		}
+		if err := sample.Input.Validate(); err != nil {
+			return r, false, err
+		}
+		s.known[of] = sample
+	}
+	r, touched, err := sample.measure(ctx, c, seed)
+	if err != nil {
+		err = fmt.Errorf("metric %s: %w", c.Name, err)
+	}
+	return r, touched || s.source.Random(), err
+}
+
+// measure computes a metric as metrics.Evaluate does, or times it. It also reports whether the metric drew random
 // numbers.
-func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
+func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
 		metric = clone(metric)

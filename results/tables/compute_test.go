@@ -77,7 +77,7 @@ func table(t *testing.T, source Source, metric metrics.Metric, printed string) *
 		Name: "x", Decimals: 3, Scales: Scales{{Name: QuickScale, Seeds: 4}, {Name: FullScale, Seeds: 9}},
 		Printed: ReferenceFile{Dataset: "D", Draws: 1}, Reference: ref,
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
-		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: Plain, Aggregate: Mean}},
+		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: Plain}},
 	}
 }
 
@@ -131,12 +131,12 @@ func TestComputeColumns(t *testing.T) {
 	}
 	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash\nT,D,r,h,,,dash")
 	x.Columns = []Column{
-		{Label: "c", Metric: counted(0), Transform: Double, Aggregate: Mean},
-		{Label: "d", Metric: counted(0), Part: "half", Transform: Plain, Aggregate: Mean},
-		{Label: "e", Metric: counted(0), Transform: ExpMinus, Aggregate: Median},
-		{Label: "f", Metric: counted(1), Part: "two", Transform: Plain, Aggregate: Mean},
-		{Label: "g", Metric: counted(1), Transform: Percent, Aggregate: Mean},
-		{Label: "h", Metric: counted(0), Transform: "x<1.5", Aggregate: Mean},
+		{Label: "c", Metric: counted(0), Transform: Double},
+		{Label: "d", Metric: counted(0), Part: "half", Transform: Plain},
+		{Label: "e", Metric: counted(0), Transform: ExpMinus},
+		{Label: "f", Metric: counted(1), Part: "two", Transform: Plain},
+		{Label: "g", Metric: counted(1), Transform: Percent},
+		{Label: "h", Metric: counted(0), Transform: "x<1.5"},
 	}
 	var steps []string
 	r, err := x.Compute(t.Context(), Options{Progress: func(done, all int, row, metric string) {
@@ -148,14 +148,11 @@ func TestComputeColumns(t *testing.T) {
 	if calls != 8 || !slices.Equal(steps, []string{"0 2rreading", "1 2rreading"}) {
 		t.Errorf("%d calls, %q", calls, steps)
 	}
-	median := (math.Exp(-1) + math.Exp(-2)) / 2
-	for label, want := range map[string]float64{"c": 3, "d": 0.75, "e": median, "g": 250, "h": 0.5} {
+	mean := (math.Exp(0) + math.Exp(-1) + math.Exp(-2) + math.Exp(-3)) / 4
+	for label, want := range map[string]float64{"c": 3, "d": 0.75, "e": mean, "g": 250, "h": 0.5} {
 		if c := r.Cell("r", label); c.Ours == nil || math.Abs(*c.Ours-want) > 1e-15 {
 			t.Errorf("%s: %+v, want %v", label, c, want)
 		}
-	}
-	if c := compute(t, x, true).Cell("r", "e"); *c.Ours != math.Exp(-4) { // the middle one of nine
-		t.Errorf("median of seeds 0 to 8: %v", *c.Ours)
 	}
 	if c := r.Cell("r", "f"); c.Status != Missing || c.Reason != `metric reading: its part "two" has 2 numbers; want one, or of: its label` {
 		t.Errorf("%+v", c)
@@ -171,17 +168,18 @@ func TestComputeColumns(t *testing.T) {
 	}
 }
 
+// A subset of the codes has other rows for every seed.
 func TestComputeSubset(t *testing.T) {
 	var seen [][]int
-	x := table(t, seeded{}, &reading{seen: func(in *metrics.Input) {
-		seen = append(seen, in.Levels)
-		for i, l := range in.Levels {
-			if in.Exact[0][i] != float64(l) || in.Codes.Rows != 6 || len(in.Codes.Data) != 6 {
-				t.Errorf("row %d of %+v", i, in)
-			}
+	x := table(t, &Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
+		var rows []int
+		for i := 0; i < len(in.Levels); i += 3 {
+			rows = append(rows, in.Levels[i]*9+in.Levels[i+1]*3+in.Levels[i+2])
+		}
+		if seen = append(seen, rows); in.Codes.Rows != 6 || len(in.Codes.Data) != 6*3 {
+			t.Errorf("%+v", in)
 		}
 	}}, "T,D,r,c,0,,")
-	x.Subset = 6
 	if c := compute(t, x, false).Rows[0].Cells[0]; c.Draws != 4 || c.Exact {
 		t.Errorf("%+v", c)
 	}
@@ -193,9 +191,9 @@ func TestComputeSubset(t *testing.T) {
 			t.Errorf("seeds 0 and %d have the same rows %v", i, rows)
 		}
 	}
-	x.Subset = 21
-	if c := compute(t, x, false).Rows[0].Cells[0]; c.Status != Missing || !strings.Contains(c.Reason, "there are 20 rows of codes; want at least the 21") {
-		t.Errorf("%+v", c)
+	large := strings.Replace(small, "levels: 3", "levels: 3, subset: 28", 1)
+	if _, err := load(large, smallCSV); large == small || err == nil || !strings.Contains(err.Error(), "subset: 28 is out of range; want 0 (all rows) to 27") {
+		t.Errorf("%v", err)
 	}
 }
 

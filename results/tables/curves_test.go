@@ -16,7 +16,7 @@ func TestCurves(t *testing.T) {
 	long.NotShort(t)
 	r := quick(t, "negative-free-analytic")
 	var names []string
-	for _, f := range r.CurveFiles() {
+	for _, f := range pictures(r) {
 		names = append(names, f.Name)
 		var first, second bytes.Buffer
 		if err := f.Write(&first); err != nil {
@@ -34,8 +34,8 @@ func TestCurves(t *testing.T) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	empty, err := open(t, "negative-free-figure6").Compute(t.Context(), Options{Runs: t.TempDir()})
-	if err != nil || len(empty.CurveFiles()) != 0 || len(quick(t, "enriching-table3").CurveFiles()) != 0 {
-		t.Errorf("curves without points: %v, %v", empty.CurveFiles(), err)
+	if err != nil || len(pictures(empty)) != 0 || len(pictures(quick(t, "enriching-table3"))) != 0 {
+		t.Errorf("curves without points: %v, %v", pictures(empty), err)
 	}
 }
 

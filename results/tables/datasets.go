@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -20,10 +21,8 @@ type DataSet struct {
 	Values  sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
 	Codes   factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for the metrics of sub-codes, and $codes in settings of rows"`
 	Set     sweep.Settings  `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
-	Quick   sweep.Settings  `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
 	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all but the by_scale settings of a row"`
-	Full    bool            `yaml:"full" doc:"show it at the scale full only"`
-	Scales  []string        `yaml:"scales" doc:"in place of full: the scales that show it; none: all"`
+	Scales  []string        `yaml:"scales" doc:"the scales that show it, such as [full]; none: all"`
 	Real    bool            `yaml:"real" doc:"compute it with --real only, because it is a public data set without a twin"`
 
 	Components int `yaml:"components" doc:"number of principal components of the metrics that take them; 0: their own"`
@@ -129,55 +128,97 @@ func (d *DataSet) reduce(components *int) {
 	}
 }
 
-// scaled returns the table with the data sets of a scale.
-func (t *Table) scaled(scale string) *Table {
-	one := *t
-	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !belongs(scale, d.Scales, d.Full) })
-	return &one
+// place is a table on one of its data sets.
+type place struct {
+	*Table
+	data *DataSet // nil: the table lists none
 }
 
-// places returns a copy of the table for each of its data sets. A table without a list of data sets returns itself.
-func (t *Table) places() []*Table {
+// places returns the data sets of a table. A table without a list of data sets is one place.
+func (t *Table) places() []place {
 	if len(t.DataSets) == 0 {
-		return []*Table{t}
+		return []place{{t, nil}}
 	}
-	var list []*Table
+	var list []place
 	for i := range t.DataSets {
-		one := *t
-		one.at, one.Printed.Dataset = &t.DataSets[i], t.DataSets[i].Label
-		list = append(list, &one)
+		list = append(list, place{t, &t.DataSets[i]})
 	}
 	return list
 }
 
 // label returns the label of the data set; empty if the table lists none.
-func (t *Table) label() string {
-	if t.at == nil {
+func (p place) label() string {
+	if p.data == nil {
 		return ""
 	}
-	return t.at.Label
+	return p.data.Label
 }
 
-// heads returns the shown columns. With several data sets, each column becomes a group of them.
-func (t *Table) heads() []Column {
-	if len(t.DataSets) == 0 {
-		return t.Columns
+// fill replaces $name by the data set's value.
+func (p place) fill(text string) (string, error) {
+	if p.data == nil {
+		return text, nil
 	}
-	var list []Column
-	for _, c := range t.Columns {
-		for _, d := range t.DataSets {
-			one := c
-			one.Group, one.Label = c.Label, d.Label
-			list = append(list, one)
-		}
-	}
-	return list
+	return p.data.fill(text)
 }
 
 // cellName returns the name of a column in cells.
-func (t *Table) cellName(c Column) string {
-	if t.at == nil {
+func (p place) cellName(c Column) string {
+	if p.data == nil {
 		return c.Label
 	}
-	return c.Label + ", " + t.at.Label
+	return c.Label + ", " + p.data.Label
+}
+
+// row returns a row at a scale on the data set. A row that does not belong there is missing, with the reason.
+func (p place) row(r Row, scale string) Row {
+	if reason := p.absent(r, scale); reason != "" && r.Missing == "" {
+		r.From, r.Missing = SourceChoice{}, reason
+	}
+	return r
+}
+
+// absent says why a row is not computed at a scale and on the data set; empty if it is computed.
+func (p place) absent(r Row, scale string) string {
+	switch {
+	case !belongs(scale, r.Scales) && len(r.Scales) == 1:
+		return "only at the scale " + r.Scales[0]
+	case !belongs(scale, r.Scales):
+		return "only at the scales " + strings.Join(r.Scales, ", ")
+	case p.data == nil:
+		return ""
+	case len(r.On) > 0 && !slices.Contains(r.On, p.data.Label):
+		return "only on " + strings.Join(r.On, ", ")
+	case p.data.Real && !p.real:
+		return fmt.Sprintf("%s has no twin; computed with --real", p.data.Label)
+	}
+	return ""
+}
+
+// note returns the note on a cell of the data set; nil if the cell has none.
+func (p place) note(row, column string) *Note {
+	for i := range p.Notes {
+		n := &p.Notes[i]
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.label())) {
+			return n
+		}
+	}
+	return nil
+}
+
+// printedSet returns the data set of a row's printed cells.
+func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
+
+// printedCell returns the printed cell of a row and a column.
+func (p place) printedCell(r *Row, column string) *Printed {
+	return p.Reference.Find(p.printedSet(r), r.name(), column)
+}
+
+// printedNumber is printedCell; a cell without a printed number is an error.
+func (p place) printedNumber(r *Row, column string) (*Printed, error) {
+	cell := p.printedCell(r, column)
+	if cell == nil || cell.Mean.Text == "" {
+		return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", r.Label, column, p.Name)
+	}
+	return cell, nil
 }

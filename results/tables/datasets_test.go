@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -25,12 +25,12 @@ source: a figure
 reference: {file: ref.csv}
 scales: {quick: {seeds: 1, set: {train.epochs: 2}}, full: {seeds: 2}}
 datasets:
-  - {label: small, values: {width: 2, kind: tiny}, set: {dataset.square.side: 2}, quick: {train.batch: 16}}
+  - {label: small, values: {width: 2, kind: tiny}, set: {dataset.square.side: 2}, by_scale: {quick: {train.batch: 16}}}
   - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}
-  - {label: later, values: {width: 4, kind: tiny}, full: true}
+  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}
 rows:
   - {label: a, series: s, at: 1, from: {runs: {config: $kind.yaml, set: {model.vae.latent: $width}}}}
-  - {label: b, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}}}}
+  - {label: b, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}}}}
   - {label: c, missing: there is no such model}
 columns:
   - {label: D, metric: dlsbd, doc: it turns}
@@ -87,12 +87,12 @@ func TestDataSets(t *testing.T) {
 		}
 	}
 	r := computeFrom(t, table, dir)
-	var pictures []string
-	for _, f := range r.CurveFiles() {
-		pictures = append(pictures, f.Name)
+	var drawn []string
+	for _, f := range pictures(r) {
+		drawn = append(drawn, f.Name)
 	}
-	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(pictures, want) {
-		t.Errorf("curves %q, want %q", pictures, want)
+	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(drawn, want) {
+		t.Errorf("curves %q, want %q", drawn, want)
 	}
 	found := sweep.Find(scan(t, dir))
 	for i, cell := range []*Cell{r.Cell("a", "D, small"), r.Cell("a", "D, large"), r.Cell("b", "D, small"), r.Cell("b", "D, large")} {
@@ -115,28 +115,28 @@ func TestDataSets(t *testing.T) {
 // checkSeveralWritten wants a group for each column, with one line for each row.
 func checkSeveralWritten(t *testing.T, r *Result) {
 	t.Helper()
-	printed := text(t, func(w io.Writer) error { return r.Print(w, 100) })
+	printed := asText(t, r, 100)
 	if !strings.Contains(printed, "   small   large   small   large\na  ") || strings.Contains(printed, "difference") ||
 		!strings.Contains(printed, "No numbers are printed (quick scale, 1 seed); not computed: 4\n") {
 		t.Error(printed)
 	}
-	narrow := text(t, func(w io.Writer) error { return r.Print(w, 12) })
+	narrow := asText(t, r, 12)
 	if strings.Count(narrow, "\na  0") != 4 || strings.Count(narrow, "   D\n   small\n") != 1 || strings.Count(narrow, "   D\n   large\n") != 1 {
 		t.Error(narrow)
 	}
-	markdown := text(t, r.WriteMarkdown)
+	markdown := written(t, r, show.Markdown)
 	if strings.Count(markdown, "| small | large |\n|---|---:|---:|\n| **a** |") != 2 || !strings.Contains(markdown, "\n| D | small |") || strings.Contains(markdown, "paper") ||
 		strings.Count(markdown, "* D: it turns\n") != 1 {
 		t.Error(markdown)
 	}
-	page := text(t, r.WriteHTML)
+	page := written(t, r, show.HTML)
 	if strings.Count(page, "<table") != 2 || strings.Count(page, "<th>a</th>") != 2 || strings.Contains(page, "<svg") || strings.Contains(page, "<small>") {
 		t.Error(page)
 	}
-	if tex := text(t, r.WriteLaTeX); strings.Count(tex, `\begin{tabular}{lrr}`) != 2 || strings.Contains(tex, `\quad`) {
+	if tex := written(t, r, show.LaTeX); strings.Count(tex, `\begin{tabular}{lrr}`) != 2 || strings.Contains(tex, `\quad`) {
 		t.Error(tex)
 	}
-	records, err := csv.NewReader(strings.NewReader(text(t, r.WriteCSV))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(written(t, r, show.CSV))).ReadAll()
 	if err != nil || len(records) != 1+3*4 || records[2][2] != "D, large" {
 		t.Errorf("%v: %q", err, records)
 	}
@@ -152,15 +152,15 @@ func TestDataSetsPrinted(t *testing.T) {
 	if err != nil || r.Printed != 1 || r.Cell("a", "D, large").Theirs == nil || r.Cell("a", "D, small").Theirs != nil {
 		t.Errorf("%v, %+v", err, r)
 	}
-	if out := text(t, r.WriteMarkdown); !strings.Contains(out, "| paper | - | 0.50 |") {
+	if out := written(t, r, show.Markdown); !strings.Contains(out, "| paper | - | 0.50 |") {
 		t.Error(out)
 	}
 }
 
 // Runs shared by rows or data sets are made once.
 func TestDataSetsShare(t *testing.T) {
-	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}", "set: {model.vae.latent: $width}",
-		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", quick: {train.batch: 16}", "")
+	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
+		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDataSetMistakes(t *testing.T) {
 		{"", "$kind.yaml", "$knd.yaml", `did you mean "$kind"?`},
 		{"", "{file: ref.csv}", "{file: ref.csv, dataset: small}", "reference.dataset: \"small\": the table has a list of data sets"},
 		{"", "quick: {seeds: 1,", "quick: {seeds: 1, dataset: small,", "scales.quick.dataset: \"small\": the table has a list of data sets"},
-		{"", "{runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}}}", "{entangled: {encoder: rotation}}", `row "b" is not trained`},
+		{"", "{runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}}}", "{entangled: {encoder: rotation}}", `row "b" is not trained`},
 		{"F,small,*,*,,,a figure\n", "", "", `ref.csv has no data set "large"; known: small`},
 		{"F,*,a,*,,,a figure\nF,*,c,*,,,a figure\n", "", "", `there is no row "b"`},
 		{"F,*,*,D,,,a figure\n", "", "", `there is no column "R"`},

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // The pages about tables, contrastive models and sentences show the command's output. The example on the page about
@@ -30,10 +31,10 @@ func TestDocs(t *testing.T) {
 	}
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
-		if table := open(t, name); table.Trains() || table.Quotes() || table.Compare == Ratio { // the output depends on existing runs, or on the machine
+		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on existing runs, or on the machine
 			continue
 		}
-		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
+		_, written, _ := strings.Cut(written(t, quick(t, name), show.Markdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
 			t.Errorf("neither docs/papers/tables.md nor docs/papers/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
@@ -111,7 +112,7 @@ func TestDocsTimes(t *testing.T) {
 		}
 		return table
 	}
-	if table := load(string(blocks[3][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
+	if table := load(string(blocks[3][1]), csv); !table.Timed() || len(table.Rows) != 2 {
 		t.Errorf("%+v", table)
 	}
 	rows := "rows:\n"

@@ -238,9 +238,9 @@ func TestTable4Golden(t *testing.T) {
 	}
 	readJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
 	table := open(t, "enriching-table4")
-	table.Subset = 0
 	for i, row := range table.Rows {
 		source := row.From.Value
+		source.(*Entangled).Subset = 0
 		if row.Label == "random" {
 			source = replaced{Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 11}}}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // Scaled is a source of a program: one factor, and a multiple of it as the code.
@@ -65,7 +66,7 @@ columns:
 		fmt.Println(err)
 		return
 	}
-	if err := result.Print(os.Stdout, 100); err != nil {
+	if err := show.Text(os.Stdout, result, 100); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

@@ -28,22 +28,28 @@ func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 // equal printed numbers. Both cells of a pair in a symmetric table of orders also have equal keys. A second key names
 // the printed number.
 func (r *Result) Keys() ([][][]string, error) {
-	planner, err := r.table.keyPlanner(r.Scale)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", r.Name, err)
+	var planner *Planner
+	if r.Table.Trains() {
+		_, scale, err := r.Table.at(r.Scale)
+		if err == nil {
+			planner, err = r.Table.planner(scale)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", r.Name, err)
+		}
 	}
 	var list [][][]string
-	places := r.table.places()
-	for _, row := range r.table.Rows {
-		line := make([][]string, len(r.table.Columns)*len(places))
+	places := r.Table.places()
+	for _, row := range r.Table.Rows {
+		line := make([][]string, len(r.Table.Columns)*len(places))
 		for p, place := range places {
 			here := place.row(row, r.Scale)
-			source, err := place.keyOf(planner, here)
+			source, err := place.key(planner, here)
 			if err != nil {
 				return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 			}
-			for c := range r.table.Columns {
-				keys, err := place.cellKeys(here, &r.table.Columns[c], source)
+			for c := range r.Table.Columns {
+				keys, err := place.cellKeys(here, &r.Table.Columns[c], source)
 				if err != nil {
 					return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 				}
@@ -55,41 +61,29 @@ func (r *Result) Keys() ([][][]string, error) {
 	return list, nil
 }
 
-// keyPlanner returns the planner of a scale; nil for a table without training.
-func (t *Table) keyPlanner(named string) (*Planner, error) {
-	if !t.Trains() {
-		return nil, nil
-	}
-	scale, err := t.scale(named)
-	if err != nil {
-		return nil, err
-	}
-	return t.planner(scale)
-}
-
-// keyOf names the codes of a row: by its runs, or by the table's settings of its source.
-func (t *Table) keyOf(p *Planner, row Row) (string, error) {
+// key names the codes of a row: by its runs, or by the table's settings of its source.
+func (p place) key(planner *Planner, row Row) (string, error) {
 	source := row.From.Value
 	if s, ok := source.(*Runs); ok {
-		_, runs, err := p.runsOf(s, t, row, 0)
+		_, runs, err := planner.runsOf(s, p, row, 0)
 		if err != nil {
 			return "", err
 		}
-		key := t.RunsFolder()
+		key := p.RunsFolder()
 		for _, r := range runs {
 			key += " " + r.Hash
 		}
 		return key, nil
 	}
 	if source == nil {
-		return "missing " + t.Name + " " + row.Label + " " + t.label(), nil
+		return "missing " + p.Name + " " + row.Label + " " + p.label(), nil
 	}
 	text, err := config.Encode(struct{ From SourceChoice }{row.From})
-	return fmt.Sprintf("%s%s %s %d", text, t.Folder, t.label(), t.Subset), err
+	return fmt.Sprintf("%s%s %s", text, p.Folder, p.label()), err
 }
 
 // cellKeys returns the keys of a cell: the key of its measurement and, with a printed number, the key of that number.
-func (t *Table) cellKeys(row Row, c *Column, source string) ([]string, error) {
+func (p place) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	if s, ok := row.From.Value.(fromPrinted); ok && s.fromPrinted() {
 		return []string{KeyPrinted}, nil
 	}
@@ -102,18 +96,18 @@ func (t *Table) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	}
 	metric := *c
 	metric.Label, metric.Group, metric.Doc, metric.Decimals = "", "", "", nil
-	if t.at != nil && !c.unmeasured() {
-		metric.Metric = t.at.measuring([]metrics.Choice{c.Metric})[0]
+	if p.data != nil && !c.unmeasured() {
+		metric.Metric = p.data.measuring([]metrics.Choice{c.Metric})[0]
 	}
 	text, err := config.Encode(metric)
 	if err != nil {
 		return nil, err
 	}
 	keys := []string{source + "\n" + string(text)}
-	if p := t.printedCell(&row, c.Label); p != nil && p.Mean.Text != "" {
-		keys[0] += p.Mean.Text
-		paper, _, _ := strings.Cut(t.Source, ",")
-		keys = append(keys, strings.Join([]string{paper, p.Table, p.Dataset, p.Row, p.Column}, "\n"))
+	if cell := p.printedCell(&row, c.Label); cell != nil && cell.Mean.Text != "" {
+		keys[0] += cell.Mean.Text
+		paper, _, _ := strings.Cut(p.Source, ",")
+		keys = append(keys, strings.Join([]string{paper, cell.Table, cell.Dataset, cell.Row, cell.Column}, "\n"))
 	}
 	return keys, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // quote is a place on a page with numbers of the ledger, as listed in testdata/quoted.yaml.
@@ -238,7 +239,7 @@ func TestDocsLedger(t *testing.T) {
 	}
 }
 
-func markdownOf(t *testing.T, r *Result) string { return text(t, r.WriteMarkdown) }
+func markdownOf(t *testing.T, r *Result) string { return written(t, r, show.Markdown) }
 
 // The reason for a difference is an experiment with the row, so a note of a trained table names one row.
 func TestNotesOfOneRow(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // FindLengths sets the Length of all cells, once. Length is the number of images seen over all epochs at the result's
@@ -21,7 +22,7 @@ func (r *Result) FindLengths() error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
-	places := len(r.table.places())
+	places := len(r.Table.places())
 	for i, row := range r.Rows {
 		for c := range row.Cells {
 			if share := lengths[i][c%places]; !math.IsNaN(share) {
@@ -47,6 +48,10 @@ type size struct {
 
 // lengths returns the share of training of every row, on each data set of a scale.
 func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
+	at, _, err := t.at(scale)
+	if err != nil {
+		return nil, err
+	}
 	here, err := t.seen(scale)
 	if err != nil {
 		return nil, err
@@ -58,12 +63,12 @@ func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 	var list [][]float64
 	for i, row := range t.Rows {
 		var line []float64
-		for _, place := range t.scaled(scale).places() {
-			share, err := x.quoted(place, row, scale)
+		for _, on := range at.places() {
+			share, err := x.quoted(on, row, scale)
 			if err != nil {
 				return nil, err
 			}
-			key := runsAt{i, place.label()}
+			key := runsAt{i, on.label()}
 			for k, c := range here[key] {
 				if len(full[key]) != len(here[key]) {
 					break
@@ -88,46 +93,35 @@ func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	scale, err := t.scale(named)
+	t, scale, err := t.at(named)
 	if err != nil {
 		return nil, err
 	}
-	t = t.scaled(scale.Name)
 	p, err := t.planner(scale)
 	if err != nil {
 		return nil, err
 	}
 	list := map[runsAt][]train.Config{}
-	for i, row := range t.Rows {
-		for _, place := range t.places() {
-			source, ok := place.row(row, scale.Name).From.Value.(Trained)
-			if !ok {
-				continue
-			}
-			_, runs, err := p.runsOf(source, place, row, 0)
-			if err != nil {
-				return nil, fmt.Errorf("row %q: %w", row.Label, err)
-			}
-			for _, r := range runs {
-				list[runsAt{i, place.label()}] = append(list[runsAt{i, place.label()}], r.Config)
-			}
+	err = p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
+		for _, r := range runs {
+			list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], r.Config)
 		}
-	}
-	return list, nil
+	})
+	return list, err
 }
 
 // quoted returns the smallest share of the cells that a row quotes; NaN without quoted cells.
-func (x *training) quoted(place *Table, row Row, scale string) (share float64, err error) {
+func (x *training) quoted(on place, row Row, scale string) (share float64, err error) {
 	share = math.NaN()
 	source, ok := row.From.Value.(quoting)
 	if !ok {
 		return share, nil
 	}
 	for _, name := range source.quoted() {
-		if name, err = place.quotedName(name); err != nil {
+		if name, err = on.fill(name); err != nil {
 			return share, err
 		}
-		other, err := place.other(name)
+		other, err := on.other(name)
 		if err != nil {
 			return share, fmt.Errorf("row %q: %w", row.Label, err)
 		}

@@ -1,7 +1,6 @@
 package tables_test
 
 import (
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,7 +22,7 @@ func TestLengths(t *testing.T) {
 		"epochs":   {nil, 2, 2. / 7, "trained for 29 to 100 % of the paper's length", "Trained rows (nobody; runs trained for 29 to 100 % of the paper's length)\n"},
 		"steps":    {[]string{"train.epochs: 2", "train.epochs: 1, train.epoch_steps: 1"}, 0.5, 0.25 / 7, "trained for 3.6 to 50 % of the paper's length", ""},
 		"images":   {[]string{"train.epochs: 2", "train.epochs: 1, dataset.square.step: 2"}, 0.25, 0.25 / 7, "trained for 3.6 to 25 % of the paper's length", ""},
-		"the same": {[]string{"train.epochs: 2", "train.threads: 1", "train.epochs: 7", "train.batch: 32", "quick: {train.batch: 16}", "quick: {train.batch: 32}"}, 1, 1, "", "Trained rows (nobody)\n"},
+		"the same": {[]string{"train.epochs: 2", "train.threads: 1", "train.epochs: 7", "train.batch: 32", "by_scale: {quick: {train.batch: 16}}", "by_scale: {quick: {train.batch: 32}}"}, 1, 1, "", "Trained rows (nobody)\n"},
 	} {
 		dir, folder := t.TempDir(), t.TempDir()
 		table, err := writeTableIn(t, dir, trainedTable, append(c.replace, ", part: mig_0", "")...)
@@ -47,7 +46,7 @@ func TestLengths(t *testing.T) {
 		if got := r.Provenance(); !strings.HasSuffix(got, c.text) {
 			t.Errorf("%s: %q; want %q", name, got, c.text)
 		}
-		if got := text(t, func(w io.Writer) error { return r.Print(w, 100) }); !strings.HasPrefix(got, c.first) {
+		if got := asText(t, r, 100); !strings.HasPrefix(got, c.first) {
 			t.Errorf("%s: %q; want %q", name, got, c.first)
 		}
 	}

@@ -21,7 +21,6 @@ import (
 type Mimosa struct {
 	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file, or the name of one that comes with unravel"`
 	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	Quick          sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
 	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
 	mimosa.Options `yaml:",inline"`
 }
@@ -39,7 +38,7 @@ func (m *Mimosa) Random() bool { return true }
 
 // Plan implements Trained. The run measures nothing itself.
 func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, Quick: m.Quick, ByScale: m.ByScale}, seed)
+	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, ByScale: m.ByScale}, seed)
 	return []sweep.Run{run}, err
 }
 

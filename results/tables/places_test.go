@@ -136,7 +136,7 @@ func TestPlaceMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
 		}
 	}
-	if _, err := writeTable(t, trainedTable, "label: long, full: true", "label: long, on: [x]"); err == nil || !strings.Contains(err.Error(), `rows.4.on.0: "x": the table has no list of data sets`) {
+	if _, err := writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"); err == nil || !strings.Contains(err.Error(), `rows.4.on.0: "x": the table has no list of data sets`) {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
 // quoting is a Source that shows values of other tables' cells at the same scale. Its own metrics are not computed.
@@ -18,15 +19,30 @@ type quoting interface {
 	// quoted lists the tables; $name stands for values of a data set.
 	quoted() []string
 
-	// quote returns the values of a column: one for each run, or one in all.
-	quote(ctx context.Context, o *others, place *Table, c Column) (values, error)
+	// quote returns the values of a column: one for each run, or one in all. An error noValue leaves the cell empty.
+	quote(ctx context.Context, o *others, p place, c Column) (drawn, error)
 }
 
-// values belong to one cell.
-type values struct {
-	unlearned int       // runs that have not learned the images
-	list      []float64 // by run
-	stale     string    // reason if values come from stale runs; empty: no value does
+// noValue is the reason for a quoted cell without a value.
+type noValue string
+
+func (n noValue) Error() string { return string(n) }
+
+// quoted returns the values of a row from other tables, by column.
+func (f *filling) quoted(ctx context.Context, p place, row Row, source quoting) ([]drawn, error) {
+	list := make([]drawn, len(f.table.Columns))
+	for i, c := range f.table.Columns {
+		d, err := source.quote(ctx, f.others, p, c)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil && !errors.As(err, new(noValue)) {
+			return nil, fmt.Errorf("row %q: %w", row.Label, err)
+		}
+		d.failed = err
+		list[i] = d
+	}
+	return list, nil
 }
 
 // others opens and computes the tables quoted by sources, each once.
@@ -46,15 +62,15 @@ func newOthers(o Options) *others {
 }
 
 // open opens a table that a row quotes.
-func (o *others) open(place *Table, name string) (*Table, error) {
-	name, err := place.quotedName(name)
+func (o *others) open(p place, name string) (*Table, error) {
+	name, err := p.fill(name)
 	if err != nil {
 		return nil, err
 	}
 	if t := o.opened[name]; t != nil {
 		return t, nil
 	}
-	t, err := place.other(name)
+	t, err := p.other(name)
 	if err == nil {
 		o.opened[name] = t
 	}
@@ -63,14 +79,14 @@ func (o *others) open(place *Table, name string) (*Table, error) {
 
 // result returns a table at the scale of the options; the table may lack it. With anyScale only printed values count,
 // and any scale will do.
-func (o *others) result(ctx context.Context, place *Table, name string, anyScale bool) (*Result, error) {
-	t, err := o.open(place, name)
+func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
+	t, err := o.open(p, name)
 	if err != nil {
 		return nil, err
 	}
 	options := o.options
 	options.Progress = nil
-	if _, err := t.scale(options.Scale); err != nil && anyScale {
+	if _, _, err := t.at(options.Scale); err != nil && anyScale {
 		options.Scale = QuickScale
 	} else if err != nil {
 		return nil, noValue(err.Error())
@@ -80,11 +96,10 @@ func (o *others) result(ctx context.Context, place *Table, name string, anyScale
 	}
 	options.Runs = t.beside(options.Runs)
 	r, err := t.Compute(ctx, options)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		o.known[t] = r
 	}
-	o.known[t] = r
-	return r, nil
+	return r, err
 }
 
 // beside returns the folder of the table's runs next to another table's folder.
@@ -95,39 +110,9 @@ func (t *Table) beside(runs string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-// quotedHeld returns the largest scale with results of a quoted table; empty without results.
-func (t *Table) quotedHeld(o Options) (string, error) {
-	quoted, err := t.quotedTables()
-	if err != nil {
-		return "", err
-	}
-	best := -1
-	for _, other := range quoted {
-		own := o
-		own.Runs = other.beside(o.Runs)
-		held, err := other.Held(own)
-		if err != nil {
-			return "", err
-		}
-		best = max(best, slices.Index(t.Scales.Names(), held))
-	}
-	if best < 0 {
-		return "", nil
-	}
-	return t.Scales[best].Name, nil
-}
-
-// quotedName fills in values of the data set.
-func (t *Table) quotedName(name string) (string, error) {
-	if t.at == nil {
-		return name, nil
-	}
-	return t.at.fill(name)
-}
-
 // other opens a table that a row quotes.
-func (t *Table) other(name string) (*Table, error) {
-	name, err := t.quotedName(name)
+func (p place) other(name string) (*Table, error) {
+	name, err := p.fill(name)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +123,7 @@ func (t *Table) other(name string) (*Table, error) {
 	if other.Quotes() {
 		return nil, fmt.Errorf("the table %s quotes cells itself; want one whose cells are computed", name)
 	}
-	if t.real {
+	if p.real {
 		other = other.OnReal()
 	}
 	return other, nil
@@ -152,14 +137,14 @@ func (t *Table) Quotes() bool {
 // quotedTables lists the distinct tables that rows quote.
 func (t *Table) quotedTables() ([]*Table, error) {
 	var list []*Table
-	for _, place := range t.places() {
+	for _, p := range t.places() {
 		for _, row := range t.Rows {
 			source, ok := row.From.Value.(quoting)
 			if !ok {
 				continue
 			}
 			for _, name := range source.quoted() {
-				other, err := place.other(name)
+				other, err := p.other(name)
 				if err != nil {
 					return nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
@@ -171,52 +156,6 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	}
 	return list, nil
 }
-
-// quotedRow fills the cells of a row from other tables.
-func (t *Table) quotedRow(ctx context.Context, o *others, row Row, line []Cell) error {
-	source := row.From.Value.(quoting)
-	for i, c := range t.Columns {
-		v, err := source.quote(ctx, o, t, c)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var none noValue
-		if err != nil && !errors.As(err, &none) {
-			return fmt.Errorf("row %q: %w", row.Label, err)
-		}
-		line[i] = t.quotedCell(row, c, v, err)
-	}
-	return nil
-}
-
-// quotedCell makes a cell from values.
-func (t *Table) quotedCell(row Row, column Column, v values, failed error) Cell {
-	p := t.printedCell(&row, column.Label)
-	c := Cell{Column: t.cellName(column), Draws: len(v.list), printed: p}
-	if v.stale != "" {
-		c.Notes = []string{v.stale}
-	}
-	if p.Mean.Text != "" {
-		c.Theirs = &p.Mean.Value
-	}
-	if failed != nil {
-		c.Status, c.Reason = Missing, failed.Error()
-		return c
-	}
-	ours := column.Aggregate.of(v.list)
-	c.Ours, c.Deviation, c.Runs, c.Unlearned = &ours, deviation(v.list), v.list, v.unlearned
-	c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
-	c.spoil()
-	if v.stale != "" && c.Status != Unprinted {
-		c.Status = Outdated
-	}
-	return c
-}
-
-// noValue is the reason for a quoted cell without a value.
-type noValue string
-
-func (n noValue) Error() string { return string(n) }
 
 // Cells shows the cells of a row of another table.
 type Cells struct {
@@ -240,24 +179,177 @@ func (s *Cells) Validate() error {
 
 func (s *Cells) quoted() []string { return []string{s.Table} }
 
-func (s *Cells) quote(ctx context.Context, o *others, place *Table, c Column) (values, error) {
-	r, err := o.result(ctx, place, s.Table, false)
+func (s *Cells) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+	r, err := o.result(ctx, p, s.Table, false)
 	if err != nil {
-		return values{}, err
+		return d, err
 	}
 	if !slices.ContainsFunc(r.Rows, func(row ResultRow) bool { return row.Label == s.Row }) {
-		return values{}, noValue("no such row in " + r.Name)
+		return d, noValue("no such row in " + r.Name)
 	}
 	cell := r.Cell(s.Row, c.Label)
 	if cell == nil {
-		return values{}, fmt.Errorf("the table %s has no column %q", r.Name, c.Label)
+		return d, fmt.Errorf("the table %s has no column %q", r.Name, c.Label)
 	}
 	if cell.Ours == nil {
-		return values{}, noValue(cell.Reason)
+		return d, noValue(cell.Reason)
 	}
-	v := values{list: cell.Runs, unlearned: cell.Unlearned}
+	if d.quoted, d.unlearned = cell.Runs, cell.Unlearned; len(d.quoted) == 0 { // it is not from runs
+		d.quoted = []float64{*cell.Ours}
+	}
 	if cell.Status == Outdated {
-		v.stale = strings.Join(cell.Notes, "; ")
+		d.stale = []string{strings.Join(cell.Notes, "; ")}
+		d.notes = d.stale
 	}
-	return v, nil
+	return d, nil
+}
+
+// point is a run or row of a table: y is the value of a column, x the value of the column on the axis.
+type point struct{ x, y float64 }
+
+// Over is the shared part of sources that compare two columns of several tables.
+type Over struct {
+	Tables []string `yaml:"tables" doc:"tables of the cells"`
+	Column string   `yaml:"column" doc:"column to compare the others with"`
+	Of     string   `yaml:"of" doc:"what is compared: runs, rows (their means) or printed (the printed means)"`
+}
+
+// The values of the field Of.
+const (
+	ofRuns    = "runs"
+	ofRows    = "rows"
+	ofPrinted = "printed"
+)
+
+// Random implements Source.
+func (*Over) Random() bool { return true }
+
+// Validate checks the settings.
+func (s *Over) Validate() error {
+	switch {
+	case len(s.Tables) == 0:
+		return config.Invalid("tables", "want the names of tables")
+	case s.Column == "":
+		return config.Invalid("column", "want the label of a column")
+	case !slices.Contains([]string{ofRuns, ofRows, ofPrinted}, s.Of):
+		return config.Invalid("of", "%q is unknown; want runs, rows or printed", s.Of)
+	}
+	return nil
+}
+
+func (s *Over) quoted() []string { return s.Tables }
+
+// whose names the compared items in messages.
+func (s *Over) whose() string {
+	if s.Of == ofPrinted {
+		return "printed means"
+	}
+	return s.Of
+}
+
+// points returns the runs or rows of all tables with the scale.
+func (s *Over) points(ctx context.Context, o *others, p place, c Column) ([]point, error) {
+	var all []point
+	var without noValue
+	for _, name := range s.Tables {
+		r, err := o.result(ctx, p, name, s.Of == ofPrinted)
+		if errors.As(err, &without) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range r.Rows {
+			x, y := r.Cell(row.Label, s.Column), r.Cell(row.Label, c.Label)
+			if x == nil || y == nil {
+				return nil, fmt.Errorf("the table %s has no column %q or %q", r.Name, s.Column, c.Label)
+			}
+			all = append(all, pairsOf(s.Of, x, y)...)
+		}
+	}
+	if len(all) == 0 && without != "" {
+		return nil, without
+	}
+	return all, nil
+}
+
+// pairsOf pairs the values of two cells. Cells without values, or with values of different runs, give no pairs.
+func pairsOf(of string, x, y *Cell) (list []point) {
+	switch {
+	case of == ofPrinted && x.Theirs != nil && y.Theirs != nil:
+		return []point{{*x.Theirs, *y.Theirs}}
+	case of == ofPrinted || x.Ours == nil || y.Ours == nil:
+		return nil
+	case of == ofRows:
+		return []point{{*x.Ours, *y.Ours}}
+	case len(x.Runs) != len(y.Runs):
+		return nil
+	}
+	for i := range x.Runs {
+		list = append(list, point{x.Runs[i], y.Runs[i]})
+	}
+	return list
+}
+
+// Binned takes the runs or rows whose value of one column lies in a range. It shows the mean of each other column
+// over them.
+type Binned struct {
+	Over `yaml:",inline"`
+	From float64 `yaml:"from" doc:"the least value of the column"`
+	To   float64 `yaml:"to" doc:"the value that is too large"`
+}
+
+// Validate checks the settings.
+func (s *Binned) Validate() error {
+	if !(s.From < s.To) {
+		return config.Invalid("to", "%v is not above from, %v", s.To, s.From)
+	}
+	return s.Over.Validate()
+}
+
+func (s *Binned) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+	all, err := s.points(ctx, o, p, c)
+	if err != nil {
+		return d, err
+	}
+	for _, one := range all {
+		if s.From <= one.x && one.x < s.To {
+			d.quoted = append(d.quoted, one.y)
+		}
+	}
+	if len(d.quoted) == 0 {
+		return d, noValue(fmt.Sprintf("none of %d %s is in this range", len(all), s.whose()))
+	}
+	return d, nil
+}
+
+// Ranked is Kendall's tau-b between one column and each other column, over runs or rows. Equal orders from good to
+// bad give 1.
+type Ranked struct {
+	Over `yaml:",inline"`
+}
+
+func (s *Ranked) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+	all, err := s.points(ctx, o, p, c)
+	if err != nil {
+		return d, err
+	}
+	at := slices.IndexFunc(p.Columns, func(one Column) bool { return one.Label == s.Column })
+	if at < 0 {
+		return d, fmt.Errorf("the table %s has no column %q", p.Name, s.Column)
+	}
+	sign := 1.0
+	if p.Columns[at].better() != c.better() {
+		sign = -1
+	}
+	var x, y []float64
+	for _, one := range all {
+		x, y = append(x, one.x), append(y, sign*one.y)
+	}
+	tau := ranking.KendallTau(x, y)
+	if tau != tau {
+		return d, noValue(fmt.Sprintf("%d %s have no order", len(all), s.whose()))
+	}
+	d.quoted = []float64{tau}
+	return d, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // A table that quotes another: a cell, means over a range of one column, and ranks.
@@ -84,7 +85,7 @@ func TestQuoted(t *testing.T) {
 	if c := r.Cell("tau", "D"); c.Ours == nil || *c.Ours != 1 {
 		t.Errorf("%+v", c)
 	}
-	if out := text(t, r.WriteMarkdown); !strings.Contains(out, "±") {
+	if out := written(t, r, show.Markdown); !strings.Contains(out, "±") {
 		t.Error(out)
 	}
 	far, err := table.Compute(t.Context(), Options{Scale: "far", Runs: filepath.Join(runs, "quoting")})

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -262,4 +265,23 @@ func staleness(d drawn) (list []string) {
 		list = append(list, fmt.Sprintf("%d of %s stale: %s", count[why], plural(len(d.fits), "run"), why))
 	}
 	return list
+}
+
+// Ledger returns the ledger for the table's runs: the folder results next to the file of your own table, otherwise
+// the ledger of Unravel.
+func (t *Table) Ledger() fs.FS {
+	if dir, own := t.LedgerFolder(); own {
+		return os.DirFS(dir)
+	}
+	return results.Files()
+}
+
+// LedgerFolder returns the folder of the ledger. own reports a table of your own, with its ledger next to its file.
+// Otherwise the path starts at the root of a checkout.
+func (t *Table) LedgerFolder() (dir string, own bool) {
+	const folder = "results"
+	if t.isFile {
+		return filepath.Join(t.folder, folder), true
+	}
+	return folder, false
 }

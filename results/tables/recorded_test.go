@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -243,7 +243,7 @@ func TestStale(t *testing.T) {
 	if c := r.Cell("a", "MIG, one"); r.Ledger.Stale != 6 || c.Status != Outdated || len(c.Notes) == 0 || !strings.HasPrefix(c.Notes[0], note) || r.Reproduced != 0 {
 		t.Errorf("%+v, %+v", r.Ledger, c)
 	}
-	if printed := text(t, func(w io.Writer) error { return r.Print(w, 100) }); !strings.Contains(printed, note) || !strings.Contains(printed, "of stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
+	if printed := asText(t, r, 100); !strings.Contains(printed, note) || !strings.Contains(printed, "of stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
 		t.Error(printed)
 	}
 	counts, err := table.Counts(context.Background(), Options{Ledger: table.Ledger()})
@@ -368,24 +368,24 @@ func TestLedgerOfTables(t *testing.T) {
 // checkKeptWritten wants the agreement of the columns in every written form.
 func checkKeptWritten(t *testing.T, r *Result) {
 	t.Helper()
-	printed := text(t, func(w io.Writer) error { return r.Print(w, 100) })
+	printed := asText(t, r, 100)
 	if !strings.Contains(printed, "\nMean ranks by group of columns, 1 for the best of 3 rows\n\n   modularity  others    all\n   one  two  one  two  mean\na  ") ||
 		!strings.Contains(printed, "\nKendall's tau between columns") || !strings.Contains(printed, "\nVar.    1.00") {
 		t.Error(printed)
 	}
-	if markdown := text(t, r.WriteMarkdown); !strings.Contains(markdown, "| modularity: one | modularity: two | others: one | others: two | all: mean |") {
+	if markdown := written(t, r, show.Markdown); !strings.Contains(markdown, "| modularity: one | modularity: two | others: one | others: two | all: mean |") {
 		t.Error(markdown)
 	}
-	if page := text(t, r.WriteHTML); strings.Count(page, "<table") != 4+2 {
+	if page := written(t, r, show.HTML); strings.Count(page, "<table") != 4+2 {
 		t.Error(page)
 	}
 	if json := text(t, r.WriteJSON); !strings.Contains(json, `"agreement":{"columns":["Var.","Var.*","MIG","of row"],"groups":["modularity","others"],"ranks":[[[`) {
 		t.Error(json)
 	}
-	if ranks := text(t, r.WriteRanks); strings.Count(ranks, "\n") != 1+3*8 || !strings.Contains(ranks, "kept,a,\"Var., one\",") {
+	if ranks := fileOf(t, r, "kept-ranks.csv"); strings.Count(ranks, "\n") != 1+3*8 || !strings.Contains(ranks, "kept,a,\"Var., one\",") {
 		t.Error(ranks)
 	}
-	if tau := text(t, r.WriteTau); strings.Count(tau, "\n") != 1+6 || !strings.Contains(tau, "kept,of row,MIG,") {
+	if tau := fileOf(t, r, "kept-tau.csv"); strings.Count(tau, "\n") != 1+6 || !strings.Contains(tau, "kept,of row,MIG,") {
 		t.Error(tau)
 	}
 }

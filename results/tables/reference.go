@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
@@ -225,4 +226,102 @@ func (r *Reference) names(dataset string, of func(*Printed) string) []string {
 		}
 	}
 	return names
+}
+
+// sets lists the data sets of the cells.
+func (r *Reference) sets() []string {
+	var sets []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; !slices.Contains(sets, c.Dataset) {
+			sets = append(sets, c.Dataset)
+		}
+	}
+	return sets
+}
+
+// name returns the row's name among the printed cells.
+func (r *Row) name() string {
+	if r.Printed != "" {
+		return r.Printed
+	}
+	return r.Label
+}
+
+// againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
+func (t *Table) againstReference() (key string, err error) {
+	type named struct{ key, set, row string }
+	var list []named
+	switch all := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" }); {
+	case len(t.DataSets) > 0:
+		for i, d := range t.DataSets {
+			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label, ""})
+		}
+	case all || t.Printed.Dataset != "":
+		list = append(list, named{"reference.dataset", t.Printed.Dataset, ""})
+	}
+	for _, s := range t.Scales {
+		if s.Dataset != "" {
+			list = append(list, named{"scales." + s.Name + ".dataset", s.Dataset, ""})
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset != "" {
+			list = append(list, named{fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset})
+		}
+	}
+	for _, n := range list {
+		if key, err := t.againstSet(n.key, n.set, n.row); err != nil {
+			return key, err
+		}
+	}
+	return "", nil
+}
+
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key in errors
+// about the data set.
+func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
+	ref := t.Reference
+	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {
+		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
+	}
+	rows := ref.names(set, func(p *Printed) string { return p.Row })
+	columns := ref.names(set, func(p *Printed) string { return p.Column })
+	for i, c := range t.Columns {
+		if err := amongPrinted("column", c.Label, columns); err != nil {
+			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset != rowSet {
+			continue
+		}
+		at := fmt.Sprintf("rows.%d.label", i)
+		if r.Printed != "" {
+			at = fmt.Sprintf("rows.%d.printed", i)
+		}
+		if err := amongPrinted("row", r.name(), rows); err != nil {
+			return at, fmt.Errorf("%s: %w", ref.File, err)
+		}
+		for _, c := range t.Columns {
+			if ref.Find(set, r.name(), c.Label) == nil {
+				return at, fmt.Errorf("%s: there is no cell of row %q, column %q", ref.File, r.name(), c.Label)
+			}
+		}
+	}
+	return "", nil
+}
+
+// amongPrinted is among, for names with a wildcard for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, anyName) {
+		return nil
+	}
+	return among(what, name, known)
+}
+
+func among(what, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
 }

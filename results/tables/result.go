@@ -4,12 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
-	"slices"
-
-	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train"
 )
 
 // Result is a computed table.
@@ -28,19 +22,13 @@ type Result struct {
 
 	Damaged []string `json:"damaged,omitempty"` // runs in the folder with unreadable files, and the reason; they do not count
 
-	table  *Table
+	Table  *Table `json:"-"` // the table at the scale
+	Remark string `json:"-"` // remark on the scale
+
 	origin *Table // the table at all scales
-	remark string // remark on the scale
 
 	measured bool    // whether FindLengths has set lengths
 	standsOn *string // the text of standing; nil: not made yet
-}
-
-// Computed reports whether some cell has a value of ours.
-func (r *Result) Computed() bool {
-	return slices.ContainsFunc(r.Rows, func(row ResultRow) bool {
-		return slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Ours != nil })
-	})
 }
 
 // ResultRow is a row of cells.
@@ -75,7 +63,7 @@ type Cell struct {
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 	Rank float64   `json:"rank,omitempty"` // rank among the rows, 1 for the best, in a table that compares columns; 0: no rank
 
-	printed *Printed
+	Printed *Printed `json:"-"` // nil: the paper has no such cell
 }
 
 // Status says how a cell agrees with the printed one.
@@ -97,260 +85,6 @@ const (
 
 // Reproduced reports whether the cell agrees with the printed one.
 func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
-
-// reasons returns the reason as a list; an empty list without a reason.
-func (c *Cell) reasons() []string {
-	if c.Reason == "" {
-		return nil
-	}
-	return []string{c.Reason}
-}
-
-// slack accepts rounding errors in printed values halfway between two of our values.
-const slack = 1e-9
-
-// cell makes a cell from results.
-func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
-	p := t.printedCell(&row, column.Label)
-	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
-	if column.unmeasured() {
-		c.Draws = len(d.fits)
-	}
-	if p.Mean.Text != "" {
-		c.Theirs = &p.Mean.Value
-	}
-	values, err := column.values(d)
-	if failed != nil {
-		err = failed
-	}
-	if err != nil {
-		c.Status, c.Reason = Missing, err.Error()
-		return c
-	}
-	ours := column.Aggregate.of(values)
-	c.Ours, c.Deviation = &ours, deviation(values)
-	if t.Trains() {
-		c.Runs = values
-	}
-	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
-	for _, f := range d.fits {
-		if Unlearned(f) {
-			c.Unlearned++
-		}
-	}
-	if t.Compare == Ratio {
-		c.set()
-	} else {
-		c.judge(t.Printed.Draws, t.note(row.Label, column.Label), column.Label)
-	}
-	c.spoil()
-	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
-		c.Status = Outdated
-	}
-	return c
-}
-
-// mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
-// learned the images.
-const mostUnlearned = 0.6
-
-// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of the variance,
-// or its decoder is black ([train.Fit.Black]). For a run without these numbers, the ledger can say so. Such a run
-// reproduces nothing. A model without a decoder (nil) gives false.
-func Unlearned(f *train.Fit) bool {
-	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
-}
-
-// spoil removes the agreement of a cell if at least half of its runs have not learned the images.
-func (c *Cell) spoil() {
-	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
-		c.Status = Unfit
-	}
-}
-
-// converged counts the runs that did not converge, and aggregates the converged ones if both kinds exist.
-func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) {
-	var good []float64
-	for i, f := range d.fits {
-		if f != nil && !f.Converged {
-			not++
-		} else {
-			good = append(good, values[i])
-		}
-	}
-	if not == 0 || len(good) == 0 {
-		return not, nil
-	}
-	v := a.of(good)
-	return not, &v
-}
-
-// values returns the shown values of a column, from results or fits.
-func (c *Column) values(d drawn) ([]float64, error) {
-	var values []float64
-	if c.Fit != "" {
-		for _, f := range d.fits {
-			v, ok := c.Fit.of(f)
-			if !ok {
-				return nil, fmt.Errorf("the runs have no %s", c.Fit)
-			}
-			values = append(values, c.Transform.of(v))
-		}
-		return values, nil
-	}
-	if c.timed() {
-		for _, timings := range d.timings {
-			v, err := c.time(timings)
-			if err != nil {
-				return nil, err
-			}
-			values = append(values, c.Transform.of(v))
-		}
-		return values, nil
-	}
-	for _, r := range d.results {
-		v := r.Value
-		if c.Part != "" {
-			var err error
-			if v, err = c.number(r); err != nil {
-				return nil, err
-			}
-		}
-		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("metric %s is %v%s", c.Metric.Name, v, because(r.Notes))
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-// because joins the notes of a result.
-func because(notes []string) string {
-	if len(notes) == 0 {
-		return ""
-	}
-	return ": " + notes[0]
-}
-
-// number returns the column's value in a result.
-func (c *Column) number(r metrics.Result) (float64, error) {
-	for _, part := range r.Parts {
-		if part.Name != c.Part {
-			continue
-		}
-		if at := slices.Index(part.Labels, c.Of); c.Of != "" {
-			if at < 0 {
-				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
-			}
-			return part.Values[at], nil
-		}
-		if len(part.Values) == 1 {
-			return part.Values[0], nil
-		}
-		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
-	}
-	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
-}
-
-// set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
-func (c *Cell) set() {
-	c.Status = Measured
-	switch {
-	case c.Theirs == nil:
-		c.Status = Unprinted
-	case *c.Theirs > 0 && *c.Ours > 0:
-		ratio := *c.Theirs / *c.Ours
-		c.Ratio = &ratio
-	}
-}
-
-// judge compares our value, the mean of Draws, with the printed value, the mean of draws. The note on the cell may be
-// nil. A note without a move explains the whole difference. A note with a move explains at most the move; the rest is
-// judged like any other difference.
-func (c *Cell) judge(draws int, n *Note, column string) {
-	if c.Theirs == nil {
-		c.Status = Unprinted
-		return
-	}
-	difference := *c.Ours - *c.Theirs
-	c.Difference = &difference
-	noise := c.noise(c.printed, draws)
-	var move float64
-	moved := false
-	if n != nil {
-		move, moved = n.Moves[column]
-	}
-	switch rounding := c.printed.rounding(); {
-	case math.Abs(difference) <= rounding:
-		c.Status = Same
-	case math.Abs(difference) <= rounding+2*noise:
-		c.Status = Near
-	case n == nil || moved && (move*difference > 0 || math.Abs(difference) > math.Abs(move)+rounding+2*noise):
-		c.Status = Differs
-	default:
-		c.Status, c.Reason = Known, n.Reason
-	}
-	if n != nil && !moved && c.Status != Known {
-		c.Status, c.Reason = Stale, n.Reason
-	}
-}
-
-// noise returns the standard error of the difference between our value and a printed one. The printed value is the
-// mean of draws runs.
-func (c *Cell) noise(p *Printed, draws int) float64 {
-	if c.Exact {
-		return 0
-	}
-	ours, theirs := c.Deviation, c.Deviation
-	if p.Std.Text != "" {
-		theirs = p.Std.Value
-		if c.Draws == 1 { // one value shows no variation
-			ours = theirs
-		}
-	}
-	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
-}
-
-// rounding returns the largest difference of a value that rounds to the printed one.
-func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
-
-// Shuffled returns, for every compared cell, the fraction of other rows whose printed value in the column agrees with
-// ours, by rounding or within two standard errors. The sum of these fractions is the mean number of cells that would
-// agree if rows were shuffled. Other cells have 0.
-func (r *Result) Shuffled() [][]float64 {
-	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
-	list := make([][]float64, len(r.Rows))
-	for i := range r.Rows {
-		list[i] = make([]float64, len(r.Rows[i].Cells))
-		for c := range r.Rows[i].Cells {
-			cell, agree, others := &r.Rows[i].Cells[c], 0, 0
-			for j := range r.Rows {
-				other := &r.Rows[j].Cells[c]
-				if i == j || !compared(cell) || !compared(other) {
-					continue
-				}
-				others++
-				if p := other.printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.table.Printed.Draws) {
-					agree++
-				}
-			}
-			list[i][c] = float64(agree) / float64(max(others, 1))
-		}
-	}
-	return list
-}
-
-// deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
-func deviation(values []float64) float64 {
-	if len(values) < 2 {
-		return 0
-	}
-	mean, square := Mean.of(values), 0.0
-	for _, v := range values {
-		square += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(square / float64(len(values)-1))
-}
 
 // Count counts the cells with a status.
 func (r *Result) Count(s Status) int {
@@ -381,31 +115,39 @@ func (r *Result) Cell(row, column string) *Cell {
 func (r *Result) WriteJSON(w io.Writer) error {
 	_ = r.FindLengths() // without a plan for the scale full, no lengths are known
 	named := *r
-	named.Standing = r.standing()
+	named.Standing = r.StandsOn()
 	if err := json.NewEncoder(w).Encode(named); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil
 }
 
-// Planned lists the runs that the result needs.
-func (r *Result) Planned() ([]Planned, error) {
-	if !r.Trained() {
-		return nil, nil
+// Summary returns the result in a line.
+func (r *Result) Summary() string {
+	if r.Table.Timed() {
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
 	}
-	return r.table.Planned(r.Scale)
+	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
+	if r.Printed == 0 {
+		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
+	}
+	for _, part := range []struct {
+		status Status
+		what   string
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+		if n := r.Count(part.status); n > 0 {
+			text += fmt.Sprintf("; %s: %d", part.what, n)
+		}
+	}
+	if r.Ledger != nil {
+		text += "; " + r.Ledger.String()
+	}
+	return text
 }
 
-// Trained reports whether rows of the table come from runs.
-func (r *Result) Trained() bool { return r.table.Trains() }
-
-// Quotes reports whether rows of the table quote other tables.
-func (r *Result) Quotes() bool { return r.table.Quotes() }
-
-// PrintedDeviation returns the printed standard deviation; false if the paper prints none.
-func (c *Cell) PrintedDeviation() (float64, bool) {
-	if c.printed == nil || c.printed.Std.Text == "" {
-		return 0, false
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	return c.printed.Std.Value, true
+	return fmt.Sprint(n, " ", what, "s")
 }

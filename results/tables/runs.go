@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
@@ -19,8 +17,6 @@ import (
 type Runs struct {
 	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
 	Set     sweep.Settings   `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	Fixed   sweep.Settings   `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
-	Quick   sweep.Settings   `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
 	ByScale ScaleSettings    `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
 	Also    []metrics.Choice `yaml:"also" doc:"metrics that these runs measure besides those of the table, so that tables can share them"`
 	Grid    sweep.Axes       `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
@@ -33,39 +29,6 @@ type Selection struct {
 	Keep float64  `yaml:"keep" doc:"fraction of the grid that is kept, 0 to 1"`
 	By   FitValue `yaml:"by" doc:"quantity to keep by: runs with the lowest values stay"`
 	Then FitValue `yaml:"then" doc:"quantity to choose by: the kept run with the lowest value"`
-}
-
-// FitValue names a quantity of a run's fit.
-type FitValue string
-
-// Known quantities.
-const (
-	Reconstruction FitValue = "reconstruction"
-	HeldOut        FitValue = "held_out"
-	Assignment     FitValue = "assignment"
-	Variance       FitValue = "variance"
-)
-
-var fitValues = []FitValue{Reconstruction, HeldOut, Assignment, Variance}
-
-// of returns the quantity; false if the run has none.
-func (v FitValue) of(f *train.Fit) (float64, bool) {
-	if f == nil {
-		return 0, false
-	}
-	at := map[FitValue]*float64{Reconstruction: &f.Reconstruction, HeldOut: f.HeldOut, Assignment: f.Assignment, Variance: &f.Variance}[v]
-	if at == nil {
-		return 0, false
-	}
-	return *at, true
-}
-
-// valid reports an unknown name.
-func (v FitValue) valid(key string) error {
-	if slices.Contains(fitValues, v) {
-		return nil
-	}
-	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
 }
 
 // Validate checks the settings.
@@ -110,24 +73,13 @@ func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
-		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, Fixed: r.Fixed, Quick: r.Quick, ByScale: r.ByScale, Metrics: p.Metrics()}, seed)
+		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, ByScale: r.ByScale, Metrics: p.Metrics()}, seed)
 		if err != nil {
 			return nil, err
 		}
 		runs = append(runs, run)
 	}
 	return runs, nil
-}
-
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
-
-// plainName makes a label part of a folder's name.
-func plainName(label string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
-	if name == "" {
-		name = "row"
-	}
-	return name
 }
 
 // Random implements Source.
@@ -160,85 +112,4 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	sorted := slices.SortedStableFunc(slices.Values(entries), by(r.Select.By))
 	kept := sorted[:max(1, int(math.Round(r.Select.Keep*float64(len(sorted)))))]
 	return slices.MinFunc(kept, by(r.Select.Then))
-}
-
-// Planner makes the runs of a table at one scale, for one of its data sets.
-type Planner struct {
-	folder  string // folder of the table and of the files that it names
-	scale   string // its name
-	set     sweep.Settings
-	metrics []metrics.Choice // metrics that runs measure
-	columns []metrics.Choice // the columns' metrics
-	at      *DataSet         // nil: the table lists no data sets
-	real    bool             // public data sets replace their twins
-
-	compared map[string]*comparedRuns // of the compared tables, by name
-	by       map[string]*Planner      // the planners of the table's runs, by hash
-
-	plans   *plans
-	outline bool // runs only have a name, and their digest as hash, to save time
-}
-
-// on returns the planner for a data set.
-func (p *Planner) on(d *DataSet) *Planner {
-	one := *p
-	if one.at = d; d != nil {
-		one.metrics, one.columns = d.measuring(p.metrics), d.measuring(p.columns)
-	}
-	return &one
-}
-
-// Metrics returns the metrics that runs measure. The table reads their results from the runs' folders.
-func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
-
-// Name returns the name of a row's run. It joins the row, the data set, "real" on public data sets, the scale and the
-// seed.
-func (p *Planner) Name(row string, seed uint64) string {
-	name := plainName(row)
-	if p.at != nil {
-		name += "_" + plainName(p.at.Label)
-	}
-	if p.real {
-		name += "_real"
-	}
-	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
-}
-
-// overrides lists a run's settings; later settings win.
-func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
-	var d DataSet
-	if p.at != nil {
-		d = *p.at
-	}
-	list := slices.Concat(s.Set, d.Set, p.set, s.Fixed)
-	if p.scale == QuickScale {
-		list = slices.Concat(list, d.Quick, s.Quick)
-	}
-	list = slices.Concat(list, d.ByScale[p.scale], s.ByScale[p.scale])
-	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
-	for i, text := range overrides {
-		var err error
-		if overrides[i], err = p.fill(text); err != nil {
-			return nil, err
-		}
-	}
-	return overrides, nil
-}
-
-// fill replaces $name by the data set's value.
-func (p *Planner) fill(text string) (string, error) {
-	if p.at == nil {
-		return text, nil
-	}
-	return p.at.fill(text)
-}
-
-// RunSettings are a row's settings for a run. Later settings win. The order is Set, the data set's Set, the scale's
-// settings, and Fixed. At the scale quick, the data set's Quick and the row's Quick follow. The settings for the
-// scale by name come last: the data set's ByScale and the row's ByScale.
-type RunSettings struct {
-	Config            string         // a .yaml file, or the name of an experiment that comes with Unravel
-	Set, Fixed, Quick sweep.Settings // key.path: value
-	ByScale           ScaleSettings
-	Metrics           []metrics.Choice // metrics at the end; empty: none
 }

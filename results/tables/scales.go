@@ -99,16 +99,16 @@ func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	return usual
 }
 
-// scale returns a scale by name; no name means quick.
-func (t *Table) scale(name string) (*Scale, error) {
-	if name == "" {
-		name = QuickScale
-	}
-	s, err := t.Scales.Find(name)
+// at returns the table at a scale, with the data sets and the printed values of the scale. No name means quick.
+func (t *Table) at(name string) (*Table, *Scale, error) {
+	s, err := t.Scales.Find(cmp.Or(name, QuickScale))
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w; its scales are %s", t.Name, err, strings.Join(t.Scales.Names(), ", "))
+		return nil, nil, fmt.Errorf("table %s: %w; its scales are %s", t.Name, err, strings.Join(t.Scales.Names(), ", "))
 	}
-	return s, nil
+	one := *t
+	one.Printed = s.printed(t.Printed)
+	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !belongs(s.Name, d.Scales) })
+	return &one, s, nil
 }
 
 // Validate checks the settings.
@@ -123,4 +123,22 @@ func (s *Scale) Validate() error {
 		return config.Invalid("dataset", "label and draws belong to a data set of the reference; want its name")
 	}
 	return nil
+}
+
+// ScaleSettings are settings of runs, by name of the scale.
+type ScaleSettings map[string]sweep.Settings
+
+// among checks that the scales exist.
+func (s ScaleSettings) among(key string, known Scales) error {
+	for name := range s {
+		if _, err := known.Find(name); err != nil {
+			return config.Invalid(key+"."+name, "%w; the table's scales are %s", err, strings.Join(known.Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// belongs reports whether a row or data set belongs to a scale, by the list of its scales; none: all.
+func belongs(scale string, scales []string) bool {
+	return len(scales) == 0 || slices.Contains(scales, scale)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // A table has quick and full, and other scales between them.
@@ -31,8 +32,8 @@ func TestScales(t *testing.T) {
 	}
 	for name, label := range map[string]string{"long": "others", "full": "them"} {
 		r, err := table.Compute(t.Context(), Options{Scale: name})
-		if err != nil || !strings.Contains(text(t, r.WriteMarkdown), "\n| "+label+" | 1.0 ") {
-			t.Errorf("%s: %v\n%s", name, err, text(t, r.WriteMarkdown))
+		if err != nil || !strings.Contains(written(t, r, show.Markdown), "\n| "+label+" | 1.0 ") {
+			t.Errorf("%s: %v\n%s", name, err, written(t, r, show.Markdown))
 		}
 	}
 	runs, err := table.Runs("long")
@@ -53,34 +54,20 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// A row's Fixed settings override the scale, and its Quick settings override both at the scale quick.
-func TestFixed(t *testing.T) {
-	table, err := writeTable(t, trainedTable, "quick: {train.batch: 16}", "fixed: {train.epochs: 0, train.batch: 8}, quick: {train.batch: 16}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for scale, batch := range map[string]int{QuickScale: 16, FullScale: 8} {
-		runs, err := table.Runs(scale)
-		if err != nil || runs[1].Config.Train.Epochs != 0 || runs[1].Config.Train.Batch != batch {
-			t.Errorf("%s: %+v, %v", scale, runs[1].Config.Train, err)
-		}
-	}
-}
-
 func TestScaleMistakes(t *testing.T) {
 	const full = "  full: {seeds: 3}"
 	for with, want := range map[string]string{
-		full + "\n  Long: {}":                               `scales.Long: "Long" is not the name of a scale`,
-		full + "\n  1: {}":                                  `"1" is not the name of a scale`,
-		full + "\n  long: {seeds: 0}":                       "scales.long.seeds: 0 is out of range",
-		full + "\n  long: {seed: 1}":                        `did you mean "seeds"?`,
-		full + "\n  long: {dataset: huge}":                  `ref.csv has no data set "huge"`,
-		full + "\n  long: {draws: 2}":                       "scales.long.dataset: label and draws belong to a data set",
-		full + "\n  long: {label: me}":                      "scales.long.dataset: label and draws belong to a data set",
-		full + "\n  long: {dataset: big, draws: -1}":        "scales.long.draws: -1 is out of range",
-		full + "\n  long: 3":                                "scales.long: ",
-		full + "\n  long: {set: {train.epoch: 3}}":          `did you mean "epochs"?`,
-		full + "\nsubset: 0\n# no scales follow\n" + "x: 1": `unknown key`,
+		full + "\n  Long: {}":                                 `scales.Long: "Long" is not the name of a scale`,
+		full + "\n  1: {}":                                    `"1" is not the name of a scale`,
+		full + "\n  long: {seeds: 0}":                         "scales.long.seeds: 0 is out of range",
+		full + "\n  long: {seed: 1}":                          `did you mean "seeds"?`,
+		full + "\n  long: {dataset: huge}":                    `ref.csv has no data set "huge"`,
+		full + "\n  long: {draws: 2}":                         "scales.long.dataset: label and draws belong to a data set",
+		full + "\n  long: {label: me}":                        "scales.long.dataset: label and draws belong to a data set",
+		full + "\n  long: {dataset: big, draws: -1}":          "scales.long.draws: -1 is out of range",
+		full + "\n  long: 3":                                  "scales.long: ",
+		full + "\n  long: {set: {train.epoch: 3}}":            `did you mean "epochs"?`,
+		full + "\ndecimals: 3\n# no scales follow\n" + "x: 1": `unknown key`,
 	} {
 		table, err := writeTable(t, trainedTable, full, with)
 		if err == nil {
@@ -99,7 +86,7 @@ func TestScaleMistakes(t *testing.T) {
 // Columns have one metric with different options, parts by label, and the runs' sample of images.
 func TestColumnsOfRuns(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "metric: mig, part: mig_0", "metric: {med: {k: 1}}, part: weights, of: z9",
-		"fit: reconstruction", "metric: med", "quick: {train.batch: 16}", "quick: {metrics.sample: 3}")
+		"fit: reconstruction", "metric: med", "by_scale: {quick: {train.batch: 16}}", "by_scale: {quick: {metrics.sample: 3}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,5 +163,70 @@ func TestScaleDraws(t *testing.T) {
 		if c := compute(t, x, false).Cell("r", "c"); c.Status != want || *c.Theirs != 3.5 {
 			t.Errorf("%d draws: %+v, want %s", draws, c, want)
 		}
+	}
+}
+
+// Rows name the scales that compute them, and settings of one scale override all others.
+func TestByScale(t *testing.T) {
+	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", "  medium: {seeds: 1, set: {train.batch: 4}}\n  full: {seeds: 3}",
+		"by_scale: {quick: {train.batch: 16}}", "by_scale: {medium: {train.batch: 8}, full: {train.epochs: 9}}",
+		"label: long, scales: [full]", "label: long, scales: [medium, full]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[string]struct{ runs, batch, epochs int }{QuickScale: {4, 32, 2}, "medium": {3, 8, 7}, FullScale: {9, 32, 9}} {
+		runs, err := table.Runs(scale)
+		if err != nil || len(runs) != want.runs || runs[1].Config.Train.Batch != want.batch || runs[1].Config.Train.Epochs != want.epochs {
+			t.Errorf("%s: %d runs, %+v, %v; want %+v", scale, len(runs), runs[1].Config.Train, err, want)
+		}
+		r, err := table.Compute(t.Context(), Options{Scale: scale})
+		if left := r.Cell("long", "R").Reason == "only at the scales medium, full"; err != nil || left != (scale == QuickScale) {
+			t.Errorf("%s: %+v, %v", scale, r.Cell("long", "R"), err)
+		}
+	}
+}
+
+// Data sets name the scales that show them.
+func TestDataSetsByScale(t *testing.T) {
+	table, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full], by_scale: {full: {train.batch: 7}},")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[string]bool{QuickScale: false, FullScale: true} {
+		runs, err := table.Runs(scale)
+		if err != nil || strings.Contains(names(runs), "large") != want {
+			t.Errorf("%s: %s, %v", scale, names(runs), err)
+		}
+		if batch := runs[1].Config.Train.Batch; (batch == 7) != want { // a on large, or b on small
+			t.Errorf("%s: batch %d", scale, batch)
+		}
+	}
+}
+
+func TestByScaleMistakes(t *testing.T) {
+	for with, want := range map[string]string{
+		"scales: [ful]":        `rows.4.scales.0: there is no scale "ful"; did you mean "full"?; the table's scales are quick, full`,
+		"scales: [full, full]": `rows.4.scales.1: "full" is named twice`,
+	} {
+		_, err := writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, "+with)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", with, err, want)
+		}
+	}
+	_, err := writeTable(t, trainedTable, "by_scale: {quick: {train.batch: 16}}", "by_scale: {medium: {train.batch: 16}}")
+	if err == nil || !strings.Contains(err.Error(), `rows.1.from.runs.by_scale.medium: there is no scale "medium"`) {
+		t.Error(err)
+	}
+	for with, want := range map[string]string{
+		"scales: [medium],":                     `datasets.1.scales.0: there is no scale "medium"`,
+		"by_scale: {medium: {train.batch: 1}},": `datasets.1.by_scale.medium: there is no scale "medium"`,
+	} {
+		if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, "+with); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", with, err, want)
+		}
+	}
+	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"); err == nil ||
+		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want one that is") {
+		t.Error(err)
 	}
 }

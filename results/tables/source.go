@@ -6,20 +6,18 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/datasets"
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Source provides the codes that a row measures. Every source is also [Sampled], [Assumed], [Redrawn] or [Trained]. A
-// program adds its own source with [RegisterSource], before it opens tables that name it.
+// Source provides the values of a row. Every source is also [Sampled], [Scored] or [Trained]. A program adds its own
+// source with [RegisterSource], before it opens tables that name it.
 type Source interface {
-	// Random reports whether the codes of different seeds differ.
+	// Random reports whether different seeds give different codes, or different scores.
 	Random() bool
 }
 
@@ -30,6 +28,14 @@ type Sampled interface {
 	// Sample returns the codes and factors of a seed. An error that wraps ErrNotRun leaves
 	// the seed out.
 	Sample(ctx context.Context, seed uint64) (*Sample, error)
+}
+
+// Scored is a Source without codes. It gives the results of metrics itself: from assumed or printed numbers.
+type Scored interface {
+	Source
+
+	// Score returns the result of a metric for a seed; an error if the metric needs codes.
+	Score(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
 }
 
 // Trained is a Source with codes from the runs of a sweep.
@@ -58,7 +64,7 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{drawnsets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors that take every combination of levels once: an exactly known joint distribution",
@@ -123,38 +129,6 @@ func (c SourceChoice) EncodeConfig() (any, error) {
 
 // ConfigForms implements config.Former.
 func (SourceChoice) ConfigForms() []any { return []any{config.ChoicesOf(Sources)} }
-
-// Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Only the
-// encoder random differs between seeds.
-type Entangled struct{ drawnsets.Entangled }
-
-// Random implements Source.
-func (e *Entangled) Random() bool { return e.Encoder == "random" }
-
-// Sample implements Sampled.
-func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
-	codes, columns, err := e.Codes(seed)
-	if err != nil {
-		return nil, err
-	}
-	set, err := e.Build(seed)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sample{Codes: factor.SubCodes{}, Input: &metrics.Input{
-		Codes:  matrix.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
-		Levels: datasets.Levels(set), Factors: set.Factors(),
-	}}
-	for _, known := range drawnsets.AnalyticEncoders() {
-		if known.Name != e.Encoder {
-			continue
-		}
-		for i, f := range set.Factors() {
-			s.Codes[f.Name] = known.SubCodes[i]
-		}
-	}
-	return s, nil
-}
 
 // RegisterSource adds a source for tables to name. Call it before a table is opened. A taken name is an error.
 func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }

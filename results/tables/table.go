@@ -2,7 +2,7 @@
 //
 // A [Table] is a YAML file. It lists rows, each with a source of codes, and columns, each with a metric. It names a
 // file of printed values, and has notes on cells that differ, with the reason. [Table.Compute] makes a [Result]. The
-// result says for every cell whether it agrees. It writes itself as text, Markdown, CSV, LaTeX, HTML and JSON.
+// result says for every cell whether it agrees. Package show writes it as text, Markdown, CSV, LaTeX and HTML.
 //
 // Your own table is a YAML file with a reference file next to it ([Open], [Load]). Its rows may name sources that a
 // program adds with [RegisterSource].
@@ -30,8 +30,6 @@ type Table struct {
 	Source   string           `yaml:"source" doc:"paper and table"`
 	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
 	Decimals int              `yaml:"decimals" doc:"decimals of our values"`
-	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio for times, which are shown beside the printed ones but never count as reproduced"`
-	Subset   int              `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
 	Scales   Scales           `yaml:"scales" doc:"amounts of computation, by name"`
 	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows name their own"`
 	Rows     []Row            `yaml:"rows" doc:"the rows"`
@@ -46,10 +44,9 @@ type Table struct {
 
 	Reference *Reference `yaml:"-"` // the printed cells
 
-	folder string   // folder of the table and of the files that rows name
-	isFile bool     // the table is the user's own file
-	at     *DataSet // the data set of this copy; nil: the table lists none
-	real   bool     // runs use public data sets instead of their twins
+	folder string // folder of the table and of the files that rows name
+	isFile bool   // the table is the user's own file
+	real   bool   // runs use public data sets instead of their twins
 }
 
 // ReferenceFile locates the printed values.
@@ -69,8 +66,7 @@ type Row struct {
 	Missing string       `yaml:"missing" doc:"in place of from: reason why the row cannot be computed"`
 	Series  string       `yaml:"series" doc:"curve that the row is a point of"`
 	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
-	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
-	Scales  []string     `yaml:"scales" doc:"in place of full: the scales that compute it; none: all"`
+	Scales  []string     `yaml:"scales" doc:"the scales that compute it, such as [full]; none: all"`
 	On      []string     `yaml:"on" doc:"labels of the data sets that it is computed on; none: all"`
 }
 
@@ -85,7 +81,6 @@ type Column struct {
 	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
 	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
 	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x, 100x, or x<NUMBER such as x<0.1 (1 below it, else 0)"`
-	Aggregate Aggregate      `yaml:"aggregate" doc:"aggregate of the values of several seeds: mean or median"`
 	Decimals  *int           `yaml:"decimals" doc:"decimals of our values, if not those of the table"`
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
 }
@@ -103,7 +98,7 @@ type Note struct {
 }
 
 // SetDefaults implements config.Defaulter.
-func (c *Column) SetDefaults() { c.Transform, c.Aggregate = Plain, Mean }
+func (c *Column) SetDefaults() { c.Transform = Plain }
 
 // Names lists the tables of Unravel, in alphabetical order.
 func Names() []string {
@@ -169,7 +164,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: defaultScales()}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales()}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}

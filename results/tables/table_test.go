@@ -43,10 +43,10 @@ func TestLoad(t *testing.T) {
 	if reproduced, printed := table.Coverage(); reproduced != 1 || printed != 3 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
-	if table.Decimals != 3 || table.Printed.Draws != 1 || table.Scales[0].Seeds != 5 || table.Scales[1].Seeds != 20 || table.Columns[0].Aggregate != Mean {
+	if table.Decimals != 3 || table.Printed.Draws != 1 || table.Scales[0].Seeds != 5 || table.Scales[1].Seeds != 20 {
 		t.Errorf("defaults %+v", table)
 	}
-	for _, bound := range []string{"decimals: 0", "decimals: 12", "scales: {quick: {seeds: 1}, full: {seeds: 10000}}", "subset: 0"} {
+	for _, bound := range []string{"decimals: 0", "decimals: 12", "scales: {quick: {seeds: 1}, full: {seeds: 10000}}"} {
 		if _, err := load(small+bound+"\n", smallCSV); err != nil {
 			t.Errorf("%s: %v", bound, err)
 		}
@@ -87,9 +87,7 @@ func TestLoadMistakes(t *testing.T) {
 		"no column label":    {change("{label: c, ", "{"), smallCSV, "the column has no label"},
 		"transform":          {change("exp(-x)", "exp(x)"), smallCSV, `unknown transform "exp(x)"`},
 		"transform bound":    {change("exp(-x)", "x<many"), smallCSV, `unknown transform "x<many"; want x, exp(-x), 2x, 100x, or x<NUMBER`},
-		"aggregate":          {change("metric: mse", "aggregate: mode, metric: mse"), smallCSV, `unknown aggregate "mode"`},
 		"decimals":           {small + "decimals: 13\n", smallCSV, "decimals: 13 is out of range"},
-		"subset":             {small + "subset: -1\n", smallCSV, "subset: -1 is negative"},
 		"seeds":              {small + "scales: {quick: {seeds: 0}}\n", smallCSV, "scales.quick.seeds: 0 is out of range"},
 		"draws":              {change("dataset: D", "dataset: D, draws: 0"), smallCSV, "reference.draws: 0 is out of range"},
 		"note on no row":     {small + "notes: [{rows: [x], columns: [c], reason: y}]\n", smallCSV, `notes.0.rows.0: there is no row "x"`},
@@ -175,7 +173,7 @@ func TestTableFiles(t *testing.T) {
 // No input makes Load panic, and errors have a place.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(small), []byte(smallCSV))
-	f.Add([]byte(small+"notes: [{rows: [r], columns: [c], reason: y}]\nsubset: 3\n"), []byte(smallCSV))
+	f.Add([]byte(small+"notes: [{rows: [r], columns: [c], reason: y}]\n"), []byte(smallCSV))
 	f.Add([]byte("name: x"), []byte(header))
 	f.Fuzz(func(t *testing.T, yaml, csv []byte) {
 		table, err := load(string(yaml), string(csv))

@@ -106,12 +106,12 @@ func (t *Tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 	}
 	var all []sweep.Run
 	for _, row := range with.table.Rows {
-		for _, place := range with.table.places() {
-			source, ok := place.row(row, p.scale).From.Value.(Trained)
+		for _, on := range with.table.places() {
+			source, ok := on.row(row, p.scale).From.Value.(Trained)
 			if !ok {
 				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale)
 			}
-			runs, err := source.Plan(with.planner.on(place.at), row.Label, seed)
+			runs, err := source.Plan(with.planner.on(on.data), row.Label, seed)
 			if err != nil {
 				return nil, fmt.Errorf("row %q of table %s: %w", row.Label, t.Table, err)
 			}
@@ -131,11 +131,10 @@ func (t *Tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale, err := other.scale(p.scale)
+	other, scale, err := other.at(p.scale)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Table, err)
 	}
-	other = other.scaled(scale.Name)
 	its, err := other.planner(scale)
 	if err != nil {
 		return nil, err
@@ -250,5 +249,5 @@ func meanTau(a, b []float64, sets int) float64 {
 			all = append(all, v)
 		}
 	}
-	return Mean.of(all) // NaN of none
+	return mean(all) // NaN of none
 }

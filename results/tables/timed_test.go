@@ -1,25 +1,26 @@
 package tables_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 const timedTable = `name: small
 title: Seconds
 source: nobody
 reference: {file: small.csv}
-compare: ratio
 rows:
   - {label: one, dataset: D, printed: r, from: {timed: {rows: 200, columns: 3, factors: [2, 5]}}}
   - {label: two, dataset: E, printed: r, from: {timed: {rows: 100, columns: 1, factors: [4]}}}
   - {label: three, dataset: E, printed: s, missing: there is no such shape}
 columns:
-  - {label: c, metric: mse, aggregate: median}
-  - {label: d, metric: variance, aggregate: median}
+  - {label: c, metric: mse}
+  - {label: d, metric: variance}
 `
 
 const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
@@ -43,16 +44,16 @@ func TestTimed(t *testing.T) {
 	case r.Cell("three", "c").Status != Missing || r.Printed != 5 || r.Reproduced != 0 || r.Count(Measured) != 3:
 		t.Errorf("%+v", r)
 	}
-	printed := text(t, r.WriteMarkdown)
+	printed := written(t, r, show.Markdown)
 	for _, want := range []string{"3 of 5 printed times measured (quick scale, median of 5 times)", "| paper / ours |", "| 1000.00 |"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
 	}
-	if csv := text(t, r.WriteCSV); !strings.HasPrefix(csv, "table,row,column,ours,std,n,theirs,ratio,status") {
+	if csv := written(t, r, show.CSV); !strings.HasPrefix(csv, "table,row,column,ours,std,n,theirs,ratio,status") {
 		t.Error(csv)
 	}
-	page := text(t, r.WriteHTML)
+	page := written(t, r, show.HTML)
 	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed one, paper / ours") { // no dot at 0
 		t.Error(page)
 	}
@@ -88,7 +89,7 @@ func TestTimedSample(t *testing.T) {
 
 // A row may use printed cells of another data set, under another name.
 func TestRowsOfDatasets(t *testing.T) {
-	yaml := strings.Replace(timedTable, "compare: ratio\n", "", 1)
+	yaml := regexp.MustCompile(`\{timed: .*?\}\}`).ReplaceAllString(timedTable, "{entangled: {encoder: rotation, levels: 3}}")
 	for change, want := range map[string]string{
 		"dataset: D=dataset: G":                                   `rows.0.dataset: small.csv has no data set "G"`,
 		"printed: s=printed: t":                                   `rows.2.printed: small.csv: there is no row "t"`,
@@ -97,7 +98,6 @@ func TestRowsOfDatasets(t *testing.T) {
 		"{file: small.csv}={file: small.csv, dataset: Q}":         `reference.dataset: small.csv has no data set "Q"`,
 		"label: d=label: e":                                       `columns.1.label: small.csv: there is no column "e"`,
 		"dataset: D, printed=dataset: F, printed":                 `columns.1.label: small.csv: there is no column "d"`,
-		"title: Seconds=compare: both":                            `compare: unknown comparison "both"; want difference or ratio`,
 	} {
 		from, to, _ := strings.Cut(change, "=")
 		_, err := load(strings.Replace(yaml, from, to, 1), timedCSV)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,109 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
-
-// Trains reports whether rows of the table come from runs.
-func (t *Table) Trains() bool {
-	for _, r := range t.Rows {
-		if _, ok := r.From.Value.(Trained); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// Runs lists the table's distinct runs at a scale, starting with the first seed.
-func (t *Table) Runs(scale string) ([]sweep.Run, error) {
-	_, runs, err := t.plan(scale, false)
-	return runs, err
-}
-
-// plan returns the runs, or their outlines, and their planner.
-func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
-	scale, err := t.scale(named)
-	if err != nil {
-		return nil, nil, err
-	}
-	t = t.scaled(scale.Name)
-	p, err := t.planner(scale)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.outline = outline
-	var all []sweep.Run
-	known, names := map[string]bool{}, map[string]bool{}
-	for seed := range uint64(scale.Seeds) {
-		for _, row := range t.Rows {
-			for _, place := range t.places() {
-				source, ok := place.row(row, scale.Name).From.Value.(Trained)
-				if !ok {
-					continue
-				}
-				one, runs, err := p.runsOf(source, place, row, seed)
-				if err != nil {
-					return nil, nil, fmt.Errorf("row %q: %w", row.Label, err)
-				}
-				for _, r := range runs {
-					if known[r.Hash] {
-						continue
-					}
-					known[r.Hash] = true
-					for n, name := 2, r.Name; names[r.Name]; n++ {
-						r.Name = fmt.Sprintf("%s-%d", name, n)
-					}
-					names[r.Name], r.Config.Name, p.by[r.Hash] = true, r.Name, one
-					all = append(all, r)
-				}
-			}
-		}
-	}
-	return p, all, nil
-}
-
-// planner returns the Planner of a scale.
-func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, plans: newPlans()}
-	p.compared, p.by = map[string]*comparedRuns{}, map[string]*Planner{}
-	measured, err := t.distinct()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range measured {
-		p.metrics = append(p.metrics, m.choice)
-	}
-	p.columns = p.metrics
-	return p, p.add(t.Also)
-}
-
-// add adds metrics that no column shows, and sorts all metrics by their text. Tables that share runs then agree on
-// the order.
-func (p *Planner) add(also []metrics.Choice) error {
-	if len(also) == 0 {
-		return nil
-	}
-	texts := map[string]metrics.Choice{}
-	for _, c := range slices.Concat(also, p.metrics) {
-		text, err := p.plans.metricText(c)
-		if err != nil {
-			return err
-		}
-		texts[text] = c
-	}
-	p.metrics = nil
-	for _, text := range slices.Sorted(maps.Keys(texts)) {
-		p.metrics = append(p.metrics, texts[text])
-	}
-	return nil
-}
-
-// shown selects the results of the columns' metrics.
-func (p *Planner) shown(all []metrics.Result) []metrics.Result {
-	var list []metrics.Result
-	for _, c := range p.columns {
-		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
-	}
-	return list
-}
 
 // found holds the existing runs.
 type found struct {
@@ -129,14 +24,10 @@ type found struct {
 	none    bool // no run exists
 }
 
-// find looks for the runs of a table.
-func (t *Table) find(o Options) (*found, error) {
+// find looks for the runs of a table at a scale.
+func (t *Table) find(o Options, scale *Scale) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
-	}
-	scale, err := t.scale(o.Scale)
-	if err != nil {
-		return nil, err
 	}
 	p, err := t.planner(scale)
 	if err != nil {
@@ -178,56 +69,48 @@ func (f *found) entry(hash string) sweep.Entry {
 	return e
 }
 
-// row fills the cells of a trained row for one data set, and adds its runs to the result.
-func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measured []measured, line []Cell, tell func(metric string)) error {
-	seeds := r.Seeds
-	source := row.From.Value.(Trained)
-	planner, err := f.planner.on(place.at).with(source)
+// trained returns the values of a trained row, by column, and adds its runs to the result.
+func (f *filling) trained(ctx context.Context, p place, row Row, source Trained) ([]drawn, error) {
+	seeds := f.scale.Seeds
+	planner, err := f.runs.planner.on(p.data).with(source)
 	if err != nil {
-		return fmt.Errorf("row %q: %w", row.Label, err)
+		return nil, fmt.Errorf("row %q: %w", row.Label, err)
 	}
-	all := make([]drawn, len(measured))
-	var fits drawn
+	results := make([][]metrics.Result, len(f.measured))
+	var all drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if f.none { // configs need not be read
+		if f.runs.none { // configs need not be read
 			missing.add(ErrNotRun)
 			continue
 		}
 		runs, err := source.Plan(planner, row.Label, seed)
 		if err != nil {
-			return fmt.Errorf("row %q: %w", row.Label, err)
+			return nil, fmt.Errorf("row %q: %w", row.Label, err)
 		}
-		results, fit, timings, err := f.results(ctx, source, planner, runs)
+		values, fit, timings, err := f.runs.results(ctx, source, planner, runs)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		if err == nil {
-			for i := range all {
-				all[i].results = append(all[i].results, results[i])
-				all[i].fits = append(all[i].fits, fit)
-			}
-			fits.fits, fits.timings = append(fits.fits, fit), append(fits.timings, timings)
-			fits.stale = f.ledger.note(fits.stale)
+		if missing.add(err); err != nil {
+			continue
 		}
-		missing.add(err)
+		for i, r := range values {
+			results[i] = append(results[i], r)
+		}
+		all.fits, all.timings = append(all.fits, fit), append(all.timings, timings)
+		all.stale = f.runs.ledger.note(all.stale)
 	}
-	r.Ledger = f.ledger.origin()
-	notes := slices.Concat(missing.notes(seeds), staleness(fits), unconverged(fits))
-	for i, m := range measured {
-		tell(m.choice.Name)
-		all[i].notes, all[i].stale = notes, fits.stale
+	f.result.Ledger = f.runs.ledger.origin()
+	all.failed, all.notes = missing.all(seeds), slices.Concat(missing.notes(seeds), staleness(all), unconverged(all))
+	list := slices.Repeat([]drawn{all}, len(f.table.Columns))
+	for i, m := range f.measured {
+		f.tell(row, m)
 		for _, c := range m.columns {
-			line[c] = place.cell(row, place.Columns[c], all[i], missing.all(seeds))
+			list[c].results = results[i]
 		}
 	}
-	fits.notes = notes
-	for i, c := range place.Columns {
-		if c.unmeasured() {
-			line[i] = place.cell(row, c, fits, missing.all(seeds))
-		}
-	}
-	return nil
+	return list, nil
 }
 
 // results returns the results of the columns' metrics from the runs of a seed. It also returns their fit and the

@@ -13,6 +13,7 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -37,10 +38,10 @@ scales:
   full: {seeds: 3}
 rows:
   - {label: a, from: {runs: {config: tiny.yaml}}}
-  - {label: b/β, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2, train.epochs: 7}, quick: {train.batch: 16}}}}
+  - {label: b/β, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2, train.epochs: 7}, by_scale: {quick: {train.batch: 16}}}}}
   - {label: same, from: {runs: {config: tiny.yaml}}}
   - {label: none, missing: there is no such model}
-  - {label: long, full: true, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3}}}}
+  - {label: long, scales: [full], from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3}}}}
 columns:
   - {label: D, metric: dlsbd}
   - {label: 2D, metric: dlsbd, transform: 2x}
@@ -170,7 +171,7 @@ func TestTrained(t *testing.T) {
 	case a.Unconverged != 2 || a.Converged != nil || !strings.HasPrefix(a.Notes[0], "2 of 2 runs not converged: reconstructions leave"):
 		t.Errorf("after two epochs it has not converged: %+v", a)
 	}
-	text := text(t, r.WriteMarkdown)
+	text := written(t, r, show.Markdown)
 	for _, want := range []string{"It is quick.", "| them |", "±", "(quick scale, 2 seeds)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

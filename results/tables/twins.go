@@ -16,24 +16,6 @@ func (t *Table) OnReal() *Table {
 	return &real
 }
 
-// OnTwins reports whether a run of the table at the scale quick uses a twin of a public data set.
-func (t *Table) OnTwins() (bool, error) {
-	p, outlines, err := t.ofOneSeed().plan(QuickScale, true)
-	if err != nil {
-		return false, err
-	}
-	for _, o := range outlines {
-		r, err := p.plans.outlines[o.Hash]()
-		if err != nil {
-			return false, err
-		}
-		if _, ok := catalog.RealOf(r.Config.Dataset.Value); ok {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // ofOneSeed returns the table with one seed at every scale. All seeds have the same data sets.
 func (t *Table) ofOneSeed() *Table {
 	one := *t
@@ -92,9 +74,9 @@ func isPublic(name string) bool {
 	return ok
 }
 
-// standing names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
+// StandsOn names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
 // public ones.
-func (r *Result) standing() string {
+func (r *Result) StandsOn() string {
 	if r.standsOn == nil {
 		text := r.standsText()
 		r.standsOn = &text
@@ -103,7 +85,7 @@ func (r *Result) standing() string {
 }
 
 func (r *Result) standsText() string {
-	stands, err := r.table.Stands(r.Scale)
+	stands, err := r.Table.Stands(r.Scale)
 	if err != nil {
 		return "" // the table was computed before, so Stands succeeds
 	}

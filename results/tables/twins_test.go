@@ -245,11 +245,11 @@ func checkStanding(t *testing.T, table *Table, twins []Stand) {
 				t.Errorf("%s: its comment %q lacks %q", table.Name, comment, want)
 			}
 		}
-		if want := s.Name + ", a twin of " + s.Real; !strings.Contains(r.standing(), want) {
-			t.Errorf("%s: its result says %q, which lacks %q", table.Name, r.standing(), want)
+		if want := s.Name + ", a twin of " + s.Real; !strings.Contains(r.StandsOn(), want) {
+			t.Errorf("%s: its result says %q, which lacks %q", table.Name, r.StandsOn(), want)
 		}
-		if !strings.Contains(real.standing(), s.Real) || strings.Contains(real.standing(), "twin") {
-			t.Errorf("%s: its result on public data sets says %q", table.Name, real.standing())
+		if !strings.Contains(real.StandsOn(), s.Real) || strings.Contains(real.StandsOn(), "twin") {
+			t.Errorf("%s: its result on public data sets says %q", table.Name, real.StandsOn())
 		}
 	}
 }

@@ -5,92 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
-
-// Transform is a printed function of a metric's value. The transform x<NUMBER, such as x<0.1, is 1 below the number
-// and otherwise 0; its mean is the fraction of runs below the number.
-type Transform string
-
-// The transforms.
-const (
-	Plain    Transform = "x"
-	ExpMinus Transform = "exp(-x)"
-	Double   Transform = "2x"
-	Percent  Transform = "100x"
-)
-
-var transforms = []Transform{Plain, ExpMinus, Double, Percent}
-
-func (t Transform) of(x float64) float64 {
-	switch t {
-	case ExpMinus:
-		return math.Exp(-x)
-	case Double:
-		return 2 * x
-	case Percent:
-		return 100 * x
-	}
-	switch bound, ok := t.bound(); {
-	case !ok || math.IsNaN(x):
-		return x
-	case x < bound:
-		return 1
-	}
-	return 0
-}
-
-// bound returns the number of a transform x<NUMBER.
-func (t Transform) bound() (bound float64, ok bool) {
-	text, ok := strings.CutPrefix(string(t), "x<")
-	if !ok {
-		return 0, false
-	}
-	bound, err := strconv.ParseFloat(text, 64)
-	return bound, err == nil && bound-bound == 0
-}
-
-// valid reports whether a transform is known.
-func (t Transform) valid() bool {
-	_, bounded := t.bound()
-	return bounded || slices.Contains(transforms, t)
-}
-
-// Comparison is the relation shown between our value and the printed one.
-type Comparison string
-
-// The comparisons.
-const (
-	Difference Comparison = "difference"
-	Ratio      Comparison = "ratio"
-)
-
-// Aggregate combines the values of several seeds.
-type Aggregate string
-
-// The aggregates.
-const (
-	Mean   Aggregate = "mean"
-	Median Aggregate = "median"
-)
-
-func (a Aggregate) of(values []float64) float64 {
-	if a == Median {
-		sorted := slices.Sorted(slices.Values(values))
-		n := len(sorted)
-		return (sorted[(n-1)/2] + sorted[n/2]) / 2
-	}
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
 
 // Bounds of the numbers in a table.
 const (
@@ -112,10 +31,6 @@ func (t *Table) Validate() error {
 	switch {
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
-	case t.Compare != Difference && t.Compare != Ratio:
-		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
-	case t.Subset < 0:
-		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
@@ -130,18 +45,13 @@ func (t *Table) Validate() error {
 	if err := t.validPlaces(); err != nil {
 		return err
 	}
-	var rows, columns []string
-	for i, r := range t.Rows {
-		if slices.Contains(rows, r.Label) {
-			return config.Invalid(fmt.Sprintf("rows.%d.label", i), "there are two rows %q", r.Label)
-		}
-		rows = append(rows, r.Label)
+	rows, err := distinct("rows", "rows", t.Rows, func(r Row) string { return r.Label })
+	if err != nil {
+		return err
 	}
-	for i, c := range t.Columns {
-		if slices.Contains(columns, c.Label) {
-			return config.Invalid(fmt.Sprintf("columns.%d.label", i), "there are two columns %q", c.Label)
-		}
-		columns = append(columns, c.Label)
+	columns, err := distinct("columns", "columns", t.Columns, func(c Column) string { return c.Label })
+	if err != nil {
+		return err
 	}
 	if t.Boxes != nil {
 		if err := t.Boxes.among(rows, columns); err != nil {
@@ -154,17 +64,21 @@ func (t *Table) Validate() error {
 	return t.validNotes(rows, columns)
 }
 
+// distinct lists the labels of rows, columns or data sets, and refuses repeated ones.
+func distinct[T any](key, what string, list []T, label func(T) string) (labels []string, err error) {
+	for i, one := range list {
+		if slices.Contains(labels, label(one)) {
+			return nil, config.Invalid(fmt.Sprintf("%s.%d.label", key, i), "there are two %s %q", what, label(one))
+		}
+		labels = append(labels, label(one))
+	}
+	return labels, nil
+}
+
 // validDataSets checks that data sets are distinct and rows trained on them.
 func (t *Table) validDataSets() error {
-	var known []string
-	for i, d := range t.DataSets {
-		if slices.Contains(known, d.Label) {
-			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
-		}
-		known = append(known, d.Label)
-	}
-	if known == nil {
-		return nil
+	if known, err := distinct("datasets", "data sets", t.DataSets, func(d DataSet) string { return d.Label }); err != nil || known == nil {
+		return err
 	}
 	for i, r := range t.Rows {
 		_, trained := r.From.Value.(Trained)
@@ -178,6 +92,113 @@ func (t *Table) validDataSets() error {
 	for _, scale := range t.Scales {
 		if scale.Dataset != "" {
 			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
+}
+
+// byScaler is a source with settings by scale.
+type byScaler interface{ byScale() ScaleSettings }
+
+func (r *Runs) byScale() ScaleSettings { return r.ByScale }
+
+func (m *Mimosa) byScale() ScaleSettings { return m.ByScale }
+
+// validScales checks the scales that rows and data sets name.
+func (t *Table) validScales() error {
+	for i, r := range t.Rows {
+		key := fmt.Sprintf("rows.%d", i)
+		if err := t.knownScales(key, r.Scales); err != nil {
+			return err
+		}
+		if s, ok := r.From.Value.(byScaler); ok {
+			if err := s.byScale().among(key+".from."+r.From.Name+".by_scale", t.Scales); err != nil {
+				return err
+			}
+		}
+	}
+	for i, d := range t.DataSets {
+		key := fmt.Sprintf("datasets.%d", i)
+		if err := t.knownScales(key, d.Scales); err != nil {
+			return err
+		}
+		if err := d.ByScale.among(key+".by_scale", t.Scales); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.Scales {
+		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return belongs(s.Name, d.Scales) }) {
+			return config.Invalid("datasets", "none of them is at the scale %s; want one that is", s.Name)
+		}
+	}
+	return nil
+}
+
+// knownScales checks the scales of a row or data set.
+func (t *Table) knownScales(key string, scales []string) error {
+	for i, name := range scales {
+		if _, err := t.Scales.Find(name); err != nil {
+			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%w; the table's scales are %s", err, strings.Join(t.Scales.Names(), ", "))
+		}
+		if slices.Contains(scales[:i], name) {
+			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%q is named twice", name)
+		}
+	}
+	return nil
+}
+
+// validPlaces checks the data sets that rows and notes name.
+func (t *Table) validPlaces() error {
+	for i, r := range t.Rows {
+		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
+			return err
+		}
+	}
+	for i, n := range t.Notes {
+		if err := t.amongDataSets(fmt.Sprintf("notes.%d.on", i), n.On); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amongDataSets checks the labels of data sets below a key.
+func (t *Table) amongDataSets(key string, labels []string) error {
+	var known []string
+	for _, d := range t.DataSets {
+		known = append(known, d.Label)
+	}
+	for i, label := range labels {
+		key := fmt.Sprintf("%s.%d", key, i)
+		if known == nil {
+			return config.Invalid(key, "%q: the table has no list of data sets", label)
+		}
+		if err := among("data set", label, known); err != nil {
+			return config.Invalid(key, "%w", err)
+		}
+	}
+	return nil
+}
+
+// validCurves checks that the columns exist and that some rows are points of the curves.
+func (t *Table) validCurves(columns []string) error {
+	for i, r := range t.Rows {
+		key := fmt.Sprintf("rows.%d.at", i)
+		switch {
+		case r.Series == "" && r.At != 0:
+			return config.Invalid(key, "row %q is part of no series", r.Label)
+		case r.Series != "" && t.Curves == nil:
+			return config.Invalid(fmt.Sprintf("rows.%d.series", i), "the table has no curves")
+		case r.At-r.At != 0 || r.Series != "" && t.Curves.Log && r.At <= 0:
+			return config.Invalid(key, "%v cannot be on the axis", r.At)
+		}
+	}
+	if t.Curves == nil {
+		return nil
+	}
+	for i, name := range t.Curves.Columns {
+		if err := among("column", name, columns); err != nil {
+			return config.Invalid(fmt.Sprintf("curves.columns.%d", i), "%w", err)
 		}
 	}
 	return nil
@@ -218,21 +239,6 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-// amongPrinted is among, for names with a wildcard for all.
-func amongPrinted(what, name string, known []string) error {
-	if slices.Contains(known, anyName) {
-		return nil
-	}
-	return among(what, name, known)
-}
-
-func among(what, name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
-}
-
 // Validate checks the settings.
 func (r *ReferenceFile) Validate() error {
 	if r.Draws < 1 || r.Draws > maxDraws {
@@ -271,8 +277,6 @@ func (c *Column) Validate() error {
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !c.Transform.valid():
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
-	case c.Aggregate != Mean && c.Aggregate != Median:
-		return config.Invalid("aggregate", "unknown aggregate %q; want mean or median", string(c.Aggregate))
 	}
 	if c.Fit != "" {
 		return c.Fit.valid("fit")
@@ -301,15 +305,4 @@ func (n *Note) Validate() error {
 // columns lists the columns of the note; columns with a move come last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
-}
-
-// note returns the note on a cell of the data set; nil if the cell has none.
-func (t *Table) note(row, column string) *Note {
-	for i := range t.Notes {
-		n := &t.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, t.label())) {
-			return n
-		}
-	}
-	return nil
 }

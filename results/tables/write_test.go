@@ -9,12 +9,42 @@ import (
 	"io"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/show"
 )
+
+// pictures lists the pictures among the files of a result.
+func pictures(r *Result) []show.File {
+	return slices.DeleteFunc(show.Files(r), func(f show.File) bool { return !strings.HasSuffix(f.Name, ".png") })
+}
+
+// written returns what a function writes about a result.
+func written(t *testing.T, r *Result, write func(io.Writer, *Result) error) string {
+	t.Helper()
+	return text(t, func(w io.Writer) error { return write(w, r) })
+}
+
+// asText returns a result as text.
+func asText(t *testing.T, r *Result, width int) string {
+	t.Helper()
+	return text(t, func(w io.Writer) error { return show.Text(w, r, width) })
+}
+
+// fileOf returns a file of a result.
+func fileOf(t *testing.T, r *Result, name string) string {
+	t.Helper()
+	files := show.Files(r)
+	at := slices.IndexFunc(files, func(f show.File) bool { return f.Name == name })
+	if at < 0 {
+		t.Fatalf("no %s in %v", name, files)
+	}
+	return text(t, files[at].Write)
+}
 
 // text returns the output of a writer.
 func text(t *testing.T, write func(io.Writer) error) string {
@@ -37,7 +67,7 @@ func marked(t *testing.T) *Result {
 	x.Rows = append(x.Rows, Row{Label: "gone", Missing: "there is no model"}, Row{Label: "β", From: x.Rows[0].From})
 	x.Columns = nil
 	for i, label := range []string{"c%", "|d|", "e", "f<"} {
-		x.Columns = append(x.Columns, Column{Label: label, Group: "group " + string("112"[min(i, 2)]), Aggregate: Mean, Transform: Plain,
+		x.Columns = append(x.Columns, Column{Label: label, Group: "group " + string("112"[min(i, 2)]), Transform: Plain,
 			Metric: metrics.Choice{Name: "reading", Value: &reading{}}, Doc: map[int]string{0: "what <c> is"}[i]})
 	}
 	x.Notes = []Note{{Rows: []string{"a_1 & b", "β"}, Columns: []string{"f<"}, Reason: "a 50% guess"}, {Rows: []string{"β"}, Columns: []string{"e"}, Reason: "none"}}
@@ -67,23 +97,23 @@ a a 50% guess
 b there is no model
 `
 	r := marked(t)
-	if got := text(t, func(w io.Writer) error { return r.Print(w, 100) }); got != want {
+	if got := asText(t, r, 100); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if one := text(t, func(w io.Writer) error { r := marked(t); r.Seeds = 1; return r.Print(w, 100) }); !strings.Contains(one, "(quick scale, 1 seed)") {
+	if one := text(t, func(w io.Writer) error { r := marked(t); r.Seeds = 1; return show.Text(w, r, 100) }); !strings.Contains(one, "(quick scale, 1 seed)") {
 		t.Error(one)
 	}
-	narrow := text(t, func(w io.Writer) error { return r.Print(w, 40) })
+	narrow := asText(t, r, 40)
 	if strings.Count(narrow, "a_1 & b") != 2 || !strings.Contains(narrow, "\n? agrees, although the table has a note\n  that it does not\n") {
 		t.Error(narrow)
 	}
-	if tiny := text(t, func(w io.Writer) error { return r.Print(w, 1) }); strings.Count(tiny, "a_1 & b") != 4 {
+	if tiny := asText(t, r, 1); strings.Count(tiny, "a_1 & b") != 4 {
 		t.Error(tiny)
 	}
 }
 
 func TestWriteCSV(t *testing.T) {
-	records, err := csv.NewReader(strings.NewReader(text(t, marked(t).WriteCSV))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(written(t, marked(t), show.CSV))).ReadAll()
 	if err != nil || len(records) != 13 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
@@ -102,7 +132,7 @@ func TestWriteCSV(t *testing.T) {
 }
 
 func TestWriteMarkdown(t *testing.T) {
-	got := text(t, marked(t).WriteMarkdown)
+	got := written(t, marked(t), show.Markdown)
 	for _, want := range []string{
 		"# A \\<title> & more\n\nX 2024, table $1. 4 of 10 printed cells",
 		"|  | c% | \\|d\\| | e | f\\< |\n|---|---:|---:|---:|---:|\n| **a\\_1 & b** | 1.500 | 1.500 (\\~) | 1.500 (!) | 1.500 (a) |\n| paper | 1.5 | 2.0 | -9.00 | 9.0 |\n| difference | 0.000 | -0.500 | +10.500 | -7.500 |\n",
@@ -115,7 +145,7 @@ func TestWriteMarkdown(t *testing.T) {
 }
 
 func TestWriteLaTeX(t *testing.T) {
-	got := text(t, marked(t).WriteLaTeX)
+	got := written(t, marked(t), show.LaTeX)
 	for _, want := range []string{
 		"% A <title> & more (X 2024, table $1)\n",
 		"\\begin{tabular}{lrrrr}\n\\hline\n & \\multicolumn{2}{c}{group 1} & \\multicolumn{2}{c}{group 2} \\\\\n & c\\% & \\textbar{}d\\textbar{} & e & f\\textless{} \\\\\n\\hline\n",
@@ -138,7 +168,7 @@ func TestWriteLaTeX(t *testing.T) {
 
 // The page needs no other file, closes its elements, and shows everything.
 func TestWriteHTML(t *testing.T) {
-	got := text(t, marked(t).WriteHTML)
+	got := written(t, marked(t), show.HTML)
 	decoder := xml.NewDecoder(strings.NewReader(regexp.MustCompile("<meta [^>]*>").ReplaceAllString(got, "")))
 	for {
 		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
@@ -168,7 +198,7 @@ func TestWriteHTML(t *testing.T) {
 func TestPlot(t *testing.T) {
 	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,2.0,,\nT,D,s,c,0.5,,")
 	x.Rows = append(x.Rows, Row{Label: "s", From: x.Rows[0].From})
-	got := text(t, compute(t, x, false).WriteHTML)
+	got := written(t, compute(t, x, false), show.HTML)
 	for _, want := range []string{ // from 0 to 2 in steps of 0.5, 340 pixels in all, beginning at 40
 		`<text x="40" y="380" dy="16" text-anchor="middle">0</text>`, `<text x="125" y="380" dy="16" text-anchor="middle">0.5</text>`,
 		`<text x="380" y="380" dy="16" text-anchor="middle">2</text>`, `<line class="same" x1="40" y1="380" x2="380" y2="40"/>`,
@@ -182,12 +212,12 @@ func TestPlot(t *testing.T) {
 		t.Errorf("%d ticks, want 5", n)
 	}
 	zero := table(t, seeded{}, &reading{}, "T,D,r,c,0,,")
-	if got := text(t, compute(t, zero, false).WriteHTML); !strings.Contains(got, `cx="40" cy="380"`) || strings.Contains(got, "NaN") {
+	if got := written(t, compute(t, zero, false), show.HTML); !strings.Contains(got, `cx="40" cy="380"`) || strings.Contains(got, "NaN") {
 		t.Error(got)
 	}
 	none := table(t, nil, &reading{}, "T,D,r,c,0,,")
 	none.Rows[0] = Row{Label: "r", Missing: "no model"}
-	if got := text(t, compute(t, none, false).WriteHTML); strings.Contains(got, "NaN") || strings.Contains(got, "<circle ") {
+	if got := written(t, compute(t, none, false), show.HTML); strings.Contains(got, "NaN") || strings.Contains(got, "<circle ") {
 		t.Error(got)
 	}
 }
@@ -207,13 +237,13 @@ r             0.000  0.000  0.000
   paper       0      0      0
   difference  0.000  0.000  0.000
 `
-	if got := text(t, func(w io.Writer) error { return r.Print(w, 80) }); !strings.HasSuffix(got, ")\n"+want) {
+	if got := asText(t, r, 80); !strings.HasSuffix(got, ")\n"+want) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := text(t, r.WriteHTML); !strings.Contains(got, `colspan="1">one</th><th class="group" colspan="2">two</th>`) {
+	if got := written(t, r, show.HTML); !strings.Contains(got, `colspan="1">one</th><th class="group" colspan="2">two</th>`) {
 		t.Error(got)
 	}
-	if got := text(t, r.WriteLaTeX); !strings.Contains(got, "& \\multicolumn{1}{c}{one} & \\multicolumn{2}{c}{two}") {
+	if got := written(t, r, show.LaTeX); !strings.Contains(got, "& \\multicolumn{1}{c}{one} & \\multicolumn{2}{c}{two}") {
 		t.Error(got)
 	}
 }
@@ -233,7 +263,7 @@ func TestFootnotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Reference = ref
-	got := text(t, func(w io.Writer) error { return compute(t, x, false).Print(w, 200) })
+	got := asText(t, compute(t, x, false), 200)
 	for mark, n := range map[string]int{"a": 1, "z": 26, "aa": 27, "az": 52, "ba": 53, "bb": 54} {
 		if want := "\n" + mark + " reason " + strings.Repeat("r", n) + ".\n"; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -259,10 +289,9 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 func TestWriteErrors(t *testing.T) {
 	r := marked(t)
-	for name, write := range map[string]func(io.Writer) error{"Print": func(w io.Writer) error { return r.Print(w, 80) }, "WriteCSV": r.WriteCSV,
-		"WriteMarkdown": r.WriteMarkdown, "WriteLaTeX": r.WriteLaTeX, "WriteHTML": r.WriteHTML, "WriteJSON": r.WriteJSON} {
-		if err := write(failing{}); err == nil || err.Error() != "table x: full" {
-			t.Errorf("%s: %v", name, err)
+	for _, file := range append(show.Files(r), show.File{Name: "text", Write: func(w io.Writer) error { return show.Text(w, r, 80) }}, show.File{Name: "json", Write: r.WriteJSON}) {
+		if err := file.Write(failing{}); err == nil || err.Error() != "table x: full" {
+			t.Errorf("%s: %v", file.Name, err)
 		}
 	}
 }

@@ -273,7 +273,7 @@ func totals(results []*tables.Result) (total [2]Summary, err error) {
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
 	known := keys{}
 	for _, r := range sorted {
-		if r.Quotes() {
+		if r.Table.Quotes() {
 			continue
 		}
 		all, err := r.Keys()
@@ -281,7 +281,7 @@ func totals(results []*tables.Result) (total [2]Summary, err error) {
 			return total, err
 		}
 		kind := 0
-		if r.Trained() {
+		if r.Table.Trains() {
 			kind = 1
 		}
 		total[kind].count(r, all, known, true)

@@ -100,7 +100,7 @@ to four times as much where the machine did other work beside it. Runs that seve
 	var total effort
 	counted := map[string]bool{}
 	for _, r := range results {
-		list, err := r.Planned()
+		list, err := r.Table.Planned(r.Scale)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", r.Name, err)
 		}

@@ -13,14 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Redrawn is a Source without codes that draws a result for each seed.
-type Redrawn interface {
-	Source
-
-	// Draw returns the result of a metric for a seed; an unknown result is an error.
-	Draw(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
-}
-
 // PrintedTau compares two columns of another table's printed values by Kendall's tau-b, as [Tau] compares columns on
 // runs. Rows with equal printed numbers are ties, unless a file gives further digits.
 type PrintedTau struct {
@@ -39,8 +31,8 @@ type printedTable struct {
 // Random implements Source.
 func (*PrintedTau) Random() bool { return false }
 
-// Score implements Assumed. The value and the parts belong to the other table's columns with the metric.
-func (p *PrintedTau) Score(c metrics.Choice) (metrics.Result, error) {
+// Score implements Scored. The value and the parts belong to the other table's columns with the metric.
+func (p *PrintedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name}
 	if p.from == nil {
 		from, err := p.read()
@@ -135,9 +127,9 @@ func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	var values []float64
 	for i := range t.Rows {
 		for _, place := range t.places() {
-			p := place.printedCell(&t.Rows[i], c.Label)
-			if p == nil || p.Mean.Text == "" {
-				return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", t.Rows[i].Label, c.Label, t.Name)
+			p, err := place.printedNumber(&t.Rows[i], c.Label)
+			if err != nil {
+				return nil, err
 			}
 			values = append(values, sign*p.Mean.Value)
 		}
@@ -146,13 +138,13 @@ func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 }
 
 // drawnCell returns a printed number with random further digits: uniform over the numbers that round to it.
-func (t *Table) drawnCell(row *Row, column string, seed uint64) (float64, error) {
-	p := t.printedCell(row, column)
-	if p == nil || p.Mean.Text == "" {
-		return 0, fmt.Errorf("the paper prints no number for %q, %q in %s", row.Label, column, t.Name)
+func (p place) drawnCell(row *Row, column string, seed uint64) (float64, error) {
+	cell, err := p.printedNumber(row, column)
+	if err != nil {
+		return 0, err
 	}
-	u := rng.New(seed, fmt.Sprintf("printed/%s/%s/%s/%s", t.Name, p.Dataset, p.Row, p.Column)).Float64()
-	return p.Mean.Value + (2*u-1)*p.Mean.Half(), nil
+	u := rng.New(seed, fmt.Sprintf("printed/%s/%s/%s/%s", p.Name, cell.Dataset, cell.Row, cell.Column)).Float64()
+	return cell.Mean.Value + (2*u-1)*cell.Mean.Half(), nil
 }
 
 // PrintedProduct multiplies printed numbers of a row of another table. It takes all columns that show a metric, such
@@ -161,7 +153,7 @@ type PrintedProduct struct {
 	Table string `yaml:"table" doc:"the name of the other table"`
 	Row   string `yaml:"row" doc:"its row"`
 
-	other *Table // set by Draw
+	other *Table // set by Score
 }
 
 // Validate checks the settings.
@@ -175,8 +167,8 @@ func (p *PrintedProduct) Validate() error {
 // Random implements Source.
 func (*PrintedProduct) Random() bool { return true }
 
-// Draw implements Redrawn.
-func (p *PrintedProduct) Draw(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
+// Score implements Scored.
+func (p *PrintedProduct) Score(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name, Value: 1}
 	if p.other == nil {
 		other, err := Open(p.Table)

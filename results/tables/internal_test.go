@@ -7,6 +7,18 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
+// The median of an even number of values is the mean of the two in the middle.
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{9, 4, 1, 2}, 3}} {
+		if got := median(test.values); got != test.want {
+			t.Errorf("%v: %v, want %v", test.values, got, test.want)
+		}
+	}
+}
+
 // A range includes its lower end and excludes its upper end. If only one of two columns is better when higher, tau
 // compares the orders from good to bad.
 func TestOverColumns(t *testing.T) {
@@ -18,9 +30,9 @@ func TestOverColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := &Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}
+	on := place{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
 	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
-	r := &Result{Name: "x", table: quoted}
+	r := &Result{Name: "x", Table: quoted}
 	for i, d := range []float64{0, 0.25, 0.5} {
 		g := 1 - d
 		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
@@ -37,9 +49,25 @@ func TestOverColumns(t *testing.T) {
 		{&Ranked{Over: over}, 0, []float64{1}},
 		{&Ranked{Over: over}, 1, []float64{1}},
 	} {
-		v, err := test.source.quote(t.Context(), o, place, place.Columns[test.column])
-		if err != nil || !slices.Equal(v.list, test.want) {
-			t.Errorf("%+v, column %d: %v, %v; want %v", test.source, test.column, v.list, err, test.want)
+		v, err := test.source.quote(t.Context(), o, on, on.Columns[test.column])
+		if err != nil || !slices.Equal(v.quoted, test.want) {
+			t.Errorf("%+v, column %d: %v, %v; want %v", test.source, test.column, v.quoted, err, test.want)
 		}
 	}
+}
+
+// Digests lists the hashes of the table's settings for its runs, at all scales. The ledger knows the runs by these
+// hashes.
+func (t *Table) Digests() ([]string, error) {
+	var list []string
+	for _, scale := range t.Scales.Names() {
+		_, outlines, err := t.plan(scale, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outlines {
+			list = append(list, o.Hash)
+		}
+	}
+	return list, nil
 }

@@ -4,19 +4,77 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Assumed is a Source without codes: it assumes quantities that metrics compute from codes, such as importances.
-type Assumed interface {
-	Source
+// Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Without a
+// subset, only the encoder random differs between seeds.
+type Entangled struct {
+	drawnsets.Entangled `yaml:",inline"`
+	Subset              int `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
+}
 
-	// Score returns the result of a metric; an error if the metric needs codes.
-	Score(c metrics.Choice) (metrics.Result, error)
+// Validate checks the settings.
+func (e *Entangled) Validate() error {
+	if err := e.Entangled.Validate(); err != nil {
+		return err
+	}
+	if n := e.Levels * e.Levels * e.Levels; e.Subset < 0 || e.Subset > n {
+		return config.Invalid("subset", "%d is out of range; want 0 (all rows) to %d, the rows of codes", e.Subset, n)
+	}
+	return nil
+}
+
+// Random implements Source.
+func (e *Entangled) Random() bool { return e.Encoder == "random" || e.Subset > 0 }
+
+// Sample implements Sampled.
+func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
+	codes, columns, err := e.Codes(seed)
+	if err != nil {
+		return nil, err
+	}
+	set, err := e.Build(seed)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sample{Codes: factor.SubCodes{}, Input: &metrics.Input{
+		Codes:  matrix.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
+		Levels: datasets.Levels(set), Factors: set.Factors(),
+	}}
+	for _, known := range drawnsets.AnalyticEncoders() {
+		if known.Name != e.Encoder {
+			continue
+		}
+		for i, f := range set.Factors() {
+			s.Codes[f.Name] = known.SubCodes[i]
+		}
+	}
+	if e.Subset > 0 {
+		s.keep(e.Subset, seed)
+	}
+	return s, nil
+}
+
+// keep keeps random rows. All samples with the same number of rows keep the same ones.
+func (s *Sample) keep(rows int, seed uint64) {
+	in, k := s.Input, len(s.Input.Factors)
+	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
+	slices.Sort(chosen)
+	part := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: rows, Cols: in.Codes.Cols}}
+	for _, i := range chosen {
+		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
+		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	s.Input = part
 }
 
 // Linear makes codes with an exactly known joint distribution with the factors. The factors take every combination of
@@ -156,8 +214,8 @@ func (m *Importances) Validate() error {
 // Random implements Source.
 func (m *Importances) Random() bool { return false }
 
-// Score implements Assumed; it scores only the disentanglement of dci.
-func (m *Importances) Score(c metrics.Choice) (r metrics.Result, err error) {
+// Score implements Scored; it scores only the disentanglement of dci.
+func (m *Importances) Score(_ context.Context, c metrics.Choice, _ uint64) (r metrics.Result, err error) {
 	dci, ok := c.Value.(*metrics.DCI)
 	if !ok || dci.Score != metrics.Disentanglement {
 		return r, fmt.Errorf("importances are assumed here, and there are no codes to measure")
@@ -171,4 +229,69 @@ func (m *Importances) Score(c metrics.Choice) (r metrics.Result, err error) {
 	r.Value /= sum
 	r.Name, r.Better = c.Name, dci.Better()
 	return r, nil
+}
+
+// Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent. The first
+// code columns, one for each factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian noise with
+// standard deviation 0.1. The other columns are standard normal.
+type Timed struct {
+	Rows    int   `yaml:"rows" doc:"rows of codes"`
+	Columns int   `yaml:"columns" doc:"columns of codes, at least one for each factor"`
+	Factors []int `yaml:"factors" doc:"levels of every factor"`
+}
+
+// Bounds of the codes.
+const (
+	maxTimedRows   = 1 << 20
+	maxTimedLevels = 1 << 16
+)
+
+// Validate checks the settings.
+func (s *Timed) Validate() error {
+	switch {
+	case s.Rows < 2 || s.Rows > maxTimedRows:
+		return config.Invalid("rows", "%d is out of range; want 2 to %d", s.Rows, maxTimedRows)
+	case len(s.Factors) == 0:
+		return config.Invalid("factors", "want the numbers of levels, such as [4, 24, 183]")
+	case s.Columns < len(s.Factors) || s.Columns > 1000:
+		return config.Invalid("columns", "%d is out of range; want %d, the number of factors, to 1000", s.Columns, len(s.Factors))
+	}
+	for i, n := range s.Factors {
+		if n < 2 || n > maxTimedLevels {
+			return config.Invalid(fmt.Sprintf("factors.%d", i), "%d is out of range; want 2 to %d levels", n, maxTimedLevels)
+		}
+	}
+	return nil
+}
+
+// Random implements Source.
+func (s *Timed) Random() bool { return true }
+
+// timedNoise is the standard deviation of a code around its factor.
+const timedNoise = 0.1
+
+// Sample implements Sampled.
+func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
+	stream := rng.New(seed, "table/timed")
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}
+	codes := factor.SubCodes{}
+	for i, n := range s.Factors {
+		name := fmt.Sprint("factor", i)
+		in.Factors = append(in.Factors, factor.Factor{Name: name, Size: n, Kind: factor.Ordinal})
+		codes[name] = []int{i}
+	}
+	noise := make([]float32, s.Columns)
+	for range s.Rows {
+		stream.Normals(noise)
+		for c, e := range noise {
+			value := float64(e)
+			if c < len(s.Factors) {
+				level := stream.IntN(s.Factors[c])
+				in.Levels = append(in.Levels, level)
+				value = 2*float64(level)/float64(s.Factors[c]-1) - 1 + timedNoise*float64(e)
+			}
+			in.Codes.Data = append(in.Codes.Data, value)
+		}
+	}
+	return &Sample{Input: in, Codes: codes, Timed: true}, nil
 }

@@ -1,4 +1,4 @@
-package tables
+package show
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	_ "embed"
+
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "|", `\|`, "~", `\~`)
 
-// WriteMarkdown writes the table with its footnotes. A row has three lines, or one, as in Print.
-func (r *Result) WriteMarkdown(w io.Writer) error {
-	l, escape := r.layout(), markdownEscapes.Replace
+// Markdown writes the table with its footnotes. A row has three lines, or one, as in Print.
+func Markdown(w io.Writer, r *tables.Result) error {
+	l, escape := layoutOf(r), markdownEscapes.Replace
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s. %s.\n\n", escape(r.Title), escape(r.Provenance()), escape(r.Summary()))
 	for i, p := range l.Parts {
@@ -30,7 +32,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "* %s: %s\n", escape(item[0]), escape(item[1]))
 		}
 	}
-	list(pairs(l.Footnotes, func(f footnote) [2]string { return [2]string{"(" + f.Mark + ")", f.Text} }))
+	list(pairs(l.Footnotes, func(f Footnote) [2]string { return [2]string{"(" + f.Mark + ")", f.Text} }))
 	list(pairs(l.Columns, func(c columnDoc) [2]string { return [2]string{c.Label, c.Doc} }))
 	for _, remark := range l.Remarks {
 		fmt.Fprintf(&b, "\n%s\n", escape(remark))
@@ -38,7 +40,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	for _, g := range l.Grids {
 		g.markdown(&b)
 	}
-	return r.send(w, b.String())
+	return send(w, r, b.String())
 }
 
 // markdown writes some columns below their name, if any.
@@ -62,8 +64,8 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 			return s.Ours + " (" + escape(s.Mark) + ")"
 		})
 		if line.Compared {
-			row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
-			row(escape(l.table.differenceLabel()), func(c int) string { return line.Cells[c].Difference })
+			row(escape(theirs(l.Table)), func(c int) string { return line.Cells[c].Theirs })
+			row(escape(differenceLabel(l.Table)), func(c int) string { return line.Cells[c].Third })
 		}
 	}
 }
@@ -80,9 +82,9 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", 
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
 	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
-// WriteLaTeX writes a tabular that needs no package, and the footnotes below it.
-func (r *Result) WriteLaTeX(w io.Writer) error {
-	l, escape := r.layout(), latexEscapes.Replace
+// LaTeX writes a tabular that needs no package, and the footnotes below it.
+func LaTeX(w io.Writer, r *tables.Result) error {
+	l, escape := layoutOf(r), latexEscapes.Replace
 	var b strings.Builder
 	comment := func(s string) { fmt.Fprintf(&b, "%% %s\n", strings.Join(strings.Fields(s), " ")) }
 	comment(r.Title + " (" + r.Provenance() + ")")
@@ -96,7 +98,7 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 	for _, f := range l.Footnotes {
 		fmt.Fprintf(&b, "\n\\textsuperscript{%s} %s.\n", escape(f.Mark), escape(f.Text))
 	}
-	return r.send(w, b.String())
+	return send(w, r, b.String())
 }
 
 // latex writes some columns as a tabular.
@@ -131,14 +133,14 @@ func (l *layout) latex(b *strings.Builder, part group) {
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
 		if line.Compared {
-			row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
-			row(`\quad{\small `+escape(l.table.differenceLabel())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
+			row(`\quad{\small `+escape(theirs(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
+			row(`\quad{\small `+escape(differenceLabel(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Third) + `}` })
 		}
 	}
 	b.WriteString("\\hline\n\\end{tabular}\n")
 }
 
-func (r *Result) send(w io.Writer, text string) error {
+func send(w io.Writer, r *tables.Result, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
@@ -150,16 +152,16 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"span":    func(g group) int { return g.After - g.First },
-	"heads":   func(l *layout, g group) []Column { return l.Heads[g.First:g.After] },
-	"cells":   func(line line, g group) []shown { return line.Cells[g.First:g.After] },
+	"heads":   func(l *layout, g group) []tables.Column { return l.Heads[g.First:g.After] },
+	"cells":   func(line Line, g group) []Cell { return line.Cells[g.First:g.After] },
 	"groups":  func(l *layout, g group) []group { return l.groupsIn(g.First, g.After) },
 	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
-// WriteHTML writes one page without a script or other files: the table, a plot of our values against the printed
+// HTML writes one page without a script or other files: the table, a plot of our values against the printed
 // ones, footnotes and definitions.
-func (r *Result) WriteHTML(w io.Writer) error {
-	l := r.layout()
+func HTML(w io.Writer, r *tables.Result) error {
+	l := layoutOf(r)
 	if err := page.Execute(w, struct {
 		*layout
 		All     *layout
@@ -167,7 +169,7 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		Third   string
 		Plot    *plot
 		Figure  *boxPage
-	}{l, l, r.Summary(), l.table.differenceLabel(), r.plot(), r.boxPage()}); err != nil {
+	}{l, l, r.Summary(), differenceLabel(l.Table), plotOf(r), boxPageOf(r)}); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package tables
+package show
 
 import (
 	"bytes"
@@ -7,38 +7,39 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
 // The flow chart of a data set shows the ranks of its cells. A missing rank leaves a gap, and a row without ranks has
 // no line.
 func TestRankFiles(t *testing.T) {
-	var columns []Column
+	var columns []tables.Column
 	for _, label := range []string{"MIG", "SAP", "DCI"} {
-		columns = append(columns, Column{Label: label})
+		columns = append(columns, tables.Column{Label: label})
 	}
-	table := &Table{Name: "own", Columns: columns, DataSets: []DataSet{{Label: "room"}, {Label: "Cars 3D"}}}
-	cells := func(ranks ...float64) (list []Cell) {
+	table := &tables.Table{Name: "own", Columns: columns, DataSets: []tables.DataSet{{Label: "room"}, {Label: "Cars 3D"}}}
+	cells := func(ranks ...float64) (list []tables.Cell) {
 		for _, r := range ranks {
-			list = append(list, Cell{Rank: r})
+			list = append(list, tables.Cell{Rank: r})
 		}
 		return list
 	}
-	r := &Result{Name: "own", Title: "Own", table: table, Agreement: &Agreement{Columns: []string{"MIG", "SAP", "DCI"}}}
-	r.Rows = []ResultRow{{Label: "a", Cells: cells(1, 2, 2, 1, 1.5, 0)}, {Label: "b", Cells: cells(2, 1, 1, 2, 1.5, 3)}, {Label: "none", Cells: cells(0, 0, 0, 0, 0, 0)}}
+	r := &tables.Result{Name: "own", Title: "Own", Table: table, Agreement: &tables.Agreement{Columns: []string{"MIG", "SAP", "DCI"}}}
+	r.Rows = []tables.ResultRow{{Label: "a", Cells: cells(1, 2, 2, 1, 1.5, 0)}, {Label: "b", Cells: cells(2, 1, 1, 2, 1.5, 3)}, {Label: "none", Cells: cells(0, 0, 0, 0, 0, 0)}}
 	nan := math.NaN()
 	for place, want := range [][]report.Series{
 		{{Name: "a", X: []float64{0, 1, 2}, Y: []float64{1, 2, 1.5}}, {Name: "b", X: []float64{0, 1, 2}, Y: []float64{2, 1, 1.5}}},
 		{{Name: "a", X: []float64{0, 1, 2}, Y: []float64{2, 1, nan}}, {Name: "b", X: []float64{0, 1, 2}, Y: []float64{1, 2, 3}}},
 	} {
 		same := func(a, b float64) bool { return a == b || a != a && b != b }
-		if got := r.rankLines(place, 2); !slices.EqualFunc(got, want, func(a, b report.Series) bool {
+		if got := rankLines(r, place, 2); !slices.EqualFunc(got, want, func(a, b report.Series) bool {
 			return a.Name == b.Name && slices.Equal(a.X, b.X) && slices.EqualFunc(a.Y, b.Y, same)
 		}) {
 			t.Errorf("%d: %v, want %v", place, got, want)
 		}
 	}
-	files := r.CurveFiles()
+	files := rankFiles(r)
 	if len(files) != 2 || files[0].Name != "own-ranks-room.png" || files[1].Name != "own-ranks-cars-3d.png" {
 		t.Fatal(files)
 	}
@@ -52,7 +53,7 @@ func TestRankFiles(t *testing.T) {
 		}
 	}
 	r.Rows = r.Rows[1:]
-	if len(r.CurveFiles()) != 0 {
-		t.Errorf("of one row with ranks: %v", r.CurveFiles())
+	if len(rankFiles(r)) != 0 {
+		t.Errorf("of one row with ranks: %v", rankFiles(r))
 	}
 }

@@ -1,21 +1,23 @@
-package tables
+// Package show writes results of tables: as text, Markdown, CSV, LaTeX and HTML, with figures.
+package show
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // layout is a result as text for all writers: marked cells and footnotes.
 type layout struct {
-	*Result
-	Heads     []Column // the columns to show
+	*tables.Result
+	Heads     []tables.Column // the columns to show
 	Groups    []group
 	Parts     []group // tables below each other on pages: one, or one for each group of data sets
 	Compared  bool    // some cell has a printed value
-	Lines     []line
-	Footnotes []footnote
+	Lines     []Line
+	Footnotes []Footnote
 	Columns   []columnDoc
 	Remarks   []string
 	Grids     []grid // tables of the agreement
@@ -26,22 +28,6 @@ type group struct {
 	Name         string
 	First, After int // columns
 }
-
-// line is a row of the table.
-type line struct {
-	Label    string
-	Cells    []shown
-	Compared bool // some cell of the line has a printed value
-}
-
-// shown is a cell as text.
-type shown struct {
-	Ours, Theirs, Difference string
-	Mark                     string // empty, or the mark of a footnote
-	Status                   Status
-}
-
-type footnote struct{ Mark, Text string }
 
 type columnDoc struct{ Label, Doc string }
 
@@ -54,23 +40,33 @@ const (
 )
 
 var commonMarks = []struct {
-	status Status
-	footnote
+	status tables.Status
+	Footnote
 }{
-	{Near, footnote{nearMark, "agrees within two standard deviations of what is drawn at random"}},
-	{Differs, footnote{differsMark, "differs, and the cause is not known"}},
-	{Unfit, footnote{"-", "agrees, but its runs have not learned the images"}},
-	{Stale, footnote{"?", "agrees, although the table has a note that it does not"}},
+	{tables.Near, Footnote{nearMark, "agrees within two standard deviations of what is drawn at random"}},
+	{tables.Differs, Footnote{differsMark, "differs, and the cause is not known"}},
+	{tables.Unfit, Footnote{"-", "agrees, but its runs have not learned the images"}},
+	{tables.Stale, Footnote{"?", "agrees, although the table has a note that it does not"}},
 }
 
-// layout prepares a result for a writer.
-func (r *Result) layout() *layout {
-	t := r.table
-	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.heads(), Compared: r.Printed > 0}
-	if r.remark != "" {
-		l.Remarks = append([]string{r.remark}, t.Remarks...)
+// layoutOf prepares a result for a writer.
+func layoutOf(r *tables.Result) *layout {
+	t := r.Table
+	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.Columns, Compared: r.Printed > 0}
+	if len(t.DataSets) > 0 { // each column becomes a group of them
+		l.Heads = nil
+		for _, c := range t.Columns {
+			for _, d := range t.DataSets {
+				one := c
+				one.Group, one.Label = c.Label, d.Label
+				l.Heads = append(l.Heads, one)
+			}
+		}
 	}
-	if standing := r.standing(); standing != "" {
+	if r.Remark != "" {
+		l.Remarks = append([]string{r.Remark}, t.Remarks...)
+	}
+	if standing := r.StandsOn(); standing != "" {
 		l.Remarks = append([]string{standing}, l.Remarks...)
 	}
 	for i, c := range l.Heads {
@@ -86,21 +82,21 @@ func (r *Result) layout() *layout {
 		}
 	}
 	if r.Agreement != nil {
-		l.Grids = r.Agreement.grids(r)
+		l.Grids = grids(r)
 	}
 	if l.Parts = l.Groups; len(t.DataSets) == 0 {
 		l.Parts = []group{{"", 0, len(l.Heads)}}
 	}
 	for _, m := range commonMarks {
 		if r.Count(m.status) > 0 {
-			l.Footnotes = append(l.Footnotes, m.footnote)
+			l.Footnotes = append(l.Footnotes, m.Footnote)
 		}
 	}
 	common := len(l.Footnotes)
 	for _, row := range r.Rows {
-		shownRow := line{Label: row.Label}
+		shownRow := Line{Label: row.Label}
 		for i, c := range row.Cells {
-			decimals := r.table.Decimals
+			decimals := r.Table.Decimals
 			if own := l.Heads[i].Decimals; own != nil {
 				decimals = *own
 			}
@@ -123,31 +119,31 @@ func (l *layout) groupsIn(first, after int) (list []group) {
 }
 
 // show writes a cell as text, and adds a footnote if its reason is new.
-func (l *layout) show(c Cell, common, decimals int) shown {
-	s := shown{Ours: none, Theirs: none, Difference: none, Status: c.Status}
+func (l *layout) show(c tables.Cell, common, decimals int) Cell {
+	s := Cell{Ours: none, Theirs: none, Third: none, Status: c.Status}
 	if c.Ours != nil {
 		s.Ours = fixed(*c.Ours, decimals)
 	}
 	if c.Theirs != nil {
-		s.Theirs = c.printed.Mean.Text
+		s.Theirs = c.Printed.Mean.Text
 	}
-	if l.table.Trains() || l.table.Quotes() {
+	if l.Table.Trains() || l.Table.Quotes() {
 		if c.Ours != nil && c.Draws > 1 {
 			s.Ours += spread + fixed(c.Deviation, decimals)
 		}
-		if c.Theirs != nil && c.printed.Std.Text != "" {
-			s.Theirs += spread + c.printed.Std.Text
+		if c.Theirs != nil && c.Printed.Std.Text != "" {
+			s.Theirs += spread + c.Printed.Std.Text
 		}
 	}
 	if c.Ratio != nil {
-		s.Difference = strconv.FormatFloat(*c.Ratio, 'g', 2, 64)
+		s.Third = strconv.FormatFloat(*c.Ratio, 'g', 2, 64)
 		if *c.Ratio >= 10 {
-			s.Difference = fixed(*c.Ratio, 0)
+			s.Third = fixed(*c.Ratio, 0)
 		}
 	}
 	if c.Difference != nil {
-		if s.Difference = fixed(*c.Difference, decimals); *c.Difference > 0 && strings.Trim(s.Difference, "0.") != "" {
-			s.Difference = "+" + s.Difference
+		if s.Third = fixed(*c.Difference, decimals); *c.Difference > 0 && strings.Trim(s.Third, "0.") != "" {
+			s.Third = "+" + s.Third
 		}
 	}
 	for _, m := range commonMarks {
@@ -170,10 +166,10 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 // footnote returns the mark of a text; a new text gets a new mark.
 func (l *layout) footnote(text string, common int) string {
 	notes := l.Footnotes[common:]
-	at := slices.IndexFunc(notes, func(f footnote) bool { return f.Text == text })
+	at := slices.IndexFunc(notes, func(f Footnote) bool { return f.Text == text })
 	if at < 0 {
 		at = len(notes)
-		l.Footnotes = append(l.Footnotes, footnote{letters(at), text})
+		l.Footnotes = append(l.Footnotes, Footnote{letters(at), text})
 	}
 	return letters(at)
 }
@@ -220,17 +216,18 @@ type Head struct {
 
 // Line is a row.
 type Line struct {
-	Label string `json:"label"`
-	Cells []Text `json:"cells"`
+	Label    string `json:"label"`
+	Cells    []Cell `json:"cells"`
+	Compared bool   `json:"-"` // some cell of the line has a printed value
 }
 
-// Text is a cell as text: ours, the printed value, and how they compare.
-type Text struct {
-	Ours   string `json:"ours"`
-	Theirs string `json:"theirs,omitempty"`
-	Third  string `json:"third,omitempty"`
-	Mark   string `json:"mark,omitempty"` // of a footnote
-	Status Status `json:"status"`
+// Cell is a cell as text: ours, the printed value, and how they compare.
+type Cell struct {
+	Ours   string        `json:"ours"`
+	Theirs string        `json:"theirs,omitempty"`
+	Third  string        `json:"third,omitempty"`
+	Mark   string        `json:"mark,omitempty"` // of a footnote
+	Status tables.Status `json:"status"`
 }
 
 // Footnote is the text of a mark.
@@ -239,55 +236,15 @@ type Footnote struct {
 	Text string `json:"text"`
 }
 
-// View returns the table as text.
-func (r *Result) View() View {
-	l := r.layout()
-	v := View{Third: r.table.differenceLabel(), Remarks: l.Remarks}
+// Lines returns the table as text.
+func Lines(r *tables.Result) View {
+	l := layoutOf(r)
+	v := View{Third: differenceLabel(r.Table), Lines: l.Lines, Footnotes: l.Footnotes, Remarks: l.Remarks}
 	for _, g := range l.Groups {
 		v.Groups = append(v.Groups, Span{g.Name, g.After - g.First})
 	}
 	for _, c := range l.Heads {
 		v.Heads = append(v.Heads, Head{c.Label, c.Doc})
 	}
-	for _, row := range l.Lines {
-		line := Line{Label: row.Label}
-		for _, c := range row.Cells {
-			line.Cells = append(line.Cells, Text{c.Ours, c.Theirs, c.Difference, c.Mark, c.Status})
-		}
-		v.Lines = append(v.Lines, line)
-	}
-	for _, f := range l.Footnotes {
-		v.Footnotes = append(v.Footnotes, Footnote(f))
-	}
 	return v
-}
-
-// Summary returns the result in a line.
-func (r *Result) Summary() string {
-	if r.table.Compare == Ratio {
-		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
-	}
-	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
-	if r.Printed == 0 {
-		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
-	}
-	for _, part := range []struct {
-		status Status
-		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
-		if n := r.Count(part.status); n > 0 {
-			text += fmt.Sprintf("; %s: %d", part.what, n)
-		}
-	}
-	if r.Ledger != nil {
-		text += "; " + r.Ledger.String()
-	}
-	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprint(n, " ", what, "s")
 }

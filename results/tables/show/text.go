@@ -1,42 +1,34 @@
-package tables
+package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// theirsLabel is the default label of the second line of a row.
-const theirsLabel = "paper"
-
 // differenceLabel returns the label of the third line.
-func (t *Table) differenceLabel() string {
-	if t.Compare == Ratio {
-		return t.theirs() + " / ours"
+func differenceLabel(t *tables.Table) string {
+	if t.Timed() {
+		return theirs(t) + " / ours"
 	}
-	return string(Difference)
+	return "difference"
 }
 
-// comparison selects the third line of a row: difference or ratio.
-func (t *Table) comparison() string {
-	if t.Compare == Ratio {
-		return string(Ratio)
-	}
-	return string(Difference)
-}
-
-// Print writes the table as text, in lines of at most width letters where possible. Groups of columns that do not fit
+// Text writes the table as text, in lines of at most width letters where possible. Groups of columns that do not fit
 // follow below. A row has three lines: our values, the printed values and the differences. Without printed values a
 // row has one line.
-func (r *Result) Print(w io.Writer, width int) error {
-	l := r.layout()
+func Text(w io.Writer, r *tables.Result, width int) error {
+	l := layoutOf(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n", r.Title, r.Provenance(), r.Summary())
-	if standing := r.standing(); standing != "" {
+	if standing := r.StandsOn(); standing != "" {
 		wrap(&b, "", standing, width)
 	}
 	for from := 0; from < len(l.Heads); {
@@ -60,18 +52,15 @@ func (r *Result) Print(w io.Writer, width int) error {
 }
 
 // theirs returns the label of the printed values.
-func (t *Table) theirs() string {
-	if t.Printed.Label == "" {
-		return theirsLabel
-	}
-	return t.Printed.Label
+func theirs(t *tables.Table) string {
+	return cmp.Or(t.Printed.Label, "paper")
 }
 
 // labelWidth returns the width of the column of labels.
 func (l *layout) labelWidth() int {
 	most := 0
 	if l.Compared {
-		most = max(letterCount(l.table.differenceLabel()), letterCount(l.table.theirs())) + 2
+		most = max(letterCount(differenceLabel(l.Table)), letterCount(theirs(l.Table))) + 2
 	}
 	for _, row := range l.Lines {
 		most = max(most, letterCount(row.Label))
@@ -84,7 +73,7 @@ func (l *layout) columnWidth(c int) int {
 	most := letterCount(l.Heads[c].Label)
 	for _, row := range l.Lines {
 		s := row.Cells[c]
-		most = max(most, letterCount(s.Ours+s.Mark), letterCount(s.Theirs), letterCount(s.Difference))
+		most = max(most, letterCount(s.Ours+s.Mark), letterCount(s.Theirs), letterCount(s.Third))
 	}
 	return most
 }
@@ -128,23 +117,23 @@ func (l *layout) block(b *strings.Builder, first, after int) {
 	}
 	line("", heads.String())
 	for _, row := range l.Lines {
-		var ours, theirs, differences strings.Builder
+		var ours, printed, differences strings.Builder
 		for c := first; c < after; c++ {
 			s, room := row.Cells[c], l.columnWidth(c)+2
 			sign := "  " // a minus or plus stands left of the digits
-			if strings.HasPrefix(s.Difference, "-") && s.Difference != none || strings.HasPrefix(s.Difference, "+") {
+			if strings.HasPrefix(s.Third, "-") && s.Third != none || strings.HasPrefix(s.Third, "+") {
 				sign = " "
 			}
 			ours.WriteString(padded("  "+s.Ours+s.Mark, room))
-			theirs.WriteString(padded("  "+s.Theirs, room))
-			differences.WriteString(padded(sign+s.Difference, room))
+			printed.WriteString(padded("  "+s.Theirs, room))
+			differences.WriteString(padded(sign+s.Third, room))
 		}
 		line(row.Label, ours.String())
 		if !row.Compared {
 			continue
 		}
-		line("  "+l.table.theirs(), theirs.String())
-		line("  "+l.table.differenceLabel(), differences.String())
+		line("  "+theirs(l.Table), printed.String())
+		line("  "+differenceLabel(l.Table), differences.String())
 	}
 }
 
@@ -153,7 +142,7 @@ func padded(s string, width int) string {
 }
 
 // compared returns the difference or the ratio; nil if the cell has none.
-func (c *Cell) compared() *float64 {
+func compared(c *tables.Cell) *float64 {
 	if c.Ratio != nil {
 		return c.Ratio
 	}
@@ -175,9 +164,13 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 	b.WriteString("\n")
 }
 
-// WriteCSV writes a line for each cell, with all digits.
-func (r *Result) WriteCSV(w io.Writer) error {
-	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", r.table.comparison(), "status", "reason"}}
+// CSV writes a line for each cell, with all digits.
+func CSV(w io.Writer, r *tables.Result) error {
+	comparison := "difference"
+	if r.Table.Timed() {
+		comparison = "ratio"
+	}
+	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", comparison, "status", "reason"}}
 	digits := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -187,12 +180,12 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(c.compared()), string(c.Status), strings.Join(append(c.reasons(), c.Notes...), "; ")}
+				digits(compared(&c)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}
 			if c.Theirs != nil {
-				record[6] = c.printed.Mean.Text
+				record[6] = c.Printed.Mean.Text
 			}
 			records = append(records, record)
 		}

@@ -1,36 +1,28 @@
 package tables
 
 import (
-	"context"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Ledger returns the ledger for the table's runs: the folder results next to the file of your own table, otherwise
-// the ledger of Unravel.
-func (t *Table) Ledger() fs.FS {
-	if dir, own := t.LedgerFolder(); own {
-		return os.DirFS(dir)
+// Trains reports whether rows of the table come from runs.
+func (t *Table) Trains() bool {
+	for _, r := range t.Rows {
+		if _, ok := r.From.Value.(Trained); ok {
+			return true
+		}
 	}
-	return results.Files()
+	return false
 }
 
-// LedgerFolder returns the folder of the ledger. own reports a table of your own, with its ledger next to its file.
-// Otherwise the path starts at the root of a checkout.
-func (t *Table) LedgerFolder() (dir string, own bool) {
-	const folder = "results"
-	if t.isFile {
-		return filepath.Join(t.folder, folder), true
-	}
-	return folder, false
+// Runs lists the table's distinct runs at a scale, starting with the first seed.
+func (t *Table) Runs(scale string) ([]sweep.Run, error) {
+	_, runs, err := t.plan(scale, false)
+	return runs, err
 }
 
 // Unrecorded lists the runs of [Table.Runs] without a result in the ledger; stale results count as results. It
@@ -67,22 +59,6 @@ func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 		}
 	}
 	return false
-}
-
-// Digests lists the hashes of the table's settings for its runs, at all scales. The ledger knows the runs by these
-// hashes.
-func (t *Table) Digests() ([]string, error) {
-	var list []string
-	for _, scale := range t.Scales.Names() {
-		_, outlines, err := t.plan(scale, true)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range outlines {
-			list = append(list, o.Hash)
-		}
-	}
-	return list, nil
 }
 
 // Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale
@@ -128,6 +104,28 @@ func (t *Table) Held(o Options) (string, error) {
 		}
 	}
 	return best, nil
+}
+
+// quotedHeld returns the largest scale with results of a quoted table; empty without results.
+func (t *Table) quotedHeld(o Options) (string, error) {
+	quoted, err := t.quotedTables()
+	if err != nil {
+		return "", err
+	}
+	best := -1
+	for _, other := range quoted {
+		own := o
+		own.Runs = other.beside(o.Runs)
+		held, err := other.Held(own)
+		if err != nil {
+			return "", err
+		}
+		best = max(best, slices.Index(t.Scales.Names(), held))
+	}
+	if best < 0 {
+		return "", nil
+	}
+	return t.Scales[best].Name, nil
 }
 
 // Planned is a run that a table needs, with the run time from the ledger.
@@ -193,85 +191,4 @@ func (t *Table) CoreSeconds(scale string) (func(sweep.Run) (float64, bool), erro
 func kindOf(name, scale string) string {
 	kind, _, _ := strings.Cut(name, "_"+scale+"_seed")
 	return kind
-}
-
-// Counts counts the cells of a table with printed values, at one scale.
-type Counts struct {
-	Scale      string `json:"scale"`
-	Printed    int    `json:"printed"`
-	Computable int    `json:"computable"` // printed cells in rows that the scale computes
-	Computed   int    `json:"computed"`   // cells with a value of ours
-	Reproduced int    `json:"reproduced"`
-	Stale      int    `json:"stale"`  // cells from stale runs of the ledger
-	Ledger     int    `json:"ledger"` // runs from the ledger
-}
-
-// Counts counts the printed cells at all scales.
-func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error) {
-	o.plans, o.RunsOnly = newPlans(), true
-	for _, o.Scale = range t.Scales.Names() {
-		c, err := t.count(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, c)
-	}
-	return list, nil
-}
-
-// count counts the printed cells at a scale, as far as runs fill them. A table without training would need a
-// computation. There, count takes cells without a note as reproduced.
-func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
-	c := Counts{Scale: o.Scale}
-	if !t.Trains() && !t.Quotes() {
-		c.Reproduced, c.Printed = t.Coverage()
-		c.Computable = t.computable(o.Scale)
-		if c.Computed = c.Computable; t.Compare == Ratio {
-			c.Computed = 0 // times depend on the machine
-		}
-		return c, nil
-	}
-	r, err := t.Compute(ctx, o)
-	if err != nil {
-		return c, err
-	}
-	c.Printed, c.Reproduced, c.Computable, c.Stale = r.Printed, r.Reproduced, t.computable(o.Scale), r.Count(Outdated)
-	if r.Ledger != nil {
-		c.Ledger = r.Ledger.Runs
-	}
-	for _, row := range r.Rows {
-		for _, cell := range row.Cells {
-			if cell.Ours != nil && cell.Theirs != nil {
-				c.Computed++
-			}
-		}
-	}
-	return c, nil
-}
-
-// computable counts the printed cells of the rows that a scale computes.
-func (t *Table) computable(scale string) (n int) {
-	named, err := t.scale(scale)
-	if err != nil {
-		return 0
-	}
-	t = t.scaled(named.Name)
-	if named.Dataset != "" {
-		other := *t
-		other.Printed = named.printed(t.Printed)
-		t = &other
-	}
-	for _, place := range t.places() {
-		for _, row := range t.Rows {
-			if row = place.row(row, named.Name); row.Missing != "" {
-				continue
-			}
-			for _, c := range t.Columns {
-				if p := place.printedCell(&row, c.Label); p != nil && p.Mean.Text != "" {
-					n++
-				}
-			}
-		}
-	}
-	return n
 }

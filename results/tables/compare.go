@@ -1,0 +1,227 @@
+package tables
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Timed reports whether the values are times of metrics. Times are shown beside the printed ones, but never count as
+// reproduced. A value is then the median over seeds, not the mean.
+func (t *Table) Timed() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*Timed); return ok })
+}
+
+// cell makes a cell from the values behind it.
+func (p place) cell(row Row, column Column, d drawn) Cell {
+	printed := p.printedCell(&row, column.Label)
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, Printed: printed}
+	if printed.Mean.Text != "" {
+		c.Theirs = &printed.Mean.Value
+	}
+	values, err := column.values(d)
+	if err = cmp.Or(d.failed, err); err != nil {
+		c.Status, c.Reason, c.Unlearned = Missing, err.Error(), 0
+		return c
+	}
+	aggregate := mean
+	if p.Timed() {
+		aggregate = median
+	}
+	ours := aggregate(values)
+	c.Ours, c.Deviation = &ours, deviation(values)
+	if p.Trains() || p.Quotes() {
+		c.Runs = values
+	}
+	c.Unconverged, c.Converged = d.converged(values)
+	for _, f := range d.fits {
+		if Unlearned(f) {
+			c.Unlearned++
+		}
+	}
+	if p.Timed() {
+		c.set()
+	} else {
+		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
+	}
+	c.spoil()
+	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
+		c.Status = Outdated
+	}
+	return c
+}
+
+// count returns the number of values of a column.
+func (d *drawn) count(c *Column) int {
+	switch {
+	case c.unmeasured():
+		return len(d.fits)
+	case d.quoted != nil:
+		return len(d.quoted)
+	}
+	return len(d.results)
+}
+
+// slack accepts rounding errors in printed values halfway between two of our values.
+const slack = 1e-9
+
+// set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
+func (c *Cell) set() {
+	c.Status = Measured
+	switch {
+	case c.Theirs == nil:
+		c.Status = Unprinted
+	case *c.Theirs > 0 && *c.Ours > 0:
+		ratio := *c.Theirs / *c.Ours
+		c.Ratio = &ratio
+	}
+}
+
+// judge compares our value, the mean of Draws, with the printed value, the mean of draws. The note on the cell may be
+// nil. A note without a move explains the whole difference. A note with a move explains at most the move; the rest is
+// judged like any other difference.
+func (c *Cell) judge(draws int, n *Note, column string) {
+	if c.Theirs == nil {
+		c.Status = Unprinted
+		return
+	}
+	difference := *c.Ours - *c.Theirs
+	c.Difference = &difference
+	noise := c.noise(c.Printed, draws)
+	var move float64
+	moved := false
+	if n != nil {
+		move, moved = n.Moves[column]
+	}
+	switch rounding := c.Printed.rounding(); {
+	case math.Abs(difference) <= rounding:
+		c.Status = Same
+	case math.Abs(difference) <= rounding+2*noise:
+		c.Status = Near
+	case n == nil || moved && (move*difference > 0 || math.Abs(difference) > math.Abs(move)+rounding+2*noise):
+		c.Status = Differs
+	default:
+		c.Status, c.Reason = Known, n.Reason
+	}
+	if n != nil && !moved && c.Status != Known {
+		c.Status, c.Reason = Stale, n.Reason
+	}
+}
+
+// noise returns the standard error of the difference between our value and a printed one. The printed value is the
+// mean of draws runs.
+func (c *Cell) noise(p *Printed, draws int) float64 {
+	if c.Exact {
+		return 0
+	}
+	ours, theirs := c.Deviation, c.Deviation
+	if p.Std.Text != "" {
+		theirs = p.Std.Value
+		if c.Draws == 1 { // one value shows no variation
+			ours = theirs
+		}
+	}
+	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
+}
+
+// rounding returns the largest difference of a value that rounds to the printed one.
+func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
+
+// PrintedDeviation returns the printed standard deviation; false if the paper prints none.
+func (c *Cell) PrintedDeviation() (float64, bool) {
+	if c.Printed == nil || c.Printed.Std.Text == "" {
+		return 0, false
+	}
+	return c.Printed.Std.Value, true
+}
+
+// mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
+// learned the images.
+const mostUnlearned = 0.6
+
+// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of the variance,
+// or its decoder is black ([train.Fit.Black]). For a run without these numbers, the ledger can say so. Such a run
+// reproduces nothing. A model without a decoder (nil) gives false.
+func Unlearned(f *train.Fit) bool {
+	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
+}
+
+// spoil removes the agreement of a cell if at least half of its runs have not learned the images.
+func (c *Cell) spoil() {
+	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
+		c.Status = Unfit
+	}
+}
+
+// converged counts the runs that did not converge, and aggregates the converged ones if both kinds exist.
+func (d *drawn) converged(values []float64) (not int, of *float64) {
+	var good []float64
+	for i, f := range d.fits {
+		if f != nil && !f.Converged {
+			not++
+		} else {
+			good = append(good, values[i])
+		}
+	}
+	if not == 0 || len(good) == 0 {
+		return not, nil
+	}
+	v := mean(good)
+	return not, &v
+}
+
+// Shuffled returns, for every compared cell, the fraction of other rows whose printed value in the column agrees with
+// ours, by rounding or within two standard errors. The sum of these fractions is the mean number of cells that would
+// agree if rows were shuffled. Other cells have 0.
+func (r *Result) Shuffled() [][]float64 {
+	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
+	list := make([][]float64, len(r.Rows))
+	for i := range r.Rows {
+		list[i] = make([]float64, len(r.Rows[i].Cells))
+		for c := range r.Rows[i].Cells {
+			cell, agree, others := &r.Rows[i].Cells[c], 0, 0
+			for j := range r.Rows {
+				other := &r.Rows[j].Cells[c]
+				if i == j || !compared(cell) || !compared(other) {
+					continue
+				}
+				others++
+				if p := other.Printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
+					agree++
+				}
+			}
+			list[i][c] = float64(agree) / float64(max(others, 1))
+		}
+	}
+	return list
+}
+
+// mean returns the mean of values; NaN of none.
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// median returns the median of values.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
+func deviation(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	center, square := mean(values), 0.0
+	for _, v := range values {
+		square += (v - center) * (v - center)
+	}
+	return math.Sqrt(square / float64(len(values)-1))
+}

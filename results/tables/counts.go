@@ -1,0 +1,120 @@
+package tables
+
+import (
+	"context"
+	"slices"
+)
+
+// Counts counts the cells of a table with printed values, at one scale.
+type Counts struct {
+	Scale      string `json:"scale"`
+	Printed    int    `json:"printed"`
+	Computable int    `json:"computable"` // printed cells in rows that the scale computes
+	Computed   int    `json:"computed"`   // cells with a value of ours
+	Reproduced int    `json:"reproduced"`
+	Stale      int    `json:"stale"`  // cells from stale runs of the ledger
+	Ledger     int    `json:"ledger"` // runs from the ledger
+}
+
+// Counts counts the printed cells at all scales.
+func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error) {
+	o.plans, o.RunsOnly = newPlans(), true
+	for _, o.Scale = range t.Scales.Names() {
+		c, err := t.count(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// count counts the printed cells at a scale, as far as runs fill them. A table without training would need a
+// computation. There, count takes cells without a note as reproduced.
+func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
+	c := Counts{Scale: o.Scale}
+	if !t.Trains() && !t.Quotes() {
+		c.Reproduced, c.Printed = t.Coverage()
+		c.Computable = t.computable(o.Scale)
+		if c.Computed = c.Computable; t.Timed() {
+			c.Computed = 0 // times depend on the machine
+		}
+		return c, nil
+	}
+	r, err := t.Compute(ctx, o)
+	if err != nil {
+		return c, err
+	}
+	c.Printed, c.Reproduced, c.Computable, c.Stale = r.Printed, r.Reproduced, t.computable(o.Scale), r.Count(Outdated)
+	if r.Ledger != nil {
+		c.Ledger = r.Ledger.Runs
+	}
+	for _, row := range r.Rows {
+		for _, cell := range row.Cells {
+			if cell.Ours != nil && cell.Theirs != nil {
+				c.Computed++
+			}
+		}
+	}
+	return c, nil
+}
+
+// computable counts the printed cells of the rows that a scale computes.
+func (t *Table) computable(scale string) (n int) {
+	t, named, err := t.at(scale)
+	if err != nil {
+		return 0
+	}
+	for _, p := range t.places() {
+		for _, row := range t.Rows {
+			if row = p.row(row, named.Name); row.Missing != "" {
+				continue
+			}
+			for _, c := range t.Columns {
+				if _, err := p.printedNumber(&row, c.Label); err == nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Coverage counts printed cells without computing anything: the cells reproduced according to the table's notes, and
+// all cells of its data sets. Times never count as reproduced.
+func (t *Table) Coverage() (reproduced, printed int) {
+	sets := map[string]bool{}
+	for _, p := range t.places() {
+		for _, r := range t.Rows {
+			sets[p.printedSet(&r)] = true
+		}
+	}
+	for i := range t.Reference.Cells {
+		p := &t.Reference.Cells[i]
+		if !sets[p.Dataset] || p.Mean.Text == "" {
+			continue
+		}
+		printed++
+		if !t.Timed() && t.comesOut(p) {
+			reproduced++
+		}
+	}
+	return reproduced, printed
+}
+
+// comesOut reports whether the table has a printed cell, can compute it, and has no note on it.
+func (t *Table) comesOut(p *Printed) bool {
+	for _, r := range t.Rows {
+		places := t.places()
+		at := slices.IndexFunc(places, func(place place) bool { return place.printedSet(&r) == p.Dataset })
+		if at < 0 || r.name() != p.Row || r.Missing != "" {
+			continue
+		}
+		for _, c := range t.Columns {
+			if c.Label == p.Column {
+				return places[at].note(r.Label, c.Label) == nil
+			}
+		}
+	}
+	return false
+}

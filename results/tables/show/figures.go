@@ -1,0 +1,327 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/report"
+)
+
+// File is a file that shows a result.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// Files lists the files that show the result: its text in four formats, ranks and Kendall's tau if the table compares
+// columns, and the figures with values.
+func Files(r *tables.Result) []File {
+	var list []File
+	add := func(end string, write func(io.Writer, *tables.Result) error) {
+		list = append(list, File{r.Name + end, func(w io.Writer) error { return write(w, r) }})
+	}
+	add(".md", Markdown)
+	add(".csv", CSV)
+	add(".tex", LaTeX)
+	add(".html", HTML)
+	if r.Agreement != nil {
+		add("-ranks.csv", ranks)
+		add("-tau.csv", tau)
+	}
+	if p := boxPlot(r); p != nil {
+		list = append(list, File{r.Name + ".png", p.WritePNG})
+	}
+	return slices.Concat(list, rankFiles(r), curveFiles(r))
+}
+
+// curveFiles returns the plots of the curves as PNG files: one for each column with a point and each data set.
+func curveFiles(r *tables.Result) (list []File) {
+	if r.Table.Curves == nil {
+		return nil
+	}
+	for _, column := range r.Table.Curves.Columns {
+		for _, set := range setsOf(r.Table) {
+			cells := column
+			if set != "" {
+				cells += ", " + set
+			}
+			if series := seriesOf(r, cells); len(series) > 0 {
+				options := report.CurveOptions{XLabel: r.Table.Curves.X, YLabel: column, LogX: r.Table.Curves.Log, Marked: true}
+				list = append(list, curveFile(r, set, strings.ToLower(tables.FileName(column)), options, series))
+			}
+		}
+	}
+	return list
+}
+
+// setsOf lists the labels of a table's data sets: an empty one if it lists none.
+func setsOf(t *tables.Table) (list []string) {
+	if len(t.DataSets) == 0 {
+		return []string{""}
+	}
+	for _, d := range t.DataSets {
+		list = append(list, d.Label)
+	}
+	return list
+}
+
+// curveFile returns a plot of curves on a data set.
+func curveFile(r *tables.Result, set, name string, options report.CurveOptions, series []report.Series) File {
+	if options.Title = r.Title; set != "" {
+		options.Title += ": " + set
+		name += "-" + strings.ToLower(tables.FileName(set))
+	}
+	return File{r.Name + "-" + name + ".png", func(w io.Writer) error { return report.Curves(w, options, series) }}
+}
+
+// seriesOf returns the curves of a column. The argument is the column's name in cells.
+func seriesOf(r *tables.Result, cells string) (list []report.Series) {
+	for i, row := range r.Table.Rows {
+		c := r.Cell(row.Label, cells)
+		if row.Series == "" || c == nil || c.Ours == nil {
+			continue
+		}
+		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == row.Series })
+		if at < 0 {
+			at = len(list)
+			list = append(list, report.Series{Name: row.Series})
+		}
+		list[at].X, list[at].Y = append(list[at].X, r.Table.Rows[i].At), append(list[at].Y, *c.Ours)
+	}
+	return list
+}
+
+// rankFiles returns the flow charts of ranks of a result that compares columns, one for each data set. A line for
+// every row connects its ranks in neighbouring columns, as in figure 13 of Cao et al. 2022. If columns agreed, no
+// lines would cross.
+func rankFiles(r *tables.Result) (list []File) {
+	if r.Agreement == nil || len(r.Table.Columns) < 2 {
+		return nil
+	}
+	sets := setsOf(r.Table)
+	for i, set := range sets {
+		if series := rankLines(r, i, len(sets)); len(series) > 1 { // otherwise there is nothing to cross
+			list = append(list, curveFile(r, set, "ranks", report.CurveOptions{YLabel: "rank", Names: r.Agreement.Columns, Down: true, Marked: true}, series))
+		}
+	}
+	return list
+}
+
+// rankLines returns the ranks of rows by column on a data set. It skips rows without a rank.
+func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
+	for _, row := range r.Rows {
+		s, some := report.Series{Name: row.Label}, false
+		for i := range r.Table.Columns {
+			rank := row.Cells[i*sets+set].Rank
+			if rank == 0 {
+				rank = math.NaN()
+			}
+			some = some || rank > 0
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, rank)
+		}
+		if some {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// boxPlot returns the box plot of a result; nil if the table has no plot or its rows have no run.
+func boxPlot(r *tables.Result) *report.BoxPlot {
+	f := r.Table.Boxes
+	if f == nil {
+		return nil
+	}
+	p := &report.BoxPlot{Title: f.Title, X: f.Axis, Y: f.Column, LineLabel: f.Line}
+	some := false
+	for i, row := range f.Rows {
+		box := report.Box{Label: row}
+		if len(f.Labels) > 0 {
+			box.Label = f.Labels[i]
+		}
+		if c := r.Cell(row, f.Column); c != nil {
+			box.Values = c.Runs
+		}
+		some = some || len(box.Values) > 0
+		p.Boxes = append(p.Boxes, box)
+	}
+	for _, row := range f.Best {
+		if c := r.Cell(row, f.Column); c != nil && c.Ours != nil && (p.Line == nil || *c.Ours < *p.Line) {
+			p.Line = c.Ours
+		}
+	}
+	if !some {
+		return nil
+	}
+	return p
+}
+
+// boxPage is the box plot on the HTML page, in pixels.
+type boxPage struct {
+	Title, Axis, Column string
+	Width, Height       int
+	Left, Right         float64 // ends of horizontal lines
+	Bottom              float64
+	Ticks               []tick
+	Boxes               []boxShape
+	Line                *tick
+}
+
+type boxShape struct {
+	Label                           string
+	X, Left, Right                  float64
+	Low, First, Median, Third, High float64
+	Height                          float64 // of the box
+	Dots                            []tick
+	Empty                           bool
+}
+
+// The height of the figure, and the width of each of its boxes.
+const (
+	boxesHeight = 320
+	boxesStep   = 70
+)
+
+// boxPageOf lays out the box plot; nil if the table has none.
+func boxPageOf(r *tables.Result) *boxPage {
+	p := boxPlot(r)
+	if p == nil {
+		return nil
+	}
+	low, high := p.Range()
+	step := tickStep(low, high)
+	top := math.Ceil(high/step) * step
+	low = math.Floor(low/step) * step
+	y := func(v float64) float64 {
+		return tenth(boxesHeight - plotMargin - (v-low)/(top-low)*(boxesHeight-2*plotMargin))
+	}
+	page := &boxPage{Title: p.Title, Axis: p.X, Column: p.Y, Width: 2*plotMargin + boxesStep*len(p.Boxes), Height: boxesHeight + 20, Left: plotMargin, Bottom: y(low)}
+	page.Right = float64(page.Width - plotMargin)
+	for n := range int(math.Round((top-low)/step)) + 1 {
+		v := low + float64(n)*step
+		page.Ticks = append(page.Ticks, tick{0, y(v), fmt.Sprintf("%.4g", v)})
+	}
+	for i, b := range p.Boxes {
+		x := plotMargin + boxesStep*(float64(i)+0.5)
+		s := boxShape{Label: b.Label, X: x, Left: x - 20, Right: x + 20, Empty: len(b.Values) == 0}
+		if !s.Empty {
+			n := b.FiveNumbers()
+			s.Low, s.First, s.Median, s.Third, s.High = y(n.Low), y(n.First), y(n.Median), y(n.Third), y(n.High)
+			s.Height = tenth(s.First - s.Third)
+			for _, v := range slices.Sorted(slices.Values(b.Values)) {
+				s.Dots = append(s.Dots, tick{x, y(v), fmt.Sprintf("%.4g", v)})
+			}
+		}
+		page.Boxes = append(page.Boxes, s)
+	}
+	if p.Line != nil {
+		page.Line = &tick{0, y(*p.Line), fmt.Sprintf("%s, %.4g", p.LineLabel, *p.Line)}
+	}
+	return page
+}
+
+// tenth rounds to tenths of a pixel.
+func tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+// plot is a square of dots, our values upward and the printed ones to the right.
+type plot struct {
+	Size  int
+	Ticks []tick
+	Dots  []dot
+}
+
+type tick struct {
+	X, Y  float64 // label and position of a value on both axes
+	Label string
+}
+
+type dot struct {
+	X, Y   float64
+	Status tables.Status
+	Title  string
+}
+
+// The sides of the plot and its margin, in pixels.
+const (
+	plotSize   = 420
+	plotMargin = 40
+)
+
+// plotOf places the cells with both values, on logarithmic axes if the table compares ratios. It is nil if no value is
+// printed.
+func plotOf(r *tables.Result) *plot {
+	if r.Printed == 0 {
+		return nil
+	}
+	log := r.Table.Timed()
+	low, high := limits(r, log)
+	step := tickStep(low, high)
+	if log {
+		step = max(1, math.Round(step))
+	}
+	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
+	at := func(v float64) float64 { return tenth(plotMargin + (v-low)/(high-low)*(plotSize-2*plotMargin)) }
+	p := &plot{Size: plotSize}
+	for n := range int(math.Round((high-low)/step)) + 1 {
+		v := low + float64(n)*step
+		label := v
+		if log {
+			label = math.Pow(10, v)
+		}
+		p.Ticks = append(p.Ticks, tick{at(v), plotSize - at(v), fmt.Sprintf("%.4g", label)})
+	}
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			x, y, ok := position(&c, log)
+			if ok {
+				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status,
+					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed.Mean.Text)})
+			}
+		}
+	}
+	return p
+}
+
+// position returns a cell's position on the axes; false if it lacks a value.
+func position(c *tables.Cell, log bool) (x, y float64, ok bool) {
+	switch {
+	case c.Ours == nil || c.Theirs == nil || log && (*c.Ours <= 0 || *c.Theirs <= 0):
+		return 0, 0, false
+	case log:
+		return math.Log10(*c.Theirs), math.Log10(*c.Ours), true
+	}
+	return *c.Theirs, *c.Ours, true
+}
+
+// limits returns the smallest and the largest value of the plot. Linear axes include 0.
+func limits(r *tables.Result, log bool) (low, high float64) {
+	some := !log
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			x, y, ok := position(&c, log)
+			switch {
+			case ok && !some:
+				low, high, some = min(x, y), max(x, y), true
+			case ok:
+				low, high = min(low, x, y), max(high, x, y)
+			}
+		}
+	}
+	if low == high {
+		high = low + 1
+	}
+	return low, high
+}
+
+// tickStep returns the distance between ticks. An axis has at least four ticks.
+func tickStep(low, high float64) float64 {
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	for (high-low)/step < 4 {
+		step /= 2
+	}
+	return step
+}
