@@ -80,16 +80,27 @@ func (e *Experiment) compile() (*engine.Loop, *monitor, error) {
 		l.Close()
 		return nil, nil, unsuited
 	}
-	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
-		if _, err := findLoss(l.Losses(), s.Loss); err != nil {
-			l.Close()
-			return nil, nil, e.Config.mistake("train.stop.loss", err)
-		}
-	}
-	m, err := newMonitor(e, l.EpochImages())
+	m, err := e.watch(l)
 	if err != nil {
 		l.Close()
 		return nil, nil, err
 	}
 	return l, m, nil
+}
+
+// watch prepares the measurements during training: validation losses and metrics.
+func (e *Experiment) watch(l *engine.Loop) (*monitor, error) {
+	var err error
+	if e.validation, err = e.newValidation(l); err != nil {
+		return nil, err
+	}
+	if e.validation != nil {
+		l.AddHook(validationHook(e.validation, e.Config.Train.Validation.Every))
+	}
+	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
+		if _, err := findLoss(e.losses(l), s.Loss); err != nil {
+			return nil, e.Config.mistake("train.stop.loss", err)
+		}
+	}
+	return newMonitor(e, l.EpochImages())
 }

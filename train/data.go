@@ -176,21 +176,32 @@ func (c *Config) buildData() (datasets.Dataset, error) {
 	return d, nil
 }
 
-// holdOut removes a fraction of the images from the split.
+// holdOut removes the images for metrics and for validation from the split.
 func (e *Experiment) holdOut() error {
-	if e.HeldOut = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.HeldOut == nil {
+	n, c := e.Data.Len(), &e.Config
+	e.HeldOut = datasets.HoldOut(n, c.Train.HoldOut, c.Seed)
+	if v := c.Train.Validation; v != nil && v.Fraction > 0 {
+		rest := e.TrainingImages()
+		e.validated = gathered(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
+		if len(e.validated) == 0 {
+			return fmt.Errorf("%v of %d images is none to validate on; want a larger fraction", v.Fraction, len(rest))
+		}
+	}
+	if e.HeldOut == nil && e.validated == nil {
 		return nil
 	}
 	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
 	}
-	held := make([]bool, e.Data.Len())
-	for _, i := range e.HeldOut {
-		held[i] = true
+	held := make([]bool, n)
+	for _, list := range [][]int{e.HeldOut, e.validated} {
+		for _, i := range list {
+			held[i] = true
+		}
 	}
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.HeldOut), e.Data.Len())
+		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.HeldOut)+len(e.validated), n)
 	}
 	if known := e.Split.Known; known != nil {
 		known.Without(held)
@@ -201,8 +212,10 @@ func (e *Experiment) holdOut() error {
 // TrainingImages lists the images for training in ascending order, without held-out images.
 func (e *Experiment) TrainingImages() []int {
 	held := make([]bool, e.Data.Len())
-	for _, i := range e.HeldOut {
-		held[i] = true
+	for _, list := range [][]int{e.HeldOut, e.validated} {
+		for _, i := range list {
+			held[i] = true
+		}
 	}
 	var list []int
 	for i, h := range held {

@@ -23,6 +23,8 @@ type Experiment struct {
 	Coder   *Coder
 	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
 
+	validated  []int // images of train.validation.fraction, ascending; nil: none
+	validation *engine.Validation
 	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
 	images     []int             // indices in the config's data set of the images in Data; nil: all
 	components []byte            // picture of the components that the stage before found; nil: none
@@ -72,7 +74,11 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 		}
 	}
 	if err := e.holdOut(); err != nil {
-		return nil, c.mistake("train.hold_out", err)
+		key := "train.hold_out"
+		if c.Train.HoldOut == 0 {
+			key = "train.validation.fraction"
+		}
+		return nil, c.mistake(key, err)
 	}
 	e.explored = exploredBy(l, e.Data, e.TrainingImages())
 	data := e.modelData()

@@ -131,7 +131,7 @@ func (s *session) lines() (log []rundir.Line, err error) {
 
 // lossNames lists the losses of every objective in the order of the config.
 func (s *session) lossNames() (names []report.LossNames) {
-	for _, o := range s.loop.Losses() {
+	for _, o := range s.experiment.losses(s.loop) {
 		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
 	}
 	return names

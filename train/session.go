@@ -22,13 +22,14 @@ import (
 
 // Priorities of a run's hooks. Hooks of Options.Hooks have priority 0 by default.
 const (
-	progressPriority = -400
-	logPriority      = -300
-	measurePriority  = -200
-	albumPriority    = -150
-	stopPriority     = -100
-	bestPriority     = -50
-	savePriority     = 100
+	validationPriority = -500
+	progressPriority   = -400
+	logPriority        = -300
+	measurePriority    = -200
+	albumPriority      = -150
+	stopPriority       = -100
+	bestPriority       = -50
+	savePriority       = 100
 )
 
 // session is the work of one process on a run: its folder, its loop and its hooks' state.

@@ -80,7 +80,7 @@ func (l *plan) compile(o models.Objective, images, group int) (*program, error) 
 }
 
 func (l *plan) build(o models.Objective, images, group int) (*program, error) {
-	p, built, err := l.assemble(o, images, group)
+	p, built, err := l.assemble(o, images, group, true)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +130,10 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	return p, nil
 }
 
-// assemble makes the graph of an objective with its losses, and finds its inputs.
-func (l *plan) assemble(o models.Objective, images, group int) (*program, *models.Program, error) {
+// assemble makes the graph of an objective with its losses, for training or in evaluation mode, and finds its inputs.
+func (l *plan) assemble(o models.Objective, images, group int, training bool) (*program, *models.Program, error) {
 	g := nn.NewGraph(l.model.Params())
-	g.Training, g.Frozen = true, l.frozen
+	g.Training, g.Frozen = training, l.frozen
 	built, err := l.model.Build(g, o, images, group)
 	if err != nil {
 		return nil, nil, err
@@ -358,8 +358,8 @@ func (p *program) follow(progress float64, accumulating bool) error {
 // valueOf returns the elements of a node in the last run.
 func (p *program) valueOf(n *gorgonia.Node) []float32 { return floats(p.machine, n) }
 
-// run computes the loss, its parts and the gradients.
-func (p *program) run() error {
+// measure computes the loss and its parts.
+func (p *program) measure() error {
 	if err := p.machine.RunAll(); err != nil {
 		return err
 	}
@@ -368,6 +368,14 @@ func (p *program) run() error {
 		if p.values[i], err = scalar(p.machine.Value(n)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// run computes the loss, its parts and the gradients.
+func (p *program) run() error {
+	if err := p.measure(); err != nil {
+		return err
 	}
 	collect(p.machine, p.nodes, p.gradients)
 	p.collectNetworks()

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// ValidationName is the name of validation losses among the losses of objectives.
+const ValidationName = "validation"
+
+// Validation measures the losses of images that do not train the model. The model is in evaluation mode: batch norm
+// uses its running moments, and nothing is dropped. Order, noise and views come from streams of their own, and every
+// measurement draws them anew: neither training nor a later measurement changes.
+type Validation struct {
+	loop      *Loop
+	plan      *plan
+	objective models.Objective
+	seed      uint64
+	programs  map[int]*program // by images in a batch
+	names     []string
+}
+
+// NewValidation prepares the measurement of the losses of unlabelled images. Of split it takes the unlabelled images
+// and the known labels.
+func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed uint64) (*Validation, error) {
+	o, err := l.plan.objective(false)
+	if err != nil || len(losses.Unsupervised(l.plan.losses)) == 0 {
+		return nil, errors.New("all losses are about groups of images, and validation has images in no group; want a loss of single images, or no validation")
+	}
+	if len(split.Unlabelled) == 0 {
+		return nil, errors.New("there are no images to validate on")
+	}
+	p := *l.plan
+	p.data, p.factors, p.population = d, d.Factors(), d.Len()
+	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
+	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
+	first, err := v.program(min(l.settings.Batch, len(split.Unlabelled)))
+	if err != nil {
+		return nil, err
+	}
+	v.names = []string{"loss"}
+	for _, part := range first.loss.Parts {
+		v.names = append(v.names, part.Name)
+	}
+	return v, nil
+}
+
+// Names lists the losses: their sum first, then its parts.
+func (v *Validation) Names() []string { return v.names }
+
+// program returns the compiled losses of a number of images.
+func (v *Validation) program(images int) (*program, error) {
+	if p := v.programs[images]; p != nil {
+		return p, nil
+	}
+	p, err := v.plan.measured(v.objective, images)
+	if err != nil {
+		return nil, fmt.Errorf("validation: %w", err)
+	}
+	v.programs[images] = p
+	return p, nil
+}
+
+// measured builds the losses of an objective without gradients, in evaluation mode.
+func (l *plan) measured(o models.Objective, images int) (*program, error) {
+	p, _, err := l.assemble(o, images, 1, false)
+	if err != nil {
+		return nil, err
+	}
+	p.losses = append(append(p.losses, p.loss.Total), p.loss.Nodes()...)
+	p.values = make([]float64, len(p.losses))
+	p.machine, err = l.machine(p.losses)
+	return p, err
+}
+
+// Measure returns the mean losses over all images. If the context ends, it returns ErrStopped. A loss that is not finite
+// is an error.
+func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
+	sampler, err := supervision.NewSampler(v.plan.split, v.loop.settings.Batch, rng.New(v.seed, "validation batch"))
+	if err != nil {
+		return ObjectiveLoss{}, err
+	}
+	loader, err := newLoader(v.plan.data, sampler, v.plan.views, v.seed, "validation views")
+	if err != nil {
+		return ObjectiveLoss{}, err
+	}
+	defer loader.Close()
+	if err := loader.StartEpoch(); err != nil {
+		return ObjectiveLoss{}, err
+	}
+	noise, sum := rng.New(v.seed, "validation noise"), &LossSum{Names: v.names, Sums: make([]float64, len(v.names))}
+	for {
+		batch, images, ok := loader.Next()
+		if !ok {
+			break
+		}
+		if ctx.Err() != nil {
+			return ObjectiveLoss{}, ErrStopped
+		}
+		p, err := v.program(len(batch.Indices))
+		if err != nil {
+			return ObjectiveLoss{}, err
+		}
+		p.fill(images, loader.Views(), batch, 0, v.loop.at.updates, noise)
+		if err := p.measure(); err != nil {
+			return ObjectiveLoss{}, fmt.Errorf("validation: %w", err)
+		}
+		for i, x := range p.values {
+			if !finite(x) {
+				return ObjectiveLoss{}, fmt.Errorf("validation: the loss %s is %v after step %d; look at the held-out images, or %s", v.names[i], x, v.loop.at.step, v.loop.advice(", or train.clip"))
+			}
+			sum.Sums[i] += x * float64(len(batch.Indices))
+		}
+		sum.Images += len(batch.Indices)
+	}
+	return ObjectiveLoss{Objective: ValidationName, Names: v.names, Values: sum.means()}, nil
+}

@@ -1,0 +1,183 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+const validated = `
+name: validated
+dataset: {bumps: {}}
+model: {vae: {latent: 3, encoder: {mlp: {hidden: [16]}}, decoder: {mlp: {hidden: [16]}}}}
+losses: [reconstruction, {kl: {weight: 2}}]
+train: {epochs: 3, epoch_steps: 6, figures: false}
+metrics: []
+`
+
+// validationLosses returns the validation losses in the log of a run, by name.
+func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
+	t.Helper()
+	r, err := rundir.View(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values = map[string][]float64{}
+	if err := r.ReadLog(func(l rundir.Line) {
+		for name, v := range l.Losses["validation"] {
+			values[name] = append(values[name], v)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func runOf(t *testing.T, text string, o Options, overrides ...string) (*Result, error) {
+	t.Helper()
+	c, err := Load("validated.yaml", []byte(text), overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Run(context.Background(), c, o)
+}
+
+// Validation on another data set changes no bit of training, its losses fall, and they stop training.
+func TestValidation(t *testing.T) {
+	dir := t.TempDir()
+	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
+	for run, overrides := range map[string][]string{plain: nil, with: {"train.validation.dataset=bumps"}} {
+		if _, err := runOf(t, validated, Options{Dir: run}, overrides...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := HashParameters(plain)
+	b, also := HashParameters(with)
+	if err != nil || also != nil || a != b {
+		t.Errorf("parameters %s and %s, %v, %v; want the same", a, b, err, also)
+	}
+	v := validationLosses(t, with)
+	if l := v["loss"]; len(l) != 3 || !(l[2] < l[0]) || len(v) != 3 {
+		t.Fatalf("validation losses %v; want three losses in three epochs, which fall", v)
+	}
+	for i, sum := range v["loss"] {
+		if want := v["reconstruction"][i] + 2*v["kl"][i]; math.Abs(sum-want) > 1e-4*want {
+			t.Errorf("epoch %d: loss %v; want %v", i+1, sum, want)
+		}
+	}
+	r, err := runOf(t, validated, Options{Dir: filepath.Join(dir, "stops")}, "train.validation={fraction: 0.1, every: 2}", "train.epochs=20", "train.stop={loss: validation/loss, reach: 1e9}")
+	if err != nil || r.Epochs != 2 {
+		t.Errorf("%v; want a stop after the first validation, in epoch 2", err)
+	}
+}
+
+// Held-out images do not train and keep their labels for validation. The same model has the same validation losses, and a
+// context that has ended stops the measurement.
+func TestValidationHoldsOut(t *testing.T) {
+	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewExperiment(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := e.Data.Len()
+	if len(e.HeldOut) != n/2 || len(e.validated) != n/8 || len(e.Split.Unlabelled) != n-n/2-n/8 {
+		t.Errorf("%d held out, %d to validate on, %d to train on of %d", len(e.HeldOut), len(e.validated), len(e.Split.Unlabelled), n)
+	}
+	seen := make([]int, n)
+	for _, list := range [][]int{e.HeldOut, e.validated, e.Split.Unlabelled} {
+		for _, i := range list {
+			seen[i]++
+		}
+	}
+	for i, count := range seen {
+		if count != 1 {
+			t.Fatalf("image %d is in %d of three lists", i, count)
+		}
+	}
+	l, _, err := e.compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	first, err := e.validation.Measure(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := e.validation.Measure(context.Background())
+	if err != nil || len(again.Values) != 4 || again.Values[3] == 0 {
+		t.Fatalf("%v, %v; want the variance of labelled images", again, err)
+	}
+	for i := range first.Values {
+		if first.Values[i] != again.Values[i] {
+			t.Errorf("%s is %v, then %v of the same model", first.Names[i], first.Values[i], again.Values[i])
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := e.validation.Measure(ctx); !errors.Is(err, ErrStopped) {
+		t.Errorf("%v; want ErrStopped", err)
+	}
+}
+
+// A run that stops and resumes has the log of an uninterrupted run.
+func TestValidationResumes(t *testing.T) {
+	dir := t.TempDir()
+	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	const set = "train.validation.fraction=0.2"
+	if _, err := runOf(t, validated, Options{Dir: whole}, set); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load("validated.yaml", []byte(validated), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := Run(ctx, c, Options{Dir: parts, Progress: func(done, _ int) {
+		if done == 8 {
+			cancel()
+		}
+	}}); !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), c, Options{Dir: parts, Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := os.ReadFile(filepath.Join(whole, rundir.TableFile))
+	b, also := os.ReadFile(filepath.Join(parts, rundir.TableFile))
+	if err != nil || also != nil || !bytes.Equal(a, b) || !bytes.Contains(a, []byte("loss/validation/kl")) {
+		t.Errorf("%v, %v:\n%s\nand of parts:\n%s", err, also, a, b)
+	}
+}
+
+func TestValidationMistakes(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"train.validation={}"}, "train.validation.fraction: 0 is out of range; want more than 0 and less than 1, or dataset"},
+		{[]string{"train.validation={fraction: 0.1, dataset: bumps}"}, "want one of them"},
+		{[]string{"train.validation={fraction: 0.1, every: 0}"}, "train.validation.every"},
+		{[]string{"train.validation={fraction: 0.00001}"}, "is none to validate on"},
+		{[]string{"train.validation={dataset: square}"}, "square has images of 64 x 64 x 1 (height, width, channels); want"},
+		{[]string{"train.validation={fraction: 0.1}", "train.stop={loss: loss, patience: 1}"}, "want one of unsupervised/loss, validation/loss"},
+		{[]string{"train.validation={fraction: 0.1}", "supervision={pairs: {count: 4}}", "dataset=square", "model=lsbd-vae", "losses=[reconstruction, kl, lsbd]"}, "groups of images"},
+	} {
+		config, err := Load("validated.yaml", []byte(validated), c.set...)
+		if err == nil {
+			err = Check(config)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v; want %q", c.set, err, c.want)
+		}
+	}
+}
