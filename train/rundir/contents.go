@@ -25,6 +25,7 @@ func Files() []File {
 		{StateFile, "a copy of the checkpoint's state, to look at"},
 		{RecordFile, "duration, machine, version of the code and the history of the training; written last"},
 		{DataFile, "the files of the data set and of supervision that the run began with, by their hashes"},
+		{TrialFile, "of a trial of a search: its number, the settings drawn for it, and the search"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
 		{learned + HierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
 		{learned + AssignmentsFile, "and the option of each image"},

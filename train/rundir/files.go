@@ -17,6 +17,7 @@ const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
 	DataFile   = "data.json"   // the [datasets.Files] that the run began with
+	TrialFile  = "trial.json"  // of a trial of a search: its number, its settings and the search
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
 
