@@ -70,7 +70,7 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("%q\n%q", settingsOf(one), settingsOf(four))
 	}
 	before := one.List[2].Record.Ended
-	six := execute(t, searchOf(t, randomSearch), dir, 2)
+	six := execute(t, searchOf(t, randomSearch), dir, 1)
 	best := six.Best()
 	for i, trial := range six.List {
 		if trial.Value != four.List[i].Value || trial.Index != i || trial.State != Finished || trial.Value != trial.Metrics[0].Value || trial.Epochs != 1 {
