@@ -21,12 +21,13 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/search"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // listCommand is `unravel list [KIND] [NAME]`; kinds may be singular or plural.
 type listCommand struct {
-	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources, dialects, configs or schema." detail:"Sources are sources of codes for tables. The schema is a JSON Schema of experiments, for editors; schema sweep and schema table describe the other files."`
+	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, searches, algorithms, sources, dialects, configs or schema." detail:"Sources are sources of codes for tables. The schema is a JSON Schema of experiments, for editors; schema sweep and schema table describe the other files."`
 	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source." detail:"With encoder or decoder, the name of a config or a FILE.yaml lists the layers of its network."`
 
 	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder with --image or --layers, such as width=32, or settings of a config." detail:"A setting of a config is, for instance, dataset.square.size=32."`
@@ -71,6 +72,7 @@ func kinds() []kind {
 		{"pipelines", pipelineItems()},
 		{"optimizers", itemsOf(engine.Optimizers)},
 		{"schedules", itemsOf(engine.Schedules)},
+		{"searches", itemsOf(search.Methods)},
 		{"sources", itemsOf(tables.Sources)},
 		{"algorithms", algorithmItems()},
 		{"configs", configItems()},

@@ -27,6 +27,7 @@ var partTitles = map[string][2]string{
 	"augmentations": {"Augmentations", "Operations on images, for the list `views.pipeline`."},
 	"pipelines":     {"Pipelines", "Lists of augmentations by name, the values of `views.pipeline`."},
 	"optimizers":    {"Optimisers", "The values of `train.optimizer`."},
+	"searches":      {"Searches", "How a sweep looks for the best settings, the values of `search`."},
 	"schedules":     {"Schedules", "Learning rates over time, the values of `train.schedule`."},
 	"sources":       {"Sources of tables", "Where the codes of a row of a table come from, the values of `from`."},
 	"algorithms":    {"Algorithms", "Algorithms with commands of their own, whose options are arguments `key=value`."},

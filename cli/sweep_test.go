@@ -73,6 +73,44 @@ func TestSweepCommand(t *testing.T) {
 	}
 }
 
+// A search shows its space and first trials, makes them in processes, and prints the best one with its command.
+func TestSearchCommand(t *testing.T) {
+	long.NotShort(t)
+	file, dir := writeSweep(t, "set: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, runs: 3, startup: 2, space: {losses.1.kl.weight: {linear: [0, 4]}, train.batch: {choice: [16, 32]}}}}\n")
+	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
+	if lines := strings.Split(o.out, "\n"); len(lines) != 8 || lines[0] != "tpe, for a lower dlsbd" || lines[1] != "  losses.1.kl.weight: {linear: [0, 4]}" || !strings.HasPrefix(lines[3], "trial 0: losses.1.kl.weight=") ||
+		lines[5] != "further trials follow from results" || lines[6] != "0 trials ended, 0 core-hours used; budget: 3 trials" || exists(dir) {
+		t.Error(o)
+	}
+	o = succeed(t, "sweep", file, "--out", dir)
+	lines := strings.Split(o.out, "\n")
+	if len(lines) != 7 || !strings.HasPrefix(lines[1], "trial000  finished  ") || !strings.HasPrefix(lines[4], "best: trial00") || !strings.HasPrefix(lines[5], "unravel train tiny.yaml train.epochs=1 losses.1.kl.weight=") {
+		t.Fatal(o)
+	}
+	var result searchOutput
+	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
+	best := result.Best
+	if len(result.Trials) != 3 || best.Value == nil || best.Settings["train.batch"] == "" || result.Better != "lower" || result.Command[3] != "train.epochs=1" || !strings.HasPrefix(lines[4], "best: "+best.Name) {
+		t.Errorf("%+v", result)
+	}
+	for _, one := range result.Trials {
+		if *one.Value < *best.Value {
+			t.Errorf("%+v is better than %+v", one, best)
+		}
+	}
+	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir, "--dry-run").out, &result)
+	if result.Ended != 3 || result.Space["train.batch"] != "{choice: [16, 32]}" {
+		t.Errorf("%+v", result)
+	}
+	other, _ := writeSweep(t, "search: {random: {metric: dlsbd, runs: 3, space: {train.batch: {choice: [16, 32]}}}}\n")
+	for _, arguments := range [][]string{{other, "--out", dir}, {other, "--out", dir, "--dry-run"}} {
+		if o := call(t, append([]string{"sweep"}, arguments...)...); o.code == 0 || !strings.Contains(o.log, "holds trials of another search") {
+			t.Error(o)
+		}
+	}
+	checkMistake(t, call(t, "sweep", file, "--simulate", "nodes=1,cores=1"), 2, "--simulate needs the runs beforehand")
+}
+
 // A failed run does not stop the others. The program names it and exits with 1.
 func TestSweepFailure(t *testing.T) {
 	long.NotShort(t)

@@ -34,6 +34,33 @@ func Check(c Config) error {
 	return nil
 }
 
+// CheckSearch reports whether a search can train runs of a config and compare them by a loss of training, if one is
+// given, as [EarlyStop] names it. With epochs, it also reports whether training for these numbers of epochs is the
+// beginning of the config's training, as a run needs that goes on later.
+func CheckSearch(c Config, loss string, epochs []int) error {
+	if err := Check(c); err != nil || c.stage() != nil {
+		return err
+	}
+	e, err := NewExperiment(c)
+	if err != nil {
+		return err
+	}
+	l, _, err := e.compile()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if loss != "" {
+		if _, err := findLoss(e.losses(l), loss); err != nil {
+			return config.AsError(config.Invalid("loss", "%w", err))
+		}
+	}
+	if why := l.Prefixes(epochs); why != "" {
+		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", why))
+	}
+	return nil
+}
+
 // Here returns a config that this machine can check, rehearse and estimate the memory of: in float32 if the processor
 // lacks mixed precision. Use it for runs on other machines. They check the config itself.
 func Here(c Config) Config {

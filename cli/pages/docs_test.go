@@ -305,7 +305,7 @@ func writeSweeps(t *testing.T, page string) {
 		if err == nil && root.Get("base") == nil {
 			continue // an experiment
 		}
-		if err == nil {
+		if err == nil && root.Get("search") == nil {
 			err = root.Override("seeds=" + seeds(plan[2]))
 		}
 		if err != nil {

@@ -314,5 +314,5 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 		s.sendPage(w, r, "run.tmpl", p)
 		return
 	}
-	s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js"))
+	s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js", "parallel.js", "search.js"))
 }

@@ -39,6 +39,7 @@ type Server struct {
 	lists    lists
 	compared answers
 	overlays answers
+	searches answers
 	tables   shownTables
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
@@ -85,6 +86,7 @@ func (s *Server) routes() http.Handler {
 		"/compare":            s.comparePage,
 		"/tables":             s.tablesPage,
 		"/api/runs":           s.listData,
+		"/api/searches":       s.searchData,
 		"/api/run":            s.runData,
 		"/api/curves":         s.curvesData,
 		"/api/events":         s.events,

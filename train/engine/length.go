@@ -13,8 +13,22 @@ func (l *Loop) ByLength(epochs int) string {
 		return ""
 	case l.paced():
 		return "the model changed with the fraction of " + inEpochs(epochs)
-	case !l.sameRates(epochs):
+	case !l.sameRates(l.updatesSoFar(), epochs):
 		return "the schedule gave the rates of " + inEpochs(epochs)
+	}
+	return ""
+}
+
+// Prefixes says why training for some of these numbers of epochs is not the beginning of the loop's training; empty if
+// it is, bit for bit.
+func (l *Loop) Prefixes(epochs []int) string {
+	if l.paced() {
+		return "the model changes with the fraction of training"
+	}
+	for _, n := range epochs {
+		if !l.sameRates(n*l.epochUpdates(l.EpochSteps()), n) {
+			return "the rates of the schedule depend on the number of epochs"
+		}
 	}
 	return ""
 }
@@ -39,13 +53,16 @@ func (l *Loop) paced() bool {
 	return false
 }
 
-// sameRates reports whether training for another number of epochs has the same learning rates so far. It compares all
-// updates, and an update under way: its batches have moved discriminators.
-func (l *Loop) sameRates(epochs int) bool {
-	updates := l.at.updates
+// updatesSoFar counts the updates, and an update under way: its batches have moved discriminators.
+func (l *Loop) updatesSoFar() int {
 	if g := l.at.group; g.Batches > 0 && !g.complete {
-		updates++
+		return l.at.updates + 1
 	}
+	return l.at.updates
+}
+
+// sameRates reports whether training for another number of epochs has the same learning rates in the first updates.
+func (l *Loop) sameRates(updates, epochs int) bool {
 	per := l.epochUpdates(l.EpochSteps())
 	for u := range updates {
 		t := Time{Progress: float64(u/per) + float64(u%per)/float64(per), Length: 1 / float64(per), Update: u}

@@ -17,6 +17,7 @@ const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
 	DataFile   = "data.json"   // the [datasets.Files] that the run began with
+	TrialFile  = "trial.json"  // of a trial of a search: its number, its settings and the search
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
 
@@ -142,6 +143,7 @@ func Files() []File {
 		{RecordFile, "duration, machine, version of the code and the history of the training; written last"},
 		{DataFile, "the files of the data set and of supervision that the run began with, by their hashes"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
+		{TrialFile, "of a trial of a search: its number, the settings drawn for it, and the search"},
 		{learned + HierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
 		{learned + AssignmentsFile, "and the option of each image"},
 		{learned + ComponentsFile, "and the component of each image"},

@@ -79,10 +79,10 @@ const beginName = ".begin" + disk.TemporarySuffix
 
 // begun are the files that may be in a folder without a config while [Run.Begin] writes.
 func begun(name string) bool {
-	return name == CheckpointFile || name == StateFile || name == RecordFile
+	return name == CheckpointFile || name == StateFile || name == RecordFile || name == TrialFile
 }
 
-// Begin calls a function that writes the checkpoint, the state and then the config of a new run. If the process is
+// Begin calls a function that writes the checkpoint, the state or the trial, and then the config of a new run. If the process is
 // killed meanwhile, [Create] treats the folder as empty.
 func (r *Run) Begin(write func() error) error {
 	path := r.Path(beginName)
@@ -100,7 +100,7 @@ func (r *Run) removeBegun() error {
 	if !r.Has(beginName) {
 		return nil
 	}
-	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile))
+	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile), r.Remove(TrialFile))
 }
 
 // Open continues the run in a folder and holds it.

@@ -219,7 +219,14 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	case errors.Is(err, train.ErrStopped), err != nil && ctx.Err() != nil:
 		return false
 	}
-	entry = Read(dir)
+	entry = conclusion(dir, run, err, begun, e.Say)
+	e.settle(i, Outcome{Run: run, Entry: entry})
+	return true
+}
+
+// conclusion reads a run that ended with an error or without, and records the error.
+func conclusion(dir string, run Run, err error, begun time.Time, say func(format string, args ...any)) Entry {
+	entry := Read(dir)
 	if err == nil && entry.State != Finished {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
@@ -229,16 +236,15 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}
 		}
-		e.Say("%s failed: %v", run.Name, err)
+		say("%s failed: %v", run.Name, err)
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // also if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
 		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
-		e.Say("%s failed: %v", run.Name, entry.Problem)
+		say("%s failed: %v", run.Name, entry.Problem)
 	}
-	e.settle(i, Outcome{Run: run, Entry: entry})
-	return true
+	return entry
 }
 
 // elsewhere reports whether another process held the run at the last look.

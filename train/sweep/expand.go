@@ -168,6 +168,9 @@ type choice struct {
 // Runs lists the runs by group, index of the zip and combination of the product, with the last key changing fastest.
 // The seed changes fastest of all. An override that fits no config gives a *config.Error.
 func (p *Plan) Runs() ([]Run, error) {
+	if p.Search.Value != nil {
+		return nil, p.root.Invalid("search", "the runs of a search follow from their results; want NewSearch")
+	}
 	file, source, err := configs.Find(p.Base, filepath.Dir(p.file))
 	if err != nil {
 		return nil, p.root.Invalid("base", "%w", err)
@@ -222,7 +225,7 @@ func (p *Plan) located(err error) error {
 
 // node returns the setting of the plan that caused an error, given the argument the error names; nil if no setting did.
 func (p *Plan) node(argument string) *config.Node {
-	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product")}
+	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product"), p.searchNode("space")}
 	if list := p.root.Get("list"); list != nil {
 		parts = append(parts, list.Items()...)
 	}

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -155,7 +157,7 @@ func place(ctx context.Context, dir string, all []Run, say func(format string, a
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(ctx, dir, r, held)
+		path, err := create(ctx, dir, r, held, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +166,9 @@ func place(ctx context.Context, dir string, all []Run, say func(format string, a
 	return dirs, nil
 }
 
-// create makes a run's folder. If a folder of that name is not empty, it adds a number to the name.
-func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string, error) {
+// create makes a run's folder. If a folder of that name is not empty, it adds a number to the name. If around is set,
+// it gets the open run and the function that writes the config.
+func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
 		return "", err
@@ -186,22 +189,26 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder) (string
 		if err != nil {
 			return "", err
 		}
-		err = store.Write(rundir.Config, func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		})
+		write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
+		if around == nil {
+			err = write()
+		} else {
+			err = around(store, write)
+		}
 		return path, errors.Join(err, store.Close())
 	}
 }
 
-// empty reports whether a folder is missing, or holds only hidden files, which a killed process leaves.
+// empty reports whether a folder is missing, or holds only the files that a killed process leaves: hidden ones, or the
+// beginning of a trial.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	for _, e := range entries {
-		if e.Name()[0] != '.' {
+		begun := slices.ContainsFunc(entries, func(o os.DirEntry) bool { return strings.HasPrefix(o.Name(), ".begin") })
+		if e.Name()[0] != '.' && !(begun && e.Name() == rundir.TrialFile) {
 			return false
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -66,11 +67,18 @@ func sweepInto(file, dir string) error {
 	if err != nil {
 		return err
 	}
+	os.Setenv(helperEnv, "worker")
+	if p.Search.Value != nil {
+		s, err := p.NewSearch()
+		if err == nil {
+			_, err = s.Execute(context.Background(), dir, Options{Jobs: 2, Start: Processes(os.Args[0])})
+		}
+		return err
+	}
 	planned, err := p.Runs()
 	if err != nil {
 		return err
 	}
-	os.Setenv(helperEnv, "worker")
 	outcomes, err := Execute(context.Background(), dir, planned, Options{Jobs: 2, Start: Processes(os.Args[0])})
 	for _, o := range outcomes {
 		err = errors.Join(err, o.Problem)
@@ -78,10 +86,16 @@ func sweepInto(file, dir string) error {
 	return err
 }
 
+// The runs of plans to kill.
+const (
+	fiveSeeds  = "seeds: [0, 1, 2, 3, 4]\n"
+	fiveTrials = "search: {random: {metric: mig, runs: 5, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n"
+)
+
 // plan writes a plan of runs that take a moment.
-func plan(t testing.TB) string {
+func plan(t testing.TB, runs string) string {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\nseeds: [0, 1, 2, 3, 4]\nset: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
+	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -103,21 +117,27 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 
 // Sweeps killed at random moments, with or without their processes, end with the results of an undisturbed sweep.
 // Finished runs are not made again.
-func TestKilled(t *testing.T) { testKilled(t, 0) }
+func TestKilled(t *testing.T) { testKilled(t, fiveSeeds, 0) }
+
+// A search that is killed ends with the trials and results of an undisturbed search.
+func TestSearchKilled(t *testing.T) {
+	long.Only(t)
+	testKilled(t, fiveTrials, 0)
+}
 
 // So it is where there are no locks.
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
-	testKilled(t, 300*time.Millisecond) // claims of dead processes are waited for
+	testKilled(t, fiveSeeds, 300*time.Millisecond) // claims of dead processes are waited for
 }
 
-func testKilled(t *testing.T, patience time.Duration) {
+func testKilled(t *testing.T, runs string, patience time.Duration) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("kills sweeps again and again")
 	}
-	file, calm := plan(t), t.TempDir()
+	file, calm := plan(t, runs), t.TempDir()
 	cmd, log := program(t, file, calm)
 	begun := time.Now()
 	if err := cmd.Wait(); err != nil {
@@ -194,7 +214,7 @@ func TestCrash(t *testing.T) {
 
 // A sweep that is stopped lets its runs save, and says so.
 func TestStopped(t *testing.T) {
-	p, err := Open(plan(t))
+	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +242,7 @@ func TestStopped(t *testing.T) {
 
 // A process saves its run and ends if its starter has died. If another process holds the run, it says so.
 func TestWork(t *testing.T) {
-	p, err := Open(plan(t))
+	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +286,7 @@ func TestWork(t *testing.T) {
 
 // A process rehearses a run. An invalid answer and a crash are errors.
 func TestRehearseProcesses(t *testing.T) {
-	p, err := Open(plan(t))
+	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,12 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/search"
 )
 
 // Plan is a sweep: a base config, the settings of all runs, and the settings that vary. Its runs are all combinations
 // of four choices: a seed, a group of the list, an index into the zip's lists, and a value for every key of the
-// product.
+// product. With a search, the runs follow from their results instead, see [Plan.NewSearch].
 type Plan struct {
 	Name    string   `yaml:"name" doc:"name of the sweep and of its folder under runs/"`
 	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
@@ -27,6 +28,8 @@ type Plan struct {
 	List    []Group  `yaml:"list" doc:"groups of settings, {name: ..., key.path: value}; a run takes one group"`
 	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; a run takes the values at one index"`
 	Product Axes     `yaml:"product" doc:"key.path: [values]; runs take every combination of values"`
+
+	Search search.MethodChoice `yaml:"search" doc:"in place of list, zip and product: a search for the best settings, {METHOD: {metric: ..., runs: ..., space: {key.path: range}}}"`
 
 	file string // for messages and the search for base
 	root *config.Node
@@ -96,6 +99,14 @@ func (p *Plan) Validate() error {
 			return config.Invalid("zip", "%s has %d values, %s %d; want lists of equal length", p.Zip[0].Key, len(p.Zip[0].Values), a.Key, len(a.Values))
 		}
 	}
+	if p.Search.Value != nil {
+		switch {
+		case len(p.List)+len(p.Zip)+len(p.Product) > 0:
+			return config.Invalid("search", "a search draws the settings of its runs; want it without list, zip and product")
+		case len(p.Seeds) > 1:
+			return config.Invalid("seeds", "%d seeds; want at most one for all runs of a search", len(p.Seeds))
+		}
+	}
 	return p.once()
 }
 
@@ -143,6 +154,11 @@ func (p *Plan) once() error {
 	for _, g := range p.List {
 		for _, s := range g.Settings {
 			errs = append(errs, add("list", s.Key))
+		}
+	}
+	if p.Search.Value != nil {
+		for _, r := range p.Search.Value.Common().Space {
+			errs = append(errs, add("search", r.Key))
 		}
 	}
 	for part, axes := range map[string]Axes{"zip": p.Zip, "product": p.Product} {

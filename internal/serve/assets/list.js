@@ -78,6 +78,7 @@ Serve.list = {
       if (version === this.version) return;
       this.version = version;
       this.show(list);
+      await Serve.searches();
     } catch (error) {
       Serve.fail(error instanceof TypeError ? "The server does not answer: it has ended, or cannot be reached." : error.message);
     }

@@ -1,0 +1,86 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+)
+
+// ASHA is the asynchronous successive halving algorithm. Rung i ends after Min Eta^i epochs, and the last one after
+// Max. As soon as a rung has Eta results, its best trial goes on to the next rung; generally the best n/Eta of n
+// results do. If no trial can go on, a random new one begins. Trials that fail count as the worst.
+//
+// Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2.
+type ASHA struct {
+	Settings
+
+	Min int `yaml:"min" doc:"epochs of the first rung"`
+	Max int `yaml:"max" doc:"epochs of the last rung"`
+	Eta int `yaml:"eta" doc:"one of so many trials goes on from a rung, to so many times its epochs"`
+}
+
+// NewASHA returns the default settings.
+func NewASHA() *ASHA { return &ASHA{Min: 1, Eta: 4} }
+
+// Validate checks the settings.
+func (a *ASHA) Validate() error {
+	if a.Max == 0 {
+		return config.Invalid("max", "the epochs of the last rung are missing; want max: N")
+	}
+	errs := errors.Join(atLeast("min", a.Min, 1), atLeast("eta", a.Eta, 2))
+	if errs == nil && a.Max <= a.Min {
+		return config.Invalid("max", "%d is not above min, %d; want more epochs in the last rung than in the first", a.Max, a.Min)
+	}
+	return errs
+}
+
+// Rungs lists the epochs at the ends of rungs.
+func (a *ASHA) Rungs() (list []int) {
+	for e := a.Min; e < a.Max; e *= a.Eta {
+		list = append(list, e)
+		if e > a.Max/a.Eta {
+			break
+		}
+	}
+	if list[len(list)-1] == a.Max {
+		return list
+	}
+	return append(list, a.Max)
+}
+
+// Next promotes a trial, from the highest rung that has one, or draws a new one.
+func (a *ASHA) Next(trials []Trial, fresh bool) (Step, bool) {
+	for rung := len(a.Rungs()) - 2; rung >= 0; rung-- {
+		if i := a.promoted(trials, rung); i >= 0 {
+			return Step{Trial: i, Rung: rung + 1, Point: trials[i].Point}, true
+		}
+	}
+	return a.drawn(trials, fresh)
+}
+
+// promoted returns a trial that goes on from a rung; -1 if there is none.
+func (a *ASHA) promoted(trials []Trial, rung int) int {
+	type result struct {
+		trial int
+		value float64
+	}
+	var results []result
+	failed := 0
+	for i, t := range trials {
+		switch {
+		case len(t.Values) > rung:
+			results = append(results, result{i, orWorst(t.Values[rung])})
+		case t.Failed && len(t.Values) == rung:
+			failed++
+		}
+	}
+	slices.SortStableFunc(results, func(x, y result) int { return cmp.Compare(x.value, y.value) })
+	for _, r := range results[:min(len(results), (len(results)+failed)/a.Eta)] {
+		if t := trials[r.trial]; len(t.Values) == rung+1 && !t.Running && !t.Failed {
+			return r.trial
+		}
+	}
+	return -1
+}

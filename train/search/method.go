@@ -1,0 +1,167 @@
+package search
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+)
+
+// Method chooses the work of a search. A method has no state: it depends on its settings and the arguments alone.
+type Method interface {
+	// Next returns the next step after the trials so far, in their order. If fresh is false, no new trial may begin. It
+	// returns false if there is nothing to do now.
+	Next(trials []Trial, fresh bool) (Step, bool)
+
+	// Rungs lists the epochs at the ends of rungs; nil: a trial trains for the epochs of its config.
+	Rungs() []int
+
+	// Common returns the settings that all methods have.
+	Common() *Settings
+}
+
+// Trial is a point of a search and what its run has shown.
+type Trial struct {
+	Point   Point
+	Values  []float64 // the objective at the end of each finished rung, lower is better; without rungs, the one value
+	Running bool      // the run of its next rung has begun and has not ended
+	Failed  bool      // the run failed: its next rung has no value
+}
+
+// ended reports whether the trial has a value or has failed.
+func (t Trial) ended() bool { return t.Failed || len(t.Values) > 0 }
+
+// loss returns the value of a trial that has ended; +Inf if it failed or its value is not a number.
+func (t Trial) loss() float64 {
+	if t.Failed {
+		return math.Inf(1)
+	}
+	return orWorst(t.Values[len(t.Values)-1])
+}
+
+// orWorst returns a value, or the worst in place of NaN.
+func orWorst(v float64) float64 {
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
+}
+
+// Step is a piece of work: a trial trains to the end of a rung. A Trial beyond the trials so far is a new one.
+type Step struct {
+	Trial int
+	Rung  int
+	Point Point
+}
+
+// Settings are the settings that all methods have.
+type Settings struct {
+	Metric    string  `yaml:"metric" doc:"the metric to improve, one of those measured at the end; its direction is known"`
+	Loss      string  `yaml:"loss" doc:"in place of metric: a loss of training to minimise, the mean over the last epoch: loss for the total, or a part such as reconstruction; of several objectives OBJECTIVE/LOSS"`
+	Space     Space   `yaml:"space" doc:"key.path: {KIND: [low, high]} of kind linear, log, integer or log-integer, or key.path: {choice: [values]}"`
+	Runs      int     `yaml:"runs" doc:"number of trials; 0: as many as fit into core_hours"`
+	CoreHours float64 `yaml:"core_hours" doc:"hours of cores, seconds of runs times their threads, after which no run begins or goes on; 0: no limit"`
+	Seed      uint64  `yaml:"seed" doc:"seed of the trials' settings; the seed of the runs is that of the config"`
+}
+
+// Common returns the settings.
+func (s *Settings) Common() *Settings { return s }
+
+// Validate checks the settings.
+func (s *Settings) Validate() error {
+	switch {
+	case s.Metric == "" && s.Loss == "":
+		return config.Invalid("metric", "the objective is missing; want the name of a metric, or the key loss")
+	case s.Metric != "" && s.Loss != "":
+		return config.Invalid("loss", "want one of metric and loss, got both")
+	case len(s.Space) == 0:
+		const want = "{train.optimizer.adam.lr: {log: [1e-4, 0.1]}}"
+		return config.Invalid("space", "there is no setting to vary; want a range, such as %s", want)
+	case s.Runs < 0:
+		return config.Invalid("runs", "%d is out of range; want 1 or more", s.Runs)
+	case !(s.CoreHours >= 0) || math.IsInf(s.CoreHours, 1):
+		return config.Invalid("core_hours", "%v is out of range; want a number above 0", s.CoreHours)
+	case s.Runs == 0 && s.CoreHours == 0:
+		return config.Invalid("runs", "the budget is missing; want runs: N, or core_hours: N")
+	}
+	return nil
+}
+
+// Budget returns the budget in words.
+func (s *Settings) Budget() string {
+	switch {
+	case s.CoreHours == 0:
+		return fmt.Sprintf("%d trials", s.Runs)
+	case s.Runs == 0:
+		return fmt.Sprintf("%v core-hours", s.CoreHours)
+	}
+	return fmt.Sprintf("%d trials or %v core-hours", s.Runs, s.CoreHours)
+}
+
+// Objective names the metric or loss.
+func (s *Settings) Objective() string {
+	if s.Loss != "" {
+		return s.Loss
+	}
+	return s.Metric
+}
+
+// drawn is the step to a new random trial.
+func (s *Settings) drawn(trials []Trial, fresh bool) (Step, bool) {
+	if !fresh {
+		return Step{}, false
+	}
+	p := s.Space.Draw(s.Seed, len(trials), trials)
+	return Step{Trial: len(trials), Point: p}, p != nil
+}
+
+// Methods lists the methods that a search can name.
+var Methods = &registry.Registry[Method]{Kind: "search", Entries: []registry.Entry[Method]{
+	{Name: "random", Doc: "independent random settings",
+		Source: "Bergstra and Bengio 2012", New: func() Method { return &Random{} }},
+	{Name: "tpe", Doc: "settings that are frequent among good trials and rare among the others, by Parzen estimators",
+		Source: "Bergstra et al. 2011, section 4, with the bandwidths and weights of Optuna 4",
+		New:    func() Method { return NewTPE() }},
+	{Name: "asha", Doc: "random settings; after each rung of epochs, the best trials continue to the next",
+		Source: "Li et al. 2020, algorithm 2", New: func() Method { return NewASHA() }},
+}}
+
+// MethodChoice is a method in a config: {tpe: {metric: dlsbd, runs: 64, space: ...}}.
+type MethodChoice struct {
+	Name  string
+	Value Method
+}
+
+// DecodeConfig reads the choice from a config.
+func (c *MethodChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Methods, (*registry.Choice[Method])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c MethodChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Method](c))
+}
+
+// ConfigForms implements config.Former.
+func (MethodChoice) ConfigForms() []any { return []any{config.ChoicesOf(Methods)} }
+
+// Random draws independent points.
+type Random struct{ Settings }
+
+// Next draws a point.
+func (r *Random) Next(trials []Trial, fresh bool) (Step, bool) { return r.drawn(trials, fresh) }
+
+// Rungs is nil.
+func (*Random) Rungs() []int { return nil }
+
+// Validate finds nothing beyond the common settings.
+func (*Random) Validate() error { return nil }
+
+// atLeast returns an error for a number below a bound.
+func atLeast(key string, v, least int) error {
+	if v < least {
+		return config.Invalid(key, "%d is out of range; want %d or more", v, least)
+	}
+	return nil
+}

@@ -1,0 +1,517 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/search"
+)
+
+// Search looks for the best settings of an experiment. Its trials are ordinary runs, with the trial's number and
+// settings in rundir.TrialFile. It stores nothing else: a process reads the trials in the folder, and begins the next
+// one while it holds the folder's lock. Several processes can therefore work on one search, and a search continues
+// after any stop. The random settings of a trial depend on the search's seed and the trial's number alone.
+type Search struct {
+	Method search.MethodChoice
+
+	plan   *Plan
+	file   string // of the base config
+	source []byte
+	node   *config.Node // of the method's settings
+	reader Reader
+	agreed map[string]bool // hashes of configs that agree with their trial
+}
+
+// epochsKey is the setting that rungs determine.
+const epochsKey = "train.epochs"
+
+// NewSearch returns the search of a plan. It checks the objective, and that the base config has the settings of the
+// space and accepts their values. Its errors are *config.Error.
+func (p *Plan) NewSearch() (*Search, error) {
+	s := &Search{Method: p.Search, plan: p, node: p.searchNode(), agreed: map[string]bool{}}
+	var err error
+	if s.file, s.source, err = configs.Find(p.Base, filepath.Dir(p.file)); err != nil {
+		return nil, p.root.Invalid("base", "%w", err)
+	}
+	base, err := train.Load(s.file, s.source, p.fixed().overrides()...)
+	if err != nil {
+		return nil, p.located(err)
+	}
+	if err := s.checkRungs(base); err != nil {
+		return nil, err
+	}
+	own := s.Method.Value.Common()
+	if names, _ := metricNames(base); own.Loss == "" && !slices.Contains(names, own.Metric) {
+		if len(names) == 0 {
+			return nil, s.node.Invalid("metric", "%s measures no metric; want one under metrics", p.Base)
+		}
+		return nil, s.node.Invalid("metric", "%q is no metric of %s%s", own.Metric, p.Base, registry.Suggest(own.Metric, names))
+	}
+	return s, s.checkSpace()
+}
+
+// fixed returns the settings of all runs.
+func (p *Plan) fixed() Settings {
+	list := slices.Clone(p.Set)
+	for _, seed := range p.Seeds {
+		list = append(list, Setting{"seed", fmt.Sprint(seed)})
+	}
+	return list
+}
+
+// searchNode returns a part of the search in the plan's file; nil if the file has none.
+func (p *Plan) searchNode(path ...string) *config.Node {
+	n := p.root.Get("search")
+	for _, key := range append([]string{p.Search.Name}, path...) {
+		if n != nil {
+			n = n.Get(key)
+		}
+	}
+	return n
+}
+
+// checkRungs refuses settings that rungs determine, or that end runs before their rung.
+func (s *Search) checkRungs(base train.Config) error {
+	if s.Method.Value.Rungs() == nil {
+		return nil
+	}
+	keys := []string{}
+	for _, one := range s.plan.Set {
+		keys = append(keys, one.Key)
+	}
+	for _, r := range s.Method.Value.Common().Space {
+		keys = append(keys, r.Key)
+	}
+	if slices.Contains(keys, epochsKey) {
+		return s.plan.root.Invalid("search", "%s trains for the epochs of its rungs, from min to max; want %s nowhere else",
+			s.Method.Name, epochsKey)
+	}
+	if base.Train.Stop != nil {
+		return s.plan.root.Invalid("search", "%s compares runs of equal length, and train.stop ends runs of %s before; want it without",
+			s.Method.Name, s.plan.Base)
+	}
+	return nil
+}
+
+// between is a place in a range that is no round number of it.
+const between = 0.382
+
+// checkSpace loads the base config with each value of a choice, and with the ends and an inner value of other ranges.
+func (s *Search) checkSpace() error {
+	var errs []error
+	for _, r := range s.Method.Value.Common().Space {
+		texts := r.Values
+		if r.Kind != search.Choice {
+			texts = []string{r.Text(r.Low), r.Text(r.High)}
+			if r.Kind == search.Linear || r.Kind == search.Log {
+				texts = append(texts, strconv.FormatFloat(r.Low+between*(r.High-r.Low), 'g', -1, 64))
+			}
+		}
+		for _, text := range texts {
+			if _, err := train.Load(s.file, s.source, append(s.plan.fixed(), Setting{r.Key, text}).overrides()...); err != nil {
+				errs = append(errs, s.plan.located(err))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Check reports whether the first trial can be trained, whether its training has the objective's loss, and whether it
+// can go on to the epochs of all rungs.
+func (s *Search) Check() error {
+	own, rungs := s.Method.Value.Common(), s.Method.Value.Rungs()
+	r, err := s.run(0, s.settings(own.Space.Draw(own.Seed, 0, nil)), len(rungs)-1)
+	if err != nil {
+		return err
+	}
+	err = train.CheckSearch(r.Config, own.Loss, rungs)
+	var mistake *config.Error
+	if errors.As(err, &mistake) && mistake.File == "" && (mistake.Key == "loss" || mistake.Key == "max") {
+		return s.node.Invalid(mistake.Key, "%w", mistake.Err)
+	}
+	return err
+}
+
+// settings returns a point as settings.
+func (s *Search) settings(p search.Point) (list Settings) {
+	for i, r := range s.Method.Value.Common().Space {
+		list = append(list, Setting{r.Key, r.Text(p[i])})
+	}
+	return list
+}
+
+// run returns the run of a trial to the end of a rung.
+func (s *Search) run(trial int, drawn Settings, rung int) (Run, error) {
+	all := append(s.plan.fixed(), drawn...)
+	if rungs := s.Method.Value.Rungs(); rungs != nil {
+		all = append(all, Setting{epochsKey, strconv.Itoa(rungs[rung])})
+	}
+	c, err := train.Load(s.file, s.source, all.overrides()...)
+	if err != nil {
+		return Run{}, s.plan.located(err)
+	}
+	return NewRun(fmt.Sprintf("trial%03d", trial), c)
+}
+
+// Command returns the command line that makes the run of a trial again, alone.
+func (s *Search) Command(t *Trial) []string {
+	all := append(s.plan.fixed(), t.Settings...)
+	if s.Method.Value.Rungs() != nil {
+		all = append(all, Setting{epochsKey, strconv.Itoa(t.Epochs)})
+	}
+	return append([]string{"unravel", "train", s.plan.Base}, all.overrides()...)
+}
+
+// Trials reads the trials in a folder. Trials of another search, or of this search with another base config, are an
+// error. It returns an empty list for a missing folder.
+func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
+	folders, err := Look(ctx, dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	dirs := make([]string, len(folders))
+	for i, f := range folders {
+		dirs[i] = filepath.Join(dir, filepath.FromSlash(f.Name))
+	}
+	found, err := readTrials(dirs, &s.reader)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		found = &Trials{Method: s.Method}
+		if base, err := train.Load(s.file, s.source, s.plan.fixed().overrides()...); err == nil { // as before
+			found.Better = directionOf(s.Method.Value.Common(), base)
+		}
+		return found, nil
+	}
+	const want = "want the search as it was, or another folder (--out)"
+	if other := differentSearch(found.Method, s.Method); other != "" {
+		return nil, fmt.Errorf("%s holds trials of another search: there %s; %s", dir, other, want)
+	}
+	found.Method = s.Method
+	rungs := s.Method.Value.Rungs()
+	for _, t := range found.List {
+		if s.agreed[t.ConfigHash] {
+			continue
+		}
+		r, err := s.run(t.Index, t.Settings, slices.Index(rungs, t.Config.Train.Epochs))
+		if err != nil {
+			return nil, err
+		}
+		if r.Hash != t.ConfigHash {
+			was, err1 := settingsOf(t.Config)
+			is, err2 := settingsOf(r.Config)
+			err := fmt.Errorf("%s holds trials of another base config: in %s %s; %s", dir, t.Name, differentSettings(was, is), want)
+			return nil, errors.Join(err, err1, err2)
+		}
+		s.agreed[t.ConfigHash] = true
+	}
+	return found, nil
+}
+
+// Preview returns the settings of the next trials, at most n, as far as they are random: they follow from no result.
+func (s *Search) Preview(found *Trials, n int) (list []Settings) {
+	own, trials := s.Method.Value.Common(), found.points()
+	for len(list) < n && (own.Runs == 0 || len(trials) < own.Runs) {
+		if t, ok := s.Method.Value.(*search.TPE); ok && len(trials) >= t.Startup {
+			break
+		}
+		p := own.Space.Draw(own.Seed, len(trials), trials)
+		if p == nil {
+			break
+		}
+		trials, list = append(trials, search.Trial{Point: p}), append(list, s.settings(p))
+	}
+	return list
+}
+
+// Execute makes the trials of the search in a folder until its budget is used up, and returns all trials. Failed trials
+// count as the worst, and do not end the search. Options.Index and Options.Of mean nothing. When the context ends, the
+// error is train.ErrStopped.
+func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, error) {
+	if o.Start == nil {
+		o.Start = InProcess
+	}
+	if o.Say == nil {
+		o.Say = func(string, ...any) {}
+	}
+	if _, err := s.Trials(ctx, dir); err != nil {
+		return nil, err
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	jobs := max(1, o.Jobs)
+	e := &searching{Options: o, Search: s, dir: dir, threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch(),
+		own: map[string]float64{}, tried: map[int]bool{}}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() {
+			if err := e.work(ctx); err != nil {
+				cancel(err) // the other jobs save and end, too
+			}
+		})
+	}
+	workers.Wait()
+	failure := context.Cause(ctx)
+	found, err := s.Trials(context.WithoutCancel(ctx), dir)
+	if failure != nil {
+		if errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {
+			failure = train.ErrStopped
+		}
+		return found, failure
+	}
+	return found, err
+}
+
+// searching is a call of Search.Execute.
+type searching struct {
+	Options
+	*Search
+	dir     string
+	threads int // of one run
+	watch   *rundir.Watch
+
+	choosing sync.Mutex   // held while a job chooses its work
+	tried    map[int]bool // failed trials that this call has repeated
+
+	lock   sync.Mutex
+	own    map[string]float64 // fraction of the runs that this call makes, by folder
+	status Status
+}
+
+// work takes one step after another until nothing is left to do.
+func (e *searching) work(ctx context.Context) error {
+	for ctx.Err() == nil {
+		dir, run, wait, err := e.choose(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case dir == "" && !wait:
+			return nil
+		case dir == "":
+			select {
+			case <-ctx.Done():
+			case <-time.After(waitLocked):
+			}
+			continue
+		}
+		begun := time.Now()
+		err = e.Start(ctx, dir, e.threads, func(done, all int) { e.report(dir, float64(done)/float64(max(all, 1))) })
+		if !errors.Is(err, rundir.ErrLocked) && !errors.Is(err, train.ErrStopped) && (err == nil || ctx.Err() == nil) {
+			entry := conclusion(dir, run, err, begun, e.Say)
+			if entry.State == Failed && Read(dir).State != Failed { // otherwise it would begin again and again
+				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
+			}
+		}
+		e.release(dir)
+	}
+	return nil
+}
+
+func (e *searching) release(dir string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	delete(e.own, dir)
+}
+
+// report records the progress of a run and passes the status on.
+func (e *searching) report(dir string, part float64) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.own[dir] = part
+	if e.Observe == nil {
+		return
+	}
+	s := e.status
+	s.Running = len(e.own)
+	for _, part := range e.own {
+		s.Part = min(1, s.Part+part/float64(max(s.Runs, 1)))
+	}
+	e.Observe(s)
+}
+
+// observe records the state of the folder. It returns the folders that this call works on.
+func (e *searching) observe(found *Trials) map[string]bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	own := map[string]bool{}
+	for dir := range e.own {
+		own[dir] = true
+	}
+	budget := e.Method.Value.Common()
+	e.status = Status{Runs: max(budget.Runs, len(found.List)), Left: -1}
+	for _, t := range found.List {
+		switch {
+		case t.State == Finished:
+			e.status.Finished++
+		case t.State == Failed:
+			e.status.Failed++
+		case !own[t.Dir]:
+			e.status.Elsewhere++
+		}
+	}
+	e.status.Part = float64(e.status.Finished+e.status.Failed) / float64(max(e.status.Runs, 1))
+	if budget.CoreHours > 0 {
+		e.status.Part = min(1, max(found.CoreHours/budget.CoreHours, 0))
+		if budget.Runs > 0 {
+			e.status.Part = max(e.status.Part, float64(e.status.Finished+e.status.Failed)/float64(budget.Runs))
+		}
+	}
+	if e.Observe != nil {
+		s := e.status
+		s.Running = len(own)
+		e.Observe(s)
+	}
+	return own
+}
+
+// choose returns the folder of the next run, with its config in it. An empty folder means that there is nothing to do
+// now, and wait that this may change.
+func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
+	e.choosing.Lock()
+	defer e.choosing.Unlock()
+	held, err := rundir.Hold(ctx, e.dir)
+	if err != nil {
+		return "", run, false, err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	found, err := e.Trials(ctx, e.dir)
+	if err != nil {
+		return "", run, false, err
+	}
+	own := e.observe(found)
+	rungs := e.Method.Value.Rungs()
+	running := false
+	for _, t := range found.List {
+		again := t.State == Failed && e.Retry && !e.tried[t.Index]
+		if t.State == Finished || t.State == Failed && !again {
+			continue
+		}
+		if own[t.Dir] || e.held(t.Dir) {
+			running = running || own[t.Dir] || !e.NoWait
+			continue
+		}
+		if again {
+			if err := forget(t.Dir); err != nil {
+				return "", run, false, err
+			}
+			e.tried[t.Index] = true
+		}
+		run, err = e.Search.run(t.Index, t.Settings, slices.Index(rungs, t.Config.Train.Epochs))
+		return e.take(t.Dir, err), run, false, err
+	}
+	budget := e.Method.Value.Common()
+	if budget.CoreHours > 0 && found.CoreHours >= budget.CoreHours {
+		return "", run, running, nil
+	}
+	trials := found.points()
+	if k := gap(found.List); k >= 0 { // somebody removed the trial, or it is damaged
+		if p := budget.Space.Draw(budget.Seed, k, trials); p != nil {
+			return e.begin(ctx, k, p, held)
+		}
+	}
+	step, ok := e.Method.Value.Next(trials, budget.Runs == 0 || len(trials) < budget.Runs)
+	switch {
+	case !ok:
+		return "", run, running, nil
+	case step.Trial == len(trials):
+		return e.begin(ctx, step.Trial, step.Point, held)
+	}
+	return e.promote(found.List[step.Trial], step.Rung)
+}
+
+// gap returns the first number between those of the trials that no trial has; -1 if there is none.
+func gap(list []Trial) int {
+	for i, t := range list {
+		if t.Index != i {
+			return i
+		}
+	}
+	return -1
+}
+
+// take marks the run of a folder as this call's.
+func (e *searching) take(dir string, err error) string {
+	if err != nil {
+		return ""
+	}
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.own[dir] = 0
+	return dir
+}
+
+// held reports whether another process holds a run.
+func (e *searching) held(dir string) bool {
+	store, err := e.watch.Open(dir)
+	if err != nil {
+		return errors.Is(err, rundir.ErrLocked)
+	}
+	return store.Close() != nil
+}
+
+// promote gives a finished trial the epochs of a further rung.
+func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, err error) {
+	run, err = e.Search.run(t.Index, t.Settings, rung)
+	if err != nil {
+		return "", run, false, err
+	}
+	text, err := run.Config.Encode()
+	if err != nil {
+		return "", run, false, err
+	}
+	store, err := e.watch.Open(t.Dir)
+	if errors.Is(err, rundir.ErrLocked) { // somebody looks at it
+		return "", run, true, nil
+	}
+	if err == nil {
+		err = errors.Join(store.Write(rundir.Config, rundir.Bytes(text)), store.Close())
+	}
+	return e.take(t.Dir, err), run, false, err
+}
+
+// begin makes the folder of a new trial.
+func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
+	drawn := e.settings(p)
+	if run, err = e.Search.run(k, drawn, 0); err != nil {
+		return "", run, false, err
+	}
+	file := trialFile{Trial: k, Settings: map[string]string{}}
+	for _, s := range drawn {
+		file.Settings[s.Key] = s.Value
+	}
+	if file.Search, err = encodeSearch(e.Method); err != nil {
+		return "", run, false, err
+	}
+	dir, err = create(ctx, e.dir, run, held, func(store *rundir.Run, write func() error) error {
+		return store.Begin(func() error {
+			if err := store.Write(rundir.TrialFile, rundir.JSON(file)); err != nil {
+				return err
+			}
+			return write()
+		})
+	})
+	return e.take(dir, err), run, false, err
+}
+
+// String returns the settings as a command line has them.
+func (s Settings) String() string { return strings.Join(s.overrides(), " ") }
