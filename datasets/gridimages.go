@@ -3,6 +3,8 @@ package datasets
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 
@@ -135,7 +137,8 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = s.images.Label
 	}
-	sum, err := cache.HashFile(ctx, path)
+	hash := func() (string, error) { return hashFiles(ctx, path, s.images.Files) }
+	sum, err := hash()
 	if err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 		if err != nil {
 			return err
 		}
-		if now, err := cache.HashFile(ctx, path); err != nil || now != sum {
+		if now, err := hash(); err != nil || now != sum {
 			return cmp.Or(err, fmt.Errorf("%s: %w; start again", path, errChanging))
 		}
 		return s.rule.check()
@@ -173,4 +176,20 @@ func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
 	}
 	d.bytes, d.mapped = set.Images, set.File(cache.ImagesFile)
 	return nil
+}
+
+// hashFiles returns the hash of a file, or the hashes of the files that hold its rows if there are several.
+func hashFiles(ctx context.Context, path string, several []string) (string, error) {
+	if several == nil {
+		return cache.HashFile(ctx, path)
+	}
+	all := sha256.New()
+	for _, file := range several {
+		sum, err := cache.HashFile(ctx, file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(all, sum)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
 }

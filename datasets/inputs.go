@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
@@ -121,6 +122,9 @@ func (g *GridFolder) Reads() []Read {
 		path := filepath.Join(g.Path, name+".npy")
 		if _, err := os.Stat(path); err == nil {
 			list = append(list, Read{Key: "path/" + name, Path: path})
+		}
+		for i, shard := range arrays.Shards(g.Path, name) {
+			list = append(list, Read{Key: fmt.Sprintf("path/%s-%03d", name, i), Path: shard})
 		}
 	}
 	return list
