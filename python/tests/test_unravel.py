@@ -180,7 +180,10 @@ class Training(Case):
         with self.assertRaises(KeyboardInterrupt):
             unravel.train(TINY, {"train.epochs": 200}, run="run", log=stop)
         self.assertFalse((self.dir / "run" / "codes.npy").exists())
-        run = unravel.train(run="run", resume=True, log=None)
+        self.assertTrue((self.dir / "run" / "checkpoint.safetensors").exists())
+        lines = []
+        run = unravel.train(run="run", resume=True, log=lines.append)
+        self.assertRegex("\n".join(lines), "continuing after step [1-9]")
         np.testing.assert_array_equal(run.codes, want.codes)
 
     @unittest.skipIf(os.name == "nt", "signals of Unix")
