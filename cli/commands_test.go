@@ -88,7 +88,7 @@ func decodeOne(t testing.TB, text string, v any) {
 func checkFolder(t *testing.T, dir string) {
 	t.Helper()
 	want := regexp.MustCompile(`^(\.lock|checkpoint\.safetensors|codes\.npy|config\.yaml|events\.out\.tfevents\.\d+\.unravel|factors\.npy|` +
-		`figures|fit\.json|log\.jsonl|metrics\.json|report\.html|run\.json|state\.json)$`)
+		`figures|fit\.json|log\.jsonl|metrics\.(csv|json)|report\.html|run\.json|state\.json)$`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func checkFolder(t *testing.T, dir string) {
 			t.Errorf("there is a file %s", e.Name())
 		}
 	}
-	if len(entries) != 13 {
-		t.Errorf("%d files, want 13: %v", len(entries), entries)
+	if len(entries) != 14 {
+		t.Errorf("%d files, want 14: %v", len(entries), entries)
 	}
 	for _, name := range []string{"losses", "reconstructions", "torus", "traversals"} {
 		picture, err := png.Decode(bytes.NewReader(readFile(t, filepath.Join(dir, "figures", name+".png"))))

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/train"
@@ -32,10 +33,19 @@ type dataCommand struct {
 	Ask    dataAskCommand    `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
 }
 
-type dataListCommand struct{}
+type dataListCommand struct {
+	JSON bool `name:"json" help:"Print one JSON object on standard output."`
+}
 
 // Run lists the data sets.
-func (*dataListCommand) Run(s *streams) error {
+func (c *dataListCommand) Run(s *streams) error {
+	if c.JSON {
+		list, err := listedSets()
+		if err != nil {
+			return err
+		}
+		return writeJSON(s.out, map[string]any{"folder": cache.Root(), "datasets": list})
+	}
 	printItems(s.out, itemsOf(datasets.Registry))
 	return listPublic(s.out)
 }

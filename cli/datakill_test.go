@@ -5,7 +5,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // A fetch killed at any moment of the download or conversion continues. It ends with the bytes of an uninterrupted

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
@@ -27,7 +26,7 @@ func listPublic(out io.Writer) error {
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(w, "  %s\t%s\n", e.Name, stateOf(e.Name, p.Origin(), sets))
+		fmt.Fprintf(w, "  %s\t%s\n", e.Name, stateOf(e.Name, p.Origin(), sets).State)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -55,40 +54,44 @@ func listOwn(out io.Writer, sets []cache.Listed) error {
 }
 
 // stateOf says whether a public set exists here, and gives its sizes on disk and for download.
-func stateOf(name string, o datasets.Origin, sets []cache.Listed) string {
-	cached := int64(0)
+func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
+	p := &publicState{}
+	known := true
+	for _, f := range o.Needed() {
+		p.Download += f.Size
+		known = known && f.Size > 0
+	}
+	download := "download of " + memory.Text(float64(p.Download))
+	if !known {
+		p.Download, download = 0, "download of unknown size"
+	}
+	for _, f := range o.Files {
+		p.Downloaded += fileSize(filepath.Join(cache.Downloads(name), f.Name))
+	}
 	for _, s := range sets {
 		switch {
 		case s.Name != name:
+			continue
 		case errors.Is(s.Err, cache.ErrTouched):
-			return fmt.Sprintf("written to since it was made; want `unravel data check %s`", name)
+			p.State = fmt.Sprintf("written to since it was made; want `unravel data check %s`", name)
 		case s.Err != nil:
-			return fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
+			p.State = fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
 		case s.Version != o.Version:
-			return fmt.Sprintf("made by another version of unravel; want `unravel data fetch %s`", name)
+			p.State = fmt.Sprintf("made by another version of unravel; want `unravel data fetch %s`", name)
 		default:
-			cached += s.Bytes
+			p.Converted += s.Bytes
+			continue
 		}
+		return p
 	}
-	here, size, known := int64(0), int64(0), true
-	for _, f := range o.Needed() {
-		size += f.Size
-		known = known && f.Size > 0
+	here, size := memory.Text(float64(p.Downloaded)), memory.Text(float64(o.Bytes))
+	switch p.Ready = p.Converted > 0; {
+	case p.Ready:
+		p.State = fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(p.Converted)), here)
+	case p.Downloaded > 0:
+		p.State = fmt.Sprintf("fetched (%s), not converted (%s)", here, size)
+	default:
+		p.State = fmt.Sprintf("not here: %s, %s on disk", download, size)
 	}
-	for _, f := range o.Files {
-		if info, err := os.Stat(filepath.Join(cache.Downloads(name), f.Name)); err == nil {
-			here += info.Size()
-		}
-	}
-	download := "download of unknown size"
-	if known {
-		download = "download of " + memory.Text(float64(size))
-	}
-	switch {
-	case cached > 0:
-		return fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(cached)), memory.Text(float64(here)))
-	case here > 0:
-		return fmt.Sprintf("fetched (%s), not converted (%s)", memory.Text(float64(here)), memory.Text(float64(o.Bytes)))
-	}
-	return fmt.Sprintf("not here: %s, %s on disk", download, memory.Text(float64(o.Bytes)))
+	return p
 }

@@ -3,12 +3,13 @@
 package cli
 
 import (
-	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // A job contains the settings from a sweep's environment. A task records missing features of its processor for its

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // TestEvalPairs measures codes with a file of answers alone. The result equals the result with the same classes as

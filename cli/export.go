@@ -29,6 +29,7 @@ type exportCommand struct {
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"Part of the model to write: encoder or decoder." detail:"The default is all parameters for safetensors, and the encoder for onnx."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes: unravel for images [N, H, W, C], pytorch for images [N, C, H, W]." detail:"In safetensors, pytorch also means names and shapes of a state_dict."`
 	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"File to write (default: weights.safetensors, encoder.onnx or decoder.onnx in the run's folder)."`
+	Card   string `placeholder:"FILE" writes:".md" help:"Also write a model card: a Markdown file with training, metrics, use and config."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
@@ -80,15 +81,30 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}); err != nil {
 		return err
 	}
+	if c.Card != "" {
+		card, err := newCard(c.Dir, e, r)
+		if err == nil {
+			err = writeOut(c.Card, card.write)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(r)
 	}
 	if c.Format == onnxFormat {
 		fmt.Fprintf(s.log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout), sizes(r.Network.Output, layout))
 	} else {
-		fmt.Fprintf(s.log, "%d tensors of %s in %s\n", r.Tensors, c.Dir, r.File)
+		fmt.Fprintf(s.log, "%d tensors of %s in %s, %s\n", r.Tensors, c.Dir, r.File, layoutText[layout])
 	}
 	return nil
+}
+
+// layoutText describes layouts of safetensors.
+var layoutText = map[weights.Layout]string{
+	weights.Native:  "for images [N, H, W, C] (layout unravel; --layout pytorch writes a state_dict)",
+	weights.PyTorch: "for images [N, C, H, W] (layout pytorch: a state_dict)",
 }
 
 // chooseFormat takes the format from the name of the file.

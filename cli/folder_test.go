@@ -4,12 +4,13 @@ package cli
 
 import (
 	"errors"
-	"github.com/unravel-ml/unravel/internal/long"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // Nothing is written through links in a run's folder.

@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // kubectlScript simulates a cluster: the first job fails without a step, and the second makes its tasks one after the

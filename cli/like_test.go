@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"github.com/unravel-ml/unravel/internal/long"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 func TestEvalLike(t *testing.T) {

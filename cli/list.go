@@ -102,16 +102,8 @@ func configItems() []item {
 
 // Run prints the list.
 func (c *listCommand) Run(s *streams) error {
-	all := kinds()
 	if c.Kind == "" {
-		for i, k := range all {
-			if i > 0 {
-				fmt.Fprintln(s.out)
-			}
-			fmt.Fprintln(s.out, k.plural)
-			printItems(s.out, k.items)
-		}
-		return nil
+		return c.printKinds(s.out)
 	}
 	for _, network := range []string{"encoder", "decoder"} {
 		if (c.Kind == network || c.Kind == network+"s") && (c.given() || namesConfig(c.Name)) {
@@ -126,21 +118,46 @@ func (c *listCommand) Run(s *streams) error {
 		return usagef("unexpected argument %s: options are for encoders and decoders by name; %s", c.Overrides[0], want)
 	}
 	if c.given() {
-		return usagef("--image, --layers and --json are for encoders and decoders by name; %s", want)
+		return usagef("--image and --layers are for encoders and decoders by name; %s", want)
 	}
+	k, err := findKind(c.Kind)
+	switch {
+	case err != nil:
+		return err
+	case c.Name != "":
+		return printOne(s.out, k, c.Name, c.JSON)
+	case c.JSON:
+		return writeKind(s.out, k)
+	}
+	printItems(s.out, k.items)
+	return nil
+}
+
+// printKinds prints all kinds with their parts.
+func (c *listCommand) printKinds(w io.Writer) error {
+	if c.JSON {
+		return writeKinds(w)
+	}
+	for i, k := range kinds() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, k.plural)
+		printItems(w, k.items)
+	}
+	return nil
+}
+
+// findKind returns a kind by its name, singular or plural.
+func findKind(name string) (kind, error) {
 	var names []string
-	for _, k := range all {
-		if k.plural != c.Kind && k.plural != c.Kind+"s" && k.plural != c.Kind+"es" {
-			names = append(names, k.plural)
-			continue
+	for _, k := range kinds() {
+		if k.plural == name || k.plural == name+"s" || k.plural == name+"es" {
+			return k, nil
 		}
-		if c.Name == "" {
-			printItems(s.out, k.items)
-			return nil
-		}
-		return printOne(s.out, k, c.Name)
+		names = append(names, k.plural)
 	}
-	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(strings.TrimSuffix(c.Kind, "s")+"s", names))
+	return kind{}, usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
 func printItems(w io.Writer, items []item) {
@@ -152,12 +169,19 @@ func printItems(w io.Writer, items []item) {
 }
 
 // printOne describes an entry with its options, or prints a config.
-func printOne(w io.Writer, k kind, name string) error {
+func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 	var names []string
 	for _, i := range k.items {
 		if i.name != name {
 			names = append(names, i.name)
 			continue
+		}
+		if asJSON {
+			p, err := jsonPart(k, i)
+			if err != nil {
+				return err
+			}
+			return writeJSON(w, p)
 		}
 		if k.plural == "configs" {
 			source, err := configs.Read(name)

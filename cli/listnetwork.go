@@ -25,11 +25,11 @@ type networkFlags struct {
 	Image  string `placeholder:"HxWxC" help:"List the layers of an encoder or decoder for images of this shape, such as 64x64x3." detail:"The shape is height, width and channels. The list has shapes, parameters and the FLOP of the forward pass of one image."`
 	Codes  int    `default:"10" help:"With --image: number of code columns that a decoder takes."`
 	Layers bool   `help:"Print the list of layers behind an encoder or decoder, to copy into a config."`
-	JSON   bool   `name:"json" help:"With --image: print one JSON object on standard output."`
+	JSON   bool   `name:"json" help:"Print one JSON object on standard output." detail:"Without --image, the object has the parts with their options, defaults and sources."`
 }
 
-// given reports whether a flag was set.
-func (f *networkFlags) given() bool { return f.Image != "" || f.Layers || f.JSON }
+// given reports whether a flag about one network was set.
+func (f *networkFlags) given() bool { return f.Image != "" || f.Layers }
 
 // summary is the output of `unravel list encoder NAME --image`.
 type summary struct {

@@ -61,7 +61,6 @@ func TestListNetworkMistakes(t *testing.T) {
 		{"encoder conv64 --image 20x20x1", "small-conv, which takes any"},
 		{"encoder conv64 --image 64x64", "want HxWxC, such as 64x64x3"},
 		{"encoder conv64 --image 64x64x0", "want HxWxC, such as 64x64x3"},
-		{"encoder conv64 --json", "want HxWxC, such as 64x64x3"},
 		{"encoder small-conv with=3 --image 4x4x1", `unknown key "with"; did you mean "width"?`},
 		{"encoder --image 4x4x1", "want its name too"},
 		{"losses kl --image 4x4x1", "are for encoders and decoders by name"},

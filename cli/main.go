@@ -83,6 +83,8 @@ type commands struct {
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the completion script."`
 
+	Quiet bool `short:"q" help:"Print only results and errors."`
+
 	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and its runs (default: the variable UNRAVEL_DATA)." detail:"Without the variable UNRAVEL_DATA, the folder is unravel in the user's folder for caches."`
 }
 
@@ -115,10 +117,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
 		}
 	}()
-	exited := -1
+	exited, s := -1, &streams{out, log}
 	var line commands
 	parser, err := newParser(&line, kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{out, log}))
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
 	if err != nil {
 		fmt.Fprintln(log, "unravel:", err)
 		return exitFailed
@@ -147,6 +149,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	if err := line.Table.checkRoot(k.Command(), line.Root); err != nil {
 		return exitCode(err, out, log)
+	}
+	if line.Quiet {
+		s.log = io.Discard
 	}
 	restore, err := setRoot(line.Root)
 	if err == nil {

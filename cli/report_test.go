@@ -2,10 +2,11 @@ package cli
 
 import (
 	"bytes"
-	"github.com/unravel-ml/unravel/internal/long"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // The page of a run without figures can be made afterwards, in its folder or in another one. Nothing else in the

@@ -4,13 +4,14 @@ package cli
 
 import (
 	"bytes"
-	"github.com/unravel-ml/unravel/internal/long"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // killedTable writes a table of six short runs.

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/unravel-ml/unravel/internal/long"
 	"golang.org/x/sys/unix"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // onTerminal runs a command line on a terminal with a number of columns, and returns the drawn text.

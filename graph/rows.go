@@ -21,12 +21,9 @@ func NormaliseRows(x *gorgonia.Node) (*gorgonia.Node, error) {
 			_, _, err := Matrix("input", in[0])
 			return in[0], err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](normaliseRows[float32]{in[0][1]}), nil
-			}
-			return NewFunc[float64](normaliseRows[float64]{in[0][1]}), nil
-		},
+		New: Bodies(
+			func(in []tensor.Shape) Body[float32] { return normaliseRows[float32]{in[0][1]} },
+			func(in []tensor.Shape) Body[float64] { return normaliseRows[float64]{in[0][1]} }),
 	}, x)
 }
 
@@ -59,12 +56,9 @@ func RejectRows(w, v *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return in[0], nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](rejectRows[float32]{in[0][1]}), nil
-			}
-			return NewFunc[float64](rejectRows[float64]{in[0][1]}), nil
-		},
+		New: Bodies(
+			func(in []tensor.Shape) Body[float32] { return rejectRows[float32]{in[0][1]} },
+			func(in []tensor.Shape) Body[float64] { return rejectRows[float64]{in[0][1]} }),
 	}, w, v)
 }
 

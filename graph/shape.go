@@ -28,12 +28,9 @@ func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 			}
 			return to, nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](reshape[float32]{}), nil
-			}
-			return NewFunc[float64](reshape[float64]{}), nil
-		},
+		New: Bodies(
+			func([]tensor.Shape) Body[float32] { return reshape[float32]{} },
+			func([]tensor.Shape) Body[float64] { return reshape[float64]{} }),
 		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Reshape(t, shape...) }),
 	}, x)
 }
@@ -156,12 +153,9 @@ func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{r, to - from}, nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](slice[float32]{from, to, in[0][1]}), nil
-			}
-			return NewFunc[float64](slice[float64]{from, to, in[0][1]}), nil
-		},
+		New: Bodies(
+			func(in []tensor.Shape) Body[float32] { return slice[float32]{from, to, in[0][1]} },
+			func(in []tensor.Shape) Body[float64] { return slice[float64]{from, to, in[0][1]} }),
 		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceColumns(t, from, to) }),
 	}, x)
 }

@@ -12,12 +12,9 @@ func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) {
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			return in[0].Clone(), nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](reshape[float32]{}), nil
-			}
-			return NewFunc[float64](reshape[float64]{}), nil
-		},
+		New: Bodies(
+			func([]tensor.Shape) Body[float32] { return reshape[float32]{} },
+			func([]tensor.Shape) Body[float64] { return reshape[float64]{} }),
 		Diff: []bool{false},
 	}, x)
 }

@@ -26,12 +26,9 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 			}
 			return in[0], nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
-			if dt == tensor.Float32 {
-				return NewFunc[float32](weightedSum[float32]{weights}), nil
-			}
-			return NewFunc[float64](weightedSum[float64]{weights}), nil
-		},
+		New: Bodies(
+			func([]tensor.Shape) Body[float32] { return weightedSum[float32]{weights} },
+			func([]tensor.Shape) Body[float64] { return weightedSum[float64]{weights} }),
 		Tangent: func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			var factors []float64
 			var moving []*gorgonia.Node

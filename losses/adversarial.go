@@ -28,12 +28,9 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
 			_, err := logitRows(in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](densityRatio[float32]{in[0][0], in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](densityRatio[float64]{in[0][0], in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return densityRatio[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return densityRatio[float64]{in[0][0], in[0][1]} }),
 	}, logits)
 }
 
@@ -53,12 +50,9 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](discrimination[float32]{in[0][0], in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](discrimination[float64]{in[0][0], in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return discrimination[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return discrimination[float64]{in[0][0], in[0][1]} }),
 	}, logits)
 }
 

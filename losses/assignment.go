@@ -47,12 +47,13 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](assignmentError[float32]{sizes, columns, in[0][0], in[1][1]}), nil
-			}
-			return graph.NewFunc[float64](assignmentError[float64]{sizes, columns, in[0][0], in[1][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] {
+				return assignmentError[float32]{sizes, columns, in[0][0], in[1][1]}
+			},
+			func(in []tensor.Shape) graph.Body[float64] {
+				return assignmentError[float64]{sizes, columns, in[0][0], in[1][1]}
+			}),
 		Diff: []bool{true, false},
 	}, weights, labels)
 }

@@ -155,12 +155,9 @@ func maskOf(labels *gorgonia.Node, width int, rules []activity) (*gorgonia.Node,
 			}
 			return tensor.Shape{rows, width}, nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](activeMask[float32]{width, in[0][1], rules}), nil
-			}
-			return graph.NewFunc[float64](activeMask[float64]{width, in[0][1], rules}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return activeMask[float32]{width, in[0][1], rules} },
+			func(in []tensor.Shape) graph.Body[float64] { return activeMask[float64]{width, in[0][1], rules} }),
 		Diff: []bool{false},
 	}, labels)
 }

@@ -70,12 +70,9 @@ func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			return tensor.ScalarShape(), s.check(in)
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newContraction[float32](s, in[0], in[1])), nil
-			}
-			return graph.NewFunc[float64](newContraction[float64](s, in[0], in[1])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newContraction[float32](s, in[0], in[1]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newContraction[float64](s, in[0], in[1]) }),
 	}, in...)
 }
 

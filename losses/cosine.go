@@ -28,12 +28,9 @@ func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, erro
 			_, _, err := viewRows(in)
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newCosineRegression[float32](in[0][0], in[0][1])), nil
-			}
-			return graph.NewFunc[float64](newCosineRegression[float64](in[0][0], in[0][1])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newCosineRegression[float32](in[0][0], in[0][1]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newCosineRegression[float64](in[0][0], in[0][1]) }),
 		Diff: []bool{true, false},
 	}, predictions, targets)
 }

@@ -107,12 +107,9 @@ func covariancePenalty(mean, logVariance *gorgonia.Node, offDiagonal, diagonal f
 			_, _, err := graph.Matrix("means", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newDIP[float32](in[0], offDiagonal, diagonal)), nil
-			}
-			return graph.NewFunc[float64](newDIP[float64](in[0], offDiagonal, diagonal)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newDIP[float32](in[0], offDiagonal, diagonal) },
+			func(in []tensor.Shape) graph.Body[float64] { return newDIP[float64](in[0], offDiagonal, diagonal) }),
 	}, in...)
 }
 

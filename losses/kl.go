@@ -61,12 +61,9 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newSphereKL[float32](dim, in[0][0])), nil
-			}
-			return graph.NewFunc[float64](newSphereKL[float64](dim, in[0][0])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newSphereKL[float32](dim, in[0][0]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newSphereKL[float64](dim, in[0][0]) }),
 	}, logT)
 }
 
@@ -157,12 +154,9 @@ func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*g
 			_, _, err := graph.Matrix("location", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newGaussianKL[float32](in[0], factor)), nil
-			}
-			return graph.NewFunc[float64](newGaussianKL[float64](in[0], factor)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newGaussianKL[float32](in[0], factor) },
+			func(in []tensor.Shape) graph.Body[float64] { return newGaussianKL[float64](in[0], factor) }),
 	}, mu, logScale)
 }
 
@@ -246,12 +240,9 @@ func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return in[0], nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](deviate[float32]{}), nil
-			}
-			return graph.NewFunc[float64](deviate[float64]{}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return deviate[float32]{} },
+			func([]tensor.Shape) graph.Body[float64] { return deviate[float64]{} }),
 	}, a, b)
 }
 
@@ -278,4 +269,163 @@ func (deviate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 			din[1][i] = -g
 		}
 	}
+}
+
+// KLCategorical returns the divergence, in nats, of a choice among K options with probabilities alpha from the uniform
+// choice. It is the mean over rows of
+//
+//	log K + sum_k alpha_k log alpha_k
+//
+// which lies between 0 (alpha uniform) and log K (one option is certain). probabilities and their logarithms have the
+// shape [rows, K]; the result is a scalar, differentiable in both. Separate logarithms, such as from
+// graph.LogSoftmaxRows, keep the result and its gradients finite at a probability that rounds to 0.
+//
+// Source: Dupont 2018, section 3.3; Jang et al. 2017.
+func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "categorical kl",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
+				return nil, graph.Wanted("probabilities and their logarithms of one shape", in)
+			}
+			_, _, err := graph.Matrix("probabilities", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return categoricalKL[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return categoricalKL[float64]{in[0][0], in[0][1]} }),
+	}, probabilities, logarithms)
+}
+
+type categoricalKL[T graph.Float] struct{ rows, options int }
+
+func (k categoricalKL[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i, p := range in[0] {
+		sum += float64(p) * float64(in[1][i])
+	}
+	out[0] = T(math.Log(float64(k.options)) + sum/float64(k.rows))
+}
+
+func (k categoricalKL[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(k.rows)
+	for side, d := range din {
+		for i := range d {
+			d[i] = T(g * float64(in[1-side][i]))
+		}
+	}
+}
+
+// KLGaussianWeighted is [KLGaussian] with a weight for every column,
+//
+//	sum_j w_j 1/2 (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
+//
+// averaged over rows, in nats. mu and logSigma have the shape [rows, columns]. weights has one number for each column
+// and no gradient. With weights of 0 or more the least value, at mu = 0 and sigma = 1, is 0.
+//
+// Source: Jeong and Song 2019, equation 6.
+func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "weighted gaussian kl",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 3 || !slices.Equal(in[0], in[1]) {
+				return nil, graph.Wanted("location and log sigma of one shape, and weights", in)
+			}
+			_, columns, err := graph.Matrix("location", in[0])
+			if err == nil && in[2].TotalSize() != columns {
+				err = graph.Wanted("a weight for each column", in[2])
+			}
+			return tensor.ScalarShape(), err
+		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return weightedKL[float32]{in[0][0], in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return weightedKL[float64]{in[0][0], in[0][1]} }),
+		Diff: []bool{true, true, false},
+	}, mu, logSigma, weights)
+}
+
+type weightedKL[T graph.Float] struct{ rows, columns int }
+
+func (k weightedKL[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i, m := range in[0] {
+		mu, s := float64(m), float64(in[1][i])
+		sum += float64(in[2][i%k.columns]) * (mu*mu + math.Exp(2*s) - 2*s - 1)
+	}
+	out[0] = T(0.5 * sum / float64(k.rows))
+}
+
+func (k weightedKL[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(k.rows)
+	for i := range din[0] {
+		din[0][i] = T(g * float64(in[2][i%k.columns]) * float64(in[0][i]))
+	}
+	for i := range din[1] {
+		din[1][i] = T(g * float64(in[2][i%k.columns]) * (math.Exp(2*float64(in[1][i])) - 1))
+	}
+}
+
+// Spaces names the latent spaces that kl includes in its sum.
+type Spaces string
+
+// The choices of spaces.
+const (
+	AllSpaces         Spaces = "all"
+	ContinuousSpaces  Spaces = "continuous"
+	CategoricalSpaces Spaces = "categorical"
+)
+
+// UnmarshalText accepts a known name.
+func (s *Spaces) UnmarshalText(text []byte) error {
+	if *s = Spaces(text); *s != AllSpaces && *s != ContinuousSpaces && *s != CategoricalSpaces {
+		return fmt.Errorf("unknown spaces %q; known: all, continuous, categorical", text)
+	}
+	return nil
+}
+
+// OptionsPosterior is implemented by posteriors that may be choices among options. Their divergence from the uniform
+// prior is at most the logarithm of the number of options.
+type OptionsPosterior interface {
+	Posterior
+	Options() int // 0: it is no such choice
+}
+
+// options returns the number of options of a posterior, 0 for a continuous one.
+func optionsOf(p Posterior) int {
+	if d, ok := p.(OptionsPosterior); ok {
+		return d.Options()
+	}
+	return 0
+}
+
+// of lists the chosen ones among posteriors.
+func (s Spaces) of(all []Posterior) ([]Posterior, error) {
+	if len(all) == 0 {
+		return nil, missing("posteriors of the codes")
+	}
+	if s == AllSpaces || s == "" {
+		return all, nil
+	}
+	var some []Posterior
+	for _, p := range all {
+		if (optionsOf(p) > 0) == (s == CategoricalSpaces) {
+			some = append(some, p)
+		}
+	}
+	if len(some) == 0 {
+		return nil, fmt.Errorf("it is of %s spaces, and the model has none; want spaces: all, or a model that has, such as joint-vae", s)
+	}
+	return some, nil
+}
+
+// largest returns the largest divergence of posteriors: sum log K if all are choices among options, otherwise infinity.
+func largest(posteriors []Posterior) (most float64) {
+	for _, p := range posteriors {
+		n := optionsOf(p)
+		if n == 0 {
+			return math.Inf(1)
+		}
+		most += math.Log(float64(n))
+	}
+	return most
 }

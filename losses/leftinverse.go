@@ -58,12 +58,9 @@ func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gor
 			}
 			return tensor.ScalarShape(), checkInverse(in)
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newLeftInverse[float32](kind, ridge, in, 1e-6)), nil
-			}
-			return graph.NewFunc[float64](newLeftInverse[float64](kind, ridge, in, 1e-12)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newLeftInverse[float32](kind, ridge, in, 1e-6) },
+			func(in []tensor.Shape) graph.Body[float64] { return newLeftInverse[float64](kind, ridge, in, 1e-12) }),
 		Diff: diff,
 	}, in...)
 }

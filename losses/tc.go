@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -198,12 +199,13 @@ func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimato
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newTC[float32](in[0], estimator, dataSize, blocks...)), nil
-			}
-			return graph.NewFunc[float64](newTC[float64](in[0], estimator, dataSize, blocks...)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] {
+				return newTC[float32](in[0], estimator, dataSize, blocks...)
+			},
+			func(in []tensor.Shape) graph.Body[float64] {
+				return newTC[float64](in[0], estimator, dataSize, blocks...)
+			}),
 	}, in...)
 }
 
@@ -379,5 +381,187 @@ func (f *tc[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 		f.prepare(p, p.sign*float64(dout[0])/float64(f.n))
 		copy(f.mixture.lse, f.lse[i])
 		f.mixture.addSlopes(&f.batch, p.rows, p.columns, din[0], din[1], din[2])
+	}
+}
+
+// mixture is the log density of the samples of a batch under the mixture of their posteriors:
+// for chosen rows j, i and columns d,
+//
+//	L_j = log sum_i w_ji exp(sum_d log N(x_jd; mean_id, variance_id))
+//
+// and its gradient. Memory grows with rows times columns.
+type mixture[T graph.Float] struct {
+	x, dx    *kernel.Points[T]
+	g        kernel.Gaussians[T]
+	lse      []T     // L_j without the constant of the weights
+	factor   []T     // of L_j in the sum
+	w        weights // of the components
+	blocks   []pairBlock[T]
+	pieces   []moments[T]
+	forward  *numeric.Loop
+	backward *numeric.Loop
+}
+
+// weights are the logarithms of the weights w_ji. base applies to all components, own is added for the row's own
+// component, and next for the next row's.
+type weights struct{ base, own, next float64 }
+
+// moments are the part of a piece of the rows in the gradient of the components. A fixed number of pieces makes sums
+// independent of the number of threads.
+type moments[T graph.Float] struct{ zero, first, second []T }
+
+const mixturePieces = 8
+
+func newMixture[T graph.Float](rows, columns int) *mixture[T] {
+	m := &mixture[T]{x: kernel.NewPoints[T](rows, columns), dx: kernel.NewPoints[T](rows, columns)}
+	m.g = kernel.Gaussians[T]{
+		Mean:      kernel.NewPoints[T](rows, columns),
+		Precision: kernel.NewPoints[T](rows, columns),
+		Constant:  kernel.NewConstants[T](rows),
+	}
+	m.lse, m.factor = kernel.NewConstants[T](rows), kernel.NewConstants[T](rows)
+	m.blocks = newPairBlocks[T](rows)
+	m.pieces = make([]moments[T], min(mixturePieces, len(m.blocks)))
+	for i := range m.pieces {
+		m.pieces[i] = moments[T]{make([]T, rows), make([]T, rows*columns), make([]T, rows*columns)}
+	}
+	m.forward = newPairLoop(rows, m.densityBlock)
+	m.backward = numeric.NewLoop(len(m.pieces), 1, m.slopePiece)
+	return m
+}
+
+// gaussians are a batch of codes and their posteriors, [rows, width].
+type gaussians[T graph.Float] struct {
+	width               int
+	z, mean             []T
+	precision, constant []T // 1/(2 sigma^2), log(1/sqrt(2 pi sigma^2))
+}
+
+// set chooses rows and columns. Factors are 0.
+func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
+	m.w = w
+	for _, p := range []*kernel.Points[T]{m.x, m.dx, m.g.Mean, m.g.Precision} {
+		p.Columns = len(columns)
+		p.Resize(len(rows))
+	}
+	clear(m.g.Constant)
+	for k, c := range columns {
+		x, mean, precision := m.x.Column(k), m.g.Mean.Column(k), m.g.Precision.Column(k)
+		for i, r := range rows {
+			at := r*b.width + c
+			x[i], mean[i], precision[i] = b.z[at], b.mean[at], b.precision[at]
+			m.g.Constant[i] += b.constant[at]
+		}
+	}
+	clear(m.factor)
+	for i := range m.lse { // lanes without a point: e^(l - lse) is 0
+		m.lse[i] = math.MaxFloat32
+	}
+}
+
+// density computes L, and returns the sum of factor L.
+func (m *mixture[T]) density() float64 {
+	m.forward.Resize(m.x.Rows)
+	return m.forward.Run()
+}
+
+func (m *mixture[T]) densityBlock(lo, hi int) float64 {
+	b, infinity := &m.blocks[lo/kernel.PairLanes], T(math.Inf(1))
+	top, sums := b.squares, b.lanes
+	for i := range top {
+		top[i] = -infinity
+	}
+	for t := range tilesFrom(m.x.Rows, 0, math.MaxInt) {
+		m.tile(b.z, lo, hi, t)
+		kernel.MaxLanes(top, b.z, t.n)
+	}
+	clear(sums)
+	for t := range tilesFrom(m.x.Rows, 0, math.MaxInt) {
+		m.tile(b.z, lo, hi, t)
+		kernel.SumExp(sums, b.z, top, t.n)
+	}
+	total := 0.0
+	for j := lo; j < hi; j++ {
+		l := float64(top[j-lo]) + math.Log(float64(sums[j-lo]))
+		m.lse[j] = T(l)
+		if m.factor[j] != 0 {
+			total += float64(m.factor[j]) * (l + m.w.base)
+		}
+	}
+	clear(sums)
+	return total
+}
+
+// tile sets a tile to the logarithms of weighted densities, without the base.
+func (m *mixture[T]) tile(tile []T, lo, hi int, t pairTile) {
+	m.g.LogDensities(tile, m.x, lo, t.source, t.n)
+	if m.w.own == 0 && m.w.next == 0 {
+		return
+	}
+	for j := lo; j < hi; j++ {
+		if k := j - t.source; k >= 0 && k < t.n {
+			tile[k*kernel.PairLanes+j-lo] += T(m.w.own)
+		}
+		if k := (j+1)%m.x.Rows - t.source; k >= 0 && k < t.n {
+			tile[k*kernel.PairLanes+j-lo] += T(m.w.next)
+		}
+	}
+}
+
+// addSlopes adds the gradient of the sum of factor L, with the lse that density
+// computed, to the elements of rows and columns.
+func (m *mixture[T]) addSlopes(b *gaussians[T], rows, columns []int, dz, dMean, dLogVariance []T) {
+	m.dx.Zero(len(rows))
+	m.backward.Run()
+	n := len(rows)
+	for k, c := range columns {
+		x, precision := m.dx.Column(k), m.g.Precision.Column(k)
+		for i, r := range rows {
+			zero, first, second := 0.0, 0.0, 0.0
+			for p := range m.pieces {
+				zero += float64(m.pieces[p].zero[i])
+				first += float64(m.pieces[p].first[k*n+i])
+				second += float64(m.pieces[p].second[k*n+i])
+			}
+			at, h := r*b.width+c, float64(precision[i])
+			if dz != nil {
+				dz[at] += 2 * x[i]
+			}
+			if dMean != nil {
+				dMean[at] += T(-2 * h * first)
+			}
+			if dLogVariance != nil {
+				dLogVariance[at] += T(h*second - zero/2)
+			}
+		}
+	}
+}
+
+func (m *mixture[T]) slopePiece(lo, hi int) float64 {
+	n := m.x.Rows
+	blocks := (n + kernel.PairLanes - 1) / kernel.PairLanes
+	for i := lo; i < hi; i++ {
+		p := &m.pieces[i]
+		clear(p.zero[:n])
+		clear(p.first[:n*m.x.Columns])
+		clear(p.second[:n*m.x.Columns])
+		for block := i * blocks / len(m.pieces); block < (i+1)*blocks/len(m.pieces); block++ {
+			m.slopeBlock(block, p)
+		}
+	}
+	return 0
+}
+
+func (m *mixture[T]) slopeBlock(block int, p *moments[T]) {
+	n, lo := m.x.Rows, block*kernel.PairLanes
+	hi, tile := min(lo+kernel.PairLanes, n), m.blocks[block].z
+	lse, factor := m.lse[lo:lo+kernel.PairLanes], m.factor[lo:lo+kernel.PairLanes]
+	for t := range tilesFrom(n, 0, math.MaxInt) {
+		m.tile(tile, lo, hi, t)
+		kernel.ScaledExp(tile, lse, factor, t.n)
+		kernel.SumRows(p.zero[t.source:], tile, t.n)
+		for c := range m.x.Columns {
+			m.g.AddMoments(m.dx, m.x, p.first[c*n:], p.second[c*n:], tile, c, lo, t.source, t.n)
+		}
 	}
 }

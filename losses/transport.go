@@ -59,12 +59,9 @@ func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgoni
 			}
 			return tensor.Shape{rows, 4}, err
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](about[float32]{axis, factor}), nil
-			}
-			return graph.NewFunc[float64](about[float64]{axis, factor}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return about[float32]{axis, factor} },
+			func([]tensor.Shape) graph.Body[float64] { return about[float64]{axis, factor} }),
 		Diff: []bool{false},
 	}, angles)
 }
@@ -97,12 +94,9 @@ func transportBy(a action, z, transformation *gorgonia.Node, m int) (*gorgonia.N
 		Name:  "transport",
 		Key:   graph.Key(a, m),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return transportShape(a, m, in) },
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newTransport[float32](a, m, in[0])), nil
-			}
-			return graph.NewFunc[float64](newTransport[float64](a, m, in[0])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newTransport[float32](a, m, in[0]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newTransport[float64](a, m, in[0]) }),
 		Diff: []bool{true, false},
 	}
 	if a == identity && transformation == nil {

@@ -206,12 +206,9 @@ func (o *Objective) total() (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](scheduledSum[float32]{constants, of}), nil
-			}
-			return graph.NewFunc[float64](scheduledSum[float64]{constants, of}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return scheduledSum[float32]{constants, of} },
+			func([]tensor.Shape) graph.Body[float64] { return scheduledSum[float64]{constants, of} }),
 	}, append(o.Nodes(), changing...)...)
 }
 

@@ -13,12 +13,9 @@ func HalfSquare(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "half square",
 		Shape: func([]tensor.Shape) (tensor.Shape, error) { return tensor.ScalarShape(), nil },
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](halfSquare[float32]{}), nil
-			}
-			return graph.NewFunc[float64](halfSquare[float64]{}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return halfSquare[float32]{} },
+			func([]tensor.Shape) graph.Body[float64] { return halfSquare[float64]{} }),
 	}, x)
 }
 

@@ -51,12 +51,9 @@ func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, of + n}, err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](categoryOf[float32]{category, of, in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](categoryOf[float64]{category, of, in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return categoryOf[float32]{category, of, in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return categoryOf[float64]{category, of, in[0][1]} }),
 		Diff: []bool{false},
 	}, z)
 }
@@ -87,12 +84,9 @@ func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, 1}, err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](cheapestOf[float32]{in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](cheapestOf[float64]{in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return cheapestOf[float32]{in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return cheapestOf[float64]{in[0][1]} }),
 		Diff: []bool{false, false},
 	}, costs, open)
 }

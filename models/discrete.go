@@ -109,12 +109,9 @@ func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, len(sizes)}, err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](likeliestOptions[float32]{sizes, in[0][1]}), nil
-			}
-			return graph.NewFunc[float64](likeliestOptions[float64]{sizes, in[0][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return likeliestOptions[float32]{sizes, in[0][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return likeliestOptions[float64]{sizes, in[0][1]} }),
 		Diff: []bool{false},
 	}, weights)
 }

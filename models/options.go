@@ -59,12 +59,9 @@ func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia
 			}
 			return in[0].Clone(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newOptionWeights[float32](o, tau, in[0][1])), nil
-			}
-			return graph.NewFunc[float64](newOptionWeights[float64](o, tau, in[0][1])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newOptionWeights[float32](o, tau, in[0][1]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newOptionWeights[float64](o, tau, in[0][1]) }),
 	}, logits)
 }
 
@@ -160,12 +157,9 @@ func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, 
 			}
 			return in[0].Clone(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](gate[float32]{columns, in[1][1]}), nil
-			}
-			return graph.NewFunc[float64](gate[float64]{columns, in[1][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return gate[float32]{columns, in[1][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return gate[float64]{columns, in[1][1]} }),
 	}, values, weights)
 }
 
@@ -225,12 +219,9 @@ func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node,
 			}
 			return tensor.Shape{rows, len(sizes) + n}, nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](optionNumbers[float32]{sizes, in[0][1], in[1][1]}), nil
-			}
-			return graph.NewFunc[float64](optionNumbers[float64]{sizes, in[0][1], in[1][1]}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return optionNumbers[float32]{sizes, in[0][1], in[1][1]} },
+			func(in []tensor.Shape) graph.Body[float64] { return optionNumbers[float64]{sizes, in[0][1], in[1][1]} }),
 		Diff: []bool{false, false},
 	}, weights, values)
 }

@@ -22,12 +22,9 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 			_, _, err := graph.Matrix("codes", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newSpread[float32](in[0])), nil
-			}
-			return graph.NewFunc[float64](newSpread[float64](in[0])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newSpread[float32](in[0]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newSpread[float64](in[0]) }),
 		Diff: []bool{false},
 	}, codes)
 }

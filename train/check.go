@@ -26,7 +26,7 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := e.ready()
+	l, _, err := e.compile()
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (e *Experiment) codeNumbers() int {
 	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
 }
 
-// ready prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
-func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
+// compile prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
+func (e *Experiment) compile() (*engine.Loop, *monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err
 	}

@@ -67,12 +67,12 @@ func TestCOFHAE(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := e.Input(codes)
-	if in.Codes.Rows != 40 || len(e.Held) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 || in.Exact[0] != nil || len(in.Paths) != 40 {
+	if in.Codes.Rows != 40 || len(e.HeldOut) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 || in.Exact[0] != nil || len(in.Paths) != 40 {
 		t.Errorf("metrics see %d rows, %+v", in.Codes.Rows, in)
 	}
 	d := e.Data.(datasets.Hierarchical)
 	values, errors := make([]float64, 2), 0.0
-	for row, i := range e.Held {
+	for row, i := range e.HeldOut {
 		d.Values(i, values)
 		if in.Codes.Row(row)[1] != codes.Row(i)[1] || in.Exact[1][row] != values[0] {
 			t.Fatalf("row %d is not image %d", row, i)
@@ -148,7 +148,7 @@ func TestLearnedHierarchy(t *testing.T) {
 		t.Fatalf("hierarchy %s, learned %+v", h, e.Learned)
 	}
 	k := len(h.Categoricals())
-	for _, i := range e.Held {
+	for _, i := range e.HeldOut {
 		if e.Learned.Labels[i*k] != -1 {
 			t.Fatalf("held-out image %d is assigned to %v", i, e.Learned.Labels[i*k:(i+1)*k])
 		}
@@ -263,7 +263,7 @@ func checkExplored(t *testing.T, e *Experiment) {
 	members, kept := map[int32]map[int]int{}, 0
 	choice := make([]int, 1)
 	for i, c := range e.Learned.Components {
-		if (c < 0) != (e.Learned.Labels[i*k] < 0) || c >= 0 && slices.Contains(e.Held, i) {
+		if (c < 0) != (e.Learned.Labels[i*k] < 0) || c >= 0 && slices.Contains(e.HeldOut, i) {
 			t.Fatalf("image %d is in component %d and assigned to %v", i, c, e.Learned.Labels[i*k:(i+1)*k])
 		}
 		if c < 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -26,34 +27,39 @@ type figure struct {
 	draw          func(w io.Writer) error // writes nothing if it does not apply to the model or data set
 }
 
+// drawing draws the codes of an experiment's images.
+type drawing struct {
+	*Experiment
+	codes   metrics.Matrix // a row for each image
+	images  []int          // the rows' images; nil: all, in order
+	results []metrics.Result
+}
+
 // figures lists the pictures of a run.
-func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, names []report.LossNames, log []rundir.Line) []figure {
-	on := func(draw func(w io.Writer, codes metrics.Matrix) error) func(w io.Writer) error {
-		return func(w io.Writer) error { return draw(w, codes) }
-	}
+func (d *drawing) figures(names []report.LossNames, log []rundir.Line) []figure {
 	return []figure{
 		{name: "losses", caption: "Losses, weighted sum and parts, means over epochs.",
-			draw: func(w io.Writer) error { return report.LossCurves(w, e.title("Losses during training"), names, log) }},
-		{name: "reconstructions", caption: "Images and their reconstructions.", codes: true, draw: on(e.drawReconstructions)},
-		{name: "torus", caption: "The circles of the latent space against the true factors.", codes: true, draw: on(e.drawTorus)},
+			draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
+		{name: "reconstructions", caption: "Images and their reconstructions.", codes: true, draw: d.drawReconstructions},
+		{name: "torus", caption: "The circles of the latent space against the true factors.", codes: true, draw: d.drawTorus},
 		{name: "spheres", caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is beside them.",
-			codes: true, draw: on(e.drawSpheres)},
-		{name: "sphere-map", caption: "Decoded images while the code moves over the first sphere.", codes: true, draw: on(e.drawSphereMap)},
+			codes: true, draw: d.drawSpheres},
+		{name: "sphere-map", caption: "Decoded images while the code moves over the first sphere.", codes: true, draw: d.drawSphereMap},
 		{name: "codes", caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
-			codes: true, draw: on(e.drawCodes)},
-		{name: "embedding", caption: "Codes along their first two principal components, in the colours of each factor.", codes: true, draw: on(e.drawEmbedding)},
+			codes: true, draw: d.drawCodes},
+		{name: "embedding", caption: "Codes along their first two principal components, in the colours of each factor.", codes: true, draw: d.drawEmbedding},
 		{name: "retrieval", caption: "Some images and those with the nearest codes, by cosine distance; marks tell which factors they share.", codes: true,
-			draw: on(e.drawRetrieval)},
+			draw: d.drawRetrieval},
 		{name: "med", caption: "Mutual information of code columns and factors, and the columns that MED selects.", codes: true,
-			draw: func(w io.Writer) error { return e.drawMED(w, codes, results) }},
+			draw: d.drawMED},
 		{name: componentsFigure, caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
-			draw: e.drawComponents},
-		{name: "hierarchy", caption: "The hierarchy of the codes.", draw: e.drawHierarchy},
-		{name: "paths", caption: "Decoded images while one dimension moves, for every path through the hierarchy.", codes: true, draw: on(e.drawPaths)},
+			draw: d.drawComponents},
+		{name: "hierarchy", caption: "The hierarchy of the codes.", draw: d.drawHierarchy},
+		{name: "paths", caption: "Decoded images while one dimension moves, for every path through the hierarchy.", codes: true, draw: d.drawPaths},
 		{name: "histograms", caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
-			codes: true, draw: func(w io.Writer) error { return e.drawHistograms(w, codes, results) }},
-		{name: "traversals", caption: "Decoded images while one part of the code moves and the rest is fixed.", codes: true, draw: on(e.drawTraversals)},
-		{name: "traversals", moves: true, caption: "The same, as an animation.", codes: true, draw: on(e.drawAnimation)},
+			codes: true, draw: d.drawHistograms},
+		{name: "traversals", caption: "Decoded images while one part of the code moves and the rest is fixed.", codes: true, draw: d.drawTraversals},
+		{name: "traversals", moves: true, caption: "The same, as an animation.", codes: true, draw: d.drawAnimation},
 	}
 }
 
@@ -66,14 +72,14 @@ type Caption struct {
 // FigureCaptions lists the figures of runs, in the order on their pages.
 func FigureCaptions() []Caption {
 	var list []Caption
-	for _, f := range new(Experiment).figures(metrics.Matrix{}, nil, nil, nil) {
+	for _, f := range new(drawing).figures(nil, nil) {
 		list = append(list, Caption{path.Base(f.file()), f.caption})
 	}
 	return list
 }
 
 // title names the content of a figure and its run.
-func (e *Experiment) title(what string) string { return what + " of " + e.Config.Name }
+func (d *drawing) title(what string) string { return what + " of " + d.Config.Name }
 
 // draw draws a run's pictures into its folder and returns them for the report.
 func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
@@ -82,7 +88,7 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 	if err != nil {
 		return nil, err
 	}
-	all := e.figures(codes, results, s.lossNames(), log)
+	all := (&drawing{Experiment: e, codes: codes, results: results}).figures(s.lossNames(), log)
 	e.Progress.Begin("drawing", len(all))
 	defer e.Progress.End()
 	var list []report.Figure
@@ -131,19 +137,15 @@ func (s *session) lossNames() (names []report.LossNames) {
 }
 
 // shown returns the input of figures: the codes of some images, with their factors.
-func (e *Experiment) shown(codes metrics.Matrix) *metrics.Input {
-	images := report.Shown(codes.Rows)
-	some := metrics.Matrix{Rows: len(images), Cols: codes.Cols}
-	for _, i := range images {
-		some.Data = append(some.Data, codes.Row(i)...)
-	}
-	return e.InputOf(some, images)
+func (d *drawing) shown() *metrics.Input {
+	rows := report.Shown(d.codes.Rows)
+	return d.InputOf(selected(d.codes, rows), gathered(d.images, rows))
 }
 
 // circles lists the first column of each circle of the latent space.
-func (e *Experiment) circles() []int {
+func (d *drawing) circles() []int {
 	var list []int
-	for _, space := range e.Model.Spaces() {
+	for _, space := range d.Model.Spaces() {
 		if space.Circle {
 			list = append(list, space.First)
 		}
@@ -152,9 +154,9 @@ func (e *Experiment) circles() []int {
 }
 
 // spheres lists the spheres of the latent space, with how they follow the poses of codes.
-func (e *Experiment) spheres(in *metrics.Input) []report.Sphere {
+func (d *drawing) spheres(in *metrics.Input) []report.Sphere {
 	var list []report.Sphere
-	for _, space := range e.Model.Spaces() {
+	for _, space := range d.Model.Spaces() {
 		if space.Sphere {
 			list = append(list, report.SphereOf(in, space.First))
 		}
@@ -169,11 +171,23 @@ func (e *Experiment) decoder() report.Decoder {
 }
 
 // drawReconstructions decodes the codes of 16 images spread over the data set.
-func (e *Experiment) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
-	if !e.Coder.Decodes() {
+func (d *drawing) drawReconstructions(w io.Writer) error {
+	if !d.Coder.Decodes() {
 		return nil
 	}
-	return e.reconstructionsOf(w, codes, scattered(e.Data.Len(), 16), func(row int) int { return row })
+	rows := scattered(d.codes.Rows, 16)
+	var codes []float32
+	for _, row := range rows {
+		codes = appendRow(codes, d.codes.Row(row))
+	}
+	h, width, c := d.Data.ImageShape()
+	inputs := make([]float32, len(rows)*h*width*c)
+	datasets.Fill(d.Data, gathered(d.images, rows), inputs)
+	outputs, err := d.Coder.Decode(codes)
+	if err != nil {
+		return err
+	}
+	return report.Reconstructions(w, "Images and their reconstructions", inputs, outputs, h, width, c)
 }
 
 // scattered returns count of n indices that do not follow the grid of factors: multiples of the golden section.
@@ -193,44 +207,44 @@ func appendRow(dst []float32, row []float64) []float32 {
 }
 
 // drawTorus draws the angles of the circles of the latent space.
-func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
-	circles := e.circles()
+func (d *drawing) drawTorus(w io.Writer) error {
+	circles := d.circles()
 	if len(circles) == 0 {
 		return nil
 	}
-	return report.LatentTorus(w, e.title("Angles of the circular factors and of the latent circles"), e.shown(codes), circles)
+	return report.LatentTorus(w, d.title("Angles of the circular factors and of the latent circles"), d.shown(), circles)
 }
 
 // drawSpheres draws the directions of codes on the spheres of the latent space.
-func (e *Experiment) drawSpheres(w io.Writer, codes metrics.Matrix) error {
-	in := e.shown(codes)
-	return report.LatentSpheres(w, e.title("Codes on the latent spheres"), in, e.spheres(in))
+func (d *drawing) drawSpheres(w io.Writer) error {
+	in := d.shown()
+	return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
 }
 
 // drawSphereMap starts from the code of the first image.
-func (e *Experiment) drawSphereMap(w io.Writer, codes metrics.Matrix) error {
-	if !e.Coder.Decodes() {
+func (d *drawing) drawSphereMap(w io.Writer) error {
+	if !d.Coder.Decodes() {
 		return nil
 	}
-	return report.SphereMap(w, codes.Row(0), e.spheres(e.shown(codes)), e.decoder())
+	return report.SphereMap(w, d.codes.Row(0), d.spheres(d.shown()), d.decoder())
 }
 
 // drawCodes shows the codes of a space without circles, as initialised and as trained.
-func (e *Experiment) drawCodes(w io.Writer, codes metrics.Matrix) error {
-	if len(e.circles()) > 0 || codes.Cols < 2 {
+func (d *drawing) drawCodes(w io.Writer) error {
+	if len(d.circles()) > 0 || d.codes.Cols < 2 {
 		return nil
 	}
-	before, err := e.initialCodes(report.Shown(codes.Rows))
+	before, err := d.initialCodes(report.Shown(d.codes.Rows))
 	if err != nil {
 		return err
 	}
-	return report.TrainedCodes(w, e.title("Pairs of code columns before and after training"), before, e.shown(codes))
+	return report.TrainedCodes(w, d.title("Pairs of code columns before and after training"), before, d.shown())
 }
 
 // initialCodes returns the codes of images before training. The seed determines them.
-func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
-	data := e.modelData()
-	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
+func (d *drawing) initialCodes(images []int) (metrics.Matrix, error) {
+	data := d.modelData()
+	m, err := d.Config.Model.Value.New(data, d.Config.Seed)
 	if err != nil {
 		return metrics.Matrix{}, err
 	}
@@ -238,8 +252,8 @@ func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 	if err != nil {
 		return metrics.Matrix{}, err
 	}
-	coder.views = e.Config.Views
-	codes, err := coder.Encode(context.Background(), e.Data, images)
+	coder.views = d.Config.Views
+	codes, err := coder.Encode(context.Background(), d.Data, images)
 	return metrics.NewMatrix(len(images), coder.Width(), codes), err
 }
 
@@ -247,8 +261,8 @@ func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 const componentsFigure = "components"
 
 // drawComponents copies the picture drawn when the components were found.
-func (e *Experiment) drawComponents(w io.Writer) error {
-	_, err := w.Write(e.components)
+func (d *drawing) drawComponents(w io.Writer) error {
+	_, err := w.Write(d.components)
 	return err
 }
 
@@ -278,96 +292,96 @@ func (f figure) file() string {
 func figureFile(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
 
 // drawHierarchy draws the hierarchy of the codes as a tree.
-func (e *Experiment) drawHierarchy(w io.Writer) error {
-	m, ok := e.Model.(models.Hierarchical)
+func (d *drawing) drawHierarchy(w io.Writer) error {
+	m, ok := d.Model.(models.Hierarchical)
 	if !ok {
 		return nil
 	}
-	return report.Hierarchy(w, e.title("Hierarchy of the codes"), m.Hierarchy(), hierarchy.Labels{})
+	return report.Hierarchy(w, d.title("Hierarchy of the codes"), m.Hierarchy(), hierarchy.Labels{})
 }
 
 // drawPaths draws the traversals of a hierarchical model.
-func (e *Experiment) drawPaths(w io.Writer, codes metrics.Matrix) error {
-	m, ok := e.Model.(models.Hierarchical)
-	if !ok || !e.Coder.Decodes() {
+func (d *drawing) drawPaths(w io.Writer) error {
+	m, ok := d.Model.(models.Hierarchical)
+	if !ok || !d.Coder.Decodes() {
 		return nil
 	}
-	return report.PathTraversals(w, codes, m.Hierarchy(), e.decoder())
+	return report.PathTraversals(w, d.codes, m.Hierarchy(), d.decoder())
 }
 
 // drawHistograms draws the histograms of hierarchical data.
-func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
-	in := e.Input(codes)
+func (d *drawing) drawHistograms(w io.Writer) error {
+	in := d.Input(d.codes)
 	if in.TrueHierarchy == nil {
 		return nil
 	}
-	return report.CodeHistograms(w, e.title("True dimensions against code columns"), in, results)
+	return report.CodeHistograms(w, d.title("True dimensions against code columns"), in, d.results)
 }
 
 // drawTraversals starts from the code of the first image.
-func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
-	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
+func (d *drawing) drawTraversals(w io.Writer) error {
+	if _, ok := d.Model.(models.Hierarchical); ok || !d.Coder.Decodes() {
 		return nil
 	}
-	return report.CodeTraversals(w, decode.Of(e.Model, codes), e.spheres(e.shown(codes)), e.decoder())
+	return report.CodeTraversals(w, decode.Of(d.Model, d.codes), d.spheres(d.shown()), d.decoder())
 }
 
 // drawAnimation animates the traversals from the code of the first image.
-func (e *Experiment) drawAnimation(w io.Writer, codes metrics.Matrix) error {
-	if !e.Coder.Decodes() {
+func (d *drawing) drawAnimation(w io.Writer) error {
+	if !d.Coder.Decodes() {
 		return nil
 	}
-	return report.AnimatedTraversals(w, decode.Of(e.Model, codes), e.decoder())
+	return report.AnimatedTraversals(w, decode.Of(d.Model, d.codes), d.decoder())
 }
 
 // drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
 // figures.
-func (e *Experiment) drawEmbedding(w io.Writer, codes metrics.Matrix) error {
-	if _, ok := e.Model.(models.Hierarchical); ok || codes.Cols < 2 {
+func (d *drawing) drawEmbedding(w io.Writer) error {
+	if _, ok := d.Model.(models.Hierarchical); ok || d.codes.Cols < 2 {
 		return nil
 	}
-	for _, s := range e.Model.Spaces() {
+	for _, s := range d.Model.Spaces() {
 		if s.Circle || s.Sphere {
 			return nil
 		}
 	}
-	return report.Embedding(w, e.title("Principal components of the codes"), e.shown(codes))
+	return report.Embedding(w, d.title("Principal components of the codes"), d.shown())
 }
 
 // drawRetrieval shows nearest neighbours by the codes of an encoder without a decoder.
-func (e *Experiment) drawRetrieval(w io.Writer, codes metrics.Matrix) error {
-	if e.Coder.Decodes() {
+func (d *drawing) drawRetrieval(w io.Writer) error {
+	if d.Coder.Decodes() {
 		return nil
 	}
-	height, width, channels := e.Data.ImageShape()
-	images := report.Shown(codes.Rows)
-	return report.Retrieval(w, e.title("Nearest neighbours by the codes"), e.shown(codes), report.Images{Height: height, Width: width, Channels: channels,
+	height, width, channels := d.Data.ImageShape()
+	images := report.Shown(d.codes.Rows)
+	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.shown(), report.Images{Height: height, Width: width, Channels: channels,
 		Pixels: func(rows []int) []float32 {
 			list := make([]int, len(rows))
 			for i, r := range rows {
 				list[i] = images[r]
 			}
 			pixels := make([]float32, len(list)*height*width*channels)
-			datasets.Fill(e.Data, list, pixels)
+			datasets.Fill(d.Data, list, pixels)
 			return pixels
 		}})
 }
 
 // drawMED draws the map of the metric med, for an encoder without a decoder or a run that measures med.
-func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
-	if e.Coder.Decodes() && !slices.ContainsFunc(results, func(r metrics.Result) bool { return r.Name == "med" }) {
+func (d *drawing) drawMED(w io.Writer) error {
+	if d.Coder.Decodes() && !slices.ContainsFunc(d.results, func(r metrics.Result) bool { return r.Name == "med" }) {
 		return nil
 	}
 	chosen, err := metrics.Named("med")
 	if err != nil {
 		return err
 	}
-	for _, c := range e.Final() {
+	for _, c := range d.Final() {
 		if c.Name == "med" {
 			chosen = c
 		}
 	}
-	in := e.shown(codes)
+	in := d.shown()
 	if metrics.Suits(in, []metrics.Choice{chosen}) != nil {
 		return nil
 	}
@@ -376,6 +390,62 @@ func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metric
 		return nil
 	}
 	h := report.SelectedHeat(g, selected)
-	h.Title = e.title(h.Title)
+	h.Title = d.title(h.Title)
 	return h.WritePNG(w)
+}
+
+// previewImages is the number of images in a preview: enough for the percentiles that bound traversals.
+const previewImages = 512
+
+// Preview is a look at a model during training: pictures, and the data of a page with an interactive decoder.
+type Preview struct {
+	Figures []report.Figure
+	Explore *web.Explore // nil: the model has no decoder
+}
+
+// Preview draws reconstructions and traversals from the codes of a few images, with the run's current parameters.
+// Figures of a finished run use all codes instead. A model without a decoder has no pictures.
+func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
+	p := &Preview{}
+	if !e.Coder.Decodes() {
+		return p, nil
+	}
+	images := apart(e.Data.Len(), previewImages)
+	rows, err := e.Encode(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	codes := metrics.NewMatrix(len(images), e.Coder.Width(), rows)
+	if p.Explore, err = e.Explore(images, codes); err != nil {
+		return nil, err
+	}
+	p.Figures, err = (&drawing{Experiment: e, codes: codes, images: images}).decoded(ctx)
+	return p, err
+}
+
+// decoded draws the reconstructions and the traversals.
+func (d *drawing) decoded(ctx context.Context) (list []report.Figure, err error) {
+	traversals := d.drawTraversals
+	if _, ok := d.Model.(models.Hierarchical); ok {
+		traversals = d.drawPaths
+	}
+	for _, f := range []struct {
+		name, caption string
+		draw          func(w io.Writer) error
+	}{
+		{"reconstructions", "Images and their reconstructions.", d.drawReconstructions},
+		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", traversals},
+	} {
+		if ctx.Err() != nil {
+			return nil, ErrStopped
+		}
+		var png bytes.Buffer
+		if err := f.draw(&png); err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		if png.Len() > 0 {
+			list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
+		}
+	}
+	return list, nil
 }

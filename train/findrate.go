@@ -106,7 +106,7 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.begin(); err != nil {
+	if err := e.loadStart(); err != nil {
 		return nil, err
 	}
 	l, err := e.Loop()

@@ -49,6 +49,13 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err := s.store.Write(rundir.MetricsFile, rundir.JSON(r.Metrics)); err != nil {
 		return err
 	}
+	log, err := s.lines()
+	if err != nil {
+		return err
+	}
+	if err := s.store.Write(rundir.TableFile, rundir.WriteTable(log)); err != nil {
+		return err
+	}
 	if err := s.logs.events.Flush(); err != nil {
 		return err
 	}

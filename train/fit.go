@@ -70,8 +70,8 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 	if !datasets.RealValued(e.Data) {
 		f.Square, f.Decoded = p.square, p.decoded
 	}
-	if e.Held != nil {
-		held, err := e.pixelError(ctx, codes, sampled(e.Held, e.Config.Seed))
+	if e.HeldOut != nil {
+		held, err := e.pixelError(ctx, codes, sampled(e.HeldOut, e.Config.Seed))
 		if err != nil {
 			return nil, err
 		}

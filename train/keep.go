@@ -1,17 +1,11 @@
 package train
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"path/filepath"
-	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -75,47 +69,4 @@ func (k *keeper) write() error {
 		return err
 	}
 	return k.session.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
-}
-
-// Weights chooses among the kept weights of a run. The zero value chooses the newest checkpoint.
-type Weights struct {
-	Best    bool // weights of the best evaluation, see Keep
-	Average bool // moving average of the weights, see engine.Average
-}
-
-// read reads the checkpoint with the weights.
-func (w Weights) read(dir string) (c checkpoint, err error) {
-	if !w.Best {
-		return readCheckpoint(dir)
-	}
-	c.file, c.state, err = readOne(filepath.Join(dir, rundir.BestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: there is no %s; want a run whose config has train.keep.best, with an evaluation during training", dir, rundir.BestFile)
-	}
-	return c, err
-}
-
-// loadAverage sets the parameters with averages in a checkpoint to these averages.
-func loadAverage(m models.Model, f *safetensors.File) error {
-	found := false
-	for _, x := range f.Tensors {
-		name, ok := strings.CutPrefix(x.Name, engine.AveragePrefix)
-		if !ok {
-			continue
-		}
-		found = true
-		p := m.Params().Get(name)
-		if p == nil {
-			return fmt.Errorf("%w: it has an average of %q, which the model does not have", errOtherModel, name)
-		}
-		v, err := f.Float32s(x.Name, p.Shape()...)
-		if err != nil {
-			return err
-		}
-		copy(p.Float32s(), v)
-	}
-	if !found {
-		return errors.New("its checkpoint has no average of the weights; want a run whose config has train.average")
-	}
-	return nil
 }

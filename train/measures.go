@@ -233,7 +233,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	if len(w.choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}
-	if w.images = e.Held; w.images == nil {
+	if w.images = e.HeldOut; w.images == nil {
 		w.images = all(e.Data)
 	}
 	if total := len(w.images); total > m.Images {

@@ -108,7 +108,7 @@ func TestWholePagesInBrowser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e = e.some(80, 0)
+			e = e.sampleOf(80, 0)
 			codes, err := e.Codes(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -131,10 +131,10 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.begin(); err != nil {
+	if err := e.loadStart(); err != nil {
 		return nil, err
 	}
-	l, m, err := e.ready()
+	l, m, err := e.compile()
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func BatchNote(asked int, s PlanSchedule) string {
 func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()
-	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.Held),
+	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.HeldOut),
 		AllBytes: memory.Product(e.Data.Len(), h, w, channels, 4)}
 	if e.Split.Known != nil {
 		p.Dataset.Labelled += len(e.Split.Known.Images)
@@ -187,7 +187,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	p.Network = partsOf(e)
 	p.Schedule = scheduleOf(c, l)
 	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
-	if kept := e.kept(); kept != nil {
+	if kept := e.encoded(); kept != nil {
 		p.Measures.FinalImages = kept.Data.Len()
 	}
 	if m != nil {
@@ -226,7 +226,7 @@ func partsOf(e *Experiment) []PlanPart {
 
 // writes lists the files of a run.
 func (e *Experiment) writes(codes bool) []string {
-	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile}
+	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile, rundir.TableFile}
 	if codes {
 		list = append(list, rundir.CodesFile, rundir.FactorsFile)
 	}

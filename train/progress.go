@@ -138,10 +138,7 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 		if len(l.Values) == 0 {
 			continue // the objective has had no step
 		}
-		name := ""
-		if len(losses) > 1 {
-			name = l.Objective + " "
-		}
+		name := objectiveName(l.Objective, len(losses))
 		parts = append(parts, name+lossText(l.Names, l.Values))
 		sums = append(sums, name+lossText(l.Names[:1], l.Values))
 		numbers = append(numbers, fmt.Sprintf("%.4g", l.Values[0]))
@@ -191,9 +188,18 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {
-		parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))
+		parts = append(parts, objectiveName(l.Objective, len(r.Losses))+lossText(l.Names, l.Values))
 	}
 	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
+}
+
+// objectiveName begins the losses of an objective. A single objective needs no name: "unsupervised" would be wrong for
+// losses from labels.
+func objectiveName(name string, objectives int) string {
+	if objectives == 1 {
+		return ""
+	}
+	return name + " "
 }
 
 // lossText writes a loss and its parts: "loss 12.3 (reconstruction 10.1, kl 2.2)".

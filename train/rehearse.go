@@ -79,10 +79,10 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.begin(); err != nil {
+	if err := e.loadStart(); err != nil {
 		return nil, err
 	}
-	l, m, err := e.ready()
+	l, m, err := e.compile()
 	if err != nil {
 		return nil, c.untrainable(err)
 	}
@@ -136,7 +136,7 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	images := e.TrainingImages()
 	return grow(ctx, len(images), func(k int) (time.Time, error) {
 		begin := time.Now()
-		codes, err := e.Encode(ctx, e.some(k, e.Config.Seed).chosen())
+		codes, err := e.Encode(ctx, e.sampleOf(k, e.Config.Seed).chosen())
 		if err == nil {
 			_, err = c.stage().Learn(ctx, codes, e.Coder.Width(), func(string) {})
 		}
@@ -253,14 +253,14 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor) error {
 // finish times the work after training. Work that fails on codes of so few steps counts its time until the failure.
 func (r *Estimate) finish(ctx context.Context, s *session) error {
 	e := s.experiment
-	kept := e.kept()
+	kept := e.encoded()
 	if kept == nil {
 		return r.draw(ctx, s, metrics.Matrix{}, nil)
 	}
 	n := kept.Data.Len()
 	sizes := map[int]metrics.Matrix{}
 	codesOf := func(k int) (*Experiment, metrics.Matrix, error) {
-		some := kept.some(k, e.Config.Seed)
+		some := kept.sampleOf(k, e.Config.Seed)
 		var err error
 		if sizes[k].Data == nil {
 			sizes[k], err = some.Codes(ctx)
@@ -283,7 +283,7 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 		}
 		r.Measure += seconds
 	}
-	few := kept.some(min(n, rehearsed), e.Config.Seed)
+	few := kept.sampleOf(min(n, rehearsed), e.Config.Seed)
 	begin := time.Now()
 	codes, err := few.Codes(ctx)
 	if err != nil {

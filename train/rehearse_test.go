@@ -3,11 +3,12 @@ package train
 import (
 	"context"
 	"errors"
-	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 func TestRehearse(t *testing.T) {

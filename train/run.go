@@ -92,7 +92,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, m, err := e.ready()
+	l, m, err := e.compile()
 	if err != nil {
 		return nil, err
 	}
@@ -153,41 +153,11 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	if err != nil || resumed {
 		return e, err
 	}
-	return e, e.begin()
+	return e, e.loadStart()
 }
 
 // resumes reports whether the options continue a run in its folder.
 func (o *Options) resumes() bool {
 	_, missing := os.Stat(filepath.Join(o.Dir, rundir.Config))
 	return o.Resume && missing == nil
-}
-
-// afterStage builds the experiment with the results of the stage before its training, if the model has one.
-func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
-	if c.stage() == nil {
-		return newExperiment(c, nil)
-	}
-	learned, err := readLearned(o.Dir, c)
-	if err != nil {
-		return nil, err
-	}
-	var picture []byte
-	if learned == nil {
-		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
-			return nil, existing(o.Dir) // before it takes an hour
-		}
-		r, err := learn(ctx, c, o)
-		if errors.Is(err, ErrStopped) {
-			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
-		}
-		if err != nil {
-			return nil, err
-		}
-		learned, picture = r.learned, r.picture
-	}
-	e, err := newExperiment(c, learned)
-	if err == nil {
-		e.components = picture
-	}
-	return e, err
 }

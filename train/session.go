@@ -316,7 +316,7 @@ func (s *session) restart() error {
 		return config.AsError(err)
 	}
 	s.console.say("there is no checkpoint yet: starting from the beginning")
-	if err := s.experiment.begin(); err != nil {
+	if err := s.experiment.loadStart(); err != nil {
 		return err
 	}
 	return s.encodeConfig()

@@ -168,23 +168,23 @@ func TestSampledEnd(t *testing.T) {
 	if some.Data.Len() != 60 || codes.Rows != 60 || f.Shape[0] != 60 || f.Shape[1] != 12 {
 		t.Errorf("%d images, %d codes, a file of shape %v", some.Data.Len(), codes.Rows, f.Shape)
 	}
-	if n := len(some.Held); n < 10 || n > 50 || n+len(some.Split.Unlabelled) != 60 {
+	if n := len(some.HeldOut); n < 10 || n > 50 || n+len(some.Split.Unlabelled) != 60 {
 		t.Errorf("%d images are held out, %d are not", n, len(some.Split.Unlabelled))
 	}
 	levels, whole := make([]int, 2), make([]int, 2)
-	for row := range some.Held {
-		some.Data.FactorsAt(some.Held[row], levels)
+	for row := range some.HeldOut {
+		some.Data.FactorsAt(some.HeldOut[row], levels)
 		found := false
-		for _, i := range e.Held {
+		for _, i := range e.HeldOut {
 			e.Data.FactorsAt(i, whole)
 			found = found || slices.Equal(whole, levels)
 		}
 		if !found {
-			t.Errorf("image %d of the sample, with levels %v, is not held out", some.Held[row], levels)
+			t.Errorf("image %d of the sample, with levels %v, is not held out", some.HeldOut[row], levels)
 		}
 	}
-	if in := some.Input(codes); in.Codes.Rows != len(some.Held) {
-		t.Errorf("metrics see %d rows, want %d", in.Codes.Rows, len(some.Held))
+	if in := some.Input(codes); in.Codes.Rows != len(some.HeldOut) {
+		t.Errorf("metrics see %d rows, want %d", in.Codes.Rows, len(some.HeldOut))
 	}
 	c.Metrics.Sample = 0
 	if e.Config.Metrics.Sample = 0; e.Sample() != e {

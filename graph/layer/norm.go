@@ -31,12 +31,9 @@ func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{parts, 2, in[0][in[0].Dims()-1]}, nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newBatchMoments[float32](in[0], parts)), nil
-			}
-			return graph.NewFunc[float64](newBatchMoments[float64](in[0], parts)), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newBatchMoments[float32](in[0], parts) },
+			func(in []tensor.Shape) graph.Body[float64] { return newBatchMoments[float64](in[0], parts) }),
 		Diff: []bool{false},
 	}, x)
 }

@@ -23,12 +23,9 @@ func Uniform(normal *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "normal distribution",
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return in[0].Clone(), nil },
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](normalDistribution[float32]{}), nil
-			}
-			return graph.NewFunc[float64](normalDistribution[float64]{}), nil
-		},
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return normalDistribution[float32]{} },
+			func([]tensor.Shape) graph.Body[float64] { return normalDistribution[float64]{} }),
 		Diff: []bool{false},
 	}, normal)
 }
@@ -75,12 +72,13 @@ func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 			_, _, err := graph.Matrix("log probabilities", s[0])
 			return s[0].Clone(), err
 		},
-		New: func(s []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](relaxedChoice[float32]{s[0][1], tau, make([]float64, s[0][1])}), nil
-			}
-			return graph.NewFunc[float64](relaxedChoice[float64]{s[0][1], tau, make([]float64, s[0][1])}), nil
-		},
+		New: graph.Bodies(
+			func(s []tensor.Shape) graph.Body[float32] {
+				return relaxedChoice[float32]{s[0][1], tau, make([]float64, s[0][1])}
+			},
+			func(s []tensor.Shape) graph.Body[float64] {
+				return relaxedChoice[float64]{s[0][1], tau, make([]float64, s[0][1])}
+			}),
 		Diff: []bool{true, false, false}[:len(in)],
 	}, in...)
 }

@@ -23,12 +23,13 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 			}
 			return in[0], nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](&gaussianSample[float32]{make([]float32, in[0].TotalSize())}), nil
-			}
-			return graph.NewFunc[float64](&gaussianSample[float64]{make([]float64, in[0].TotalSize())}), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] {
+				return &gaussianSample[float32]{make([]float32, in[0].TotalSize())}
+			},
+			func(in []tensor.Shape) graph.Body[float64] {
+				return &gaussianSample[float64]{make([]float64, in[0].TotalSize())}
+			}),
 		Diff: []bool{true, true, false},
 	}, mu, logSigma, noise)
 }
@@ -72,12 +73,9 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return in[0], nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newSphereWalk[float32](in[2])), nil
-			}
-			return graph.NewFunc[float64](newSphereWalk[float64](in[2])), nil
-		},
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] { return newSphereWalk[float32](in[2]) },
+			func(in []tensor.Shape) graph.Body[float64] { return newSphereWalk[float64](in[2]) }),
 		Diff: []bool{true, true, false},
 	}, mu, logT, noise)
 }

@@ -1,6 +1,8 @@
 package engine
 
-import "github.com/unravel-ml/unravel/internal/kernel"
+import (
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
 
 // Adam are the settings of the optimiser of that name; see Optimizers. The default epsilon equals Keras's, which the
 // reference results used.
@@ -59,4 +61,80 @@ func NewAdamW() *AdamW {
 	a := &AdamW{Adam: *NewAdam()}
 	a.Epsilon, a.Decay = 1e-8, 0.01
 	return a
+}
+
+// LAMB are the settings of the optimiser of You et al. 2020, algorithm 2. Step number t takes gradients g of a tensor w to
+//
+//	m = Beta1 m + (1-Beta1) g
+//	v = Beta2 v + (1-Beta2) g^2
+//	u = m/(1-Beta1^t) / (sqrt(v/(1-Beta2^t)) + Epsilon) + Decay w
+//	w = w - LR |w|/|u| u                      where |w| or |u| is 0: w - LR u
+//
+// with Euclidean norms. Excluded tensors have neither decay nor scaling.
+type LAMB struct {
+	LR      float64 `yaml:"lr" doc:"learning rate: norm of a step over the norm of the weights"`
+	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
+	Beta2   float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
+	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
+	Decay   float64 `yaml:"decay" doc:"weight decay: decay times the parameter is added to the step before it is scaled"`
+	Exclude Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
+}
+
+// NewLAMB returns the paper's settings: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of
+// 1e-6, and a weight decay of 0.01, without biases and norms.
+func NewLAMB() *LAMB {
+	return &LAMB{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, Decay: 0.01, Exclude: ExcludeBiasesAndNorms}
+}
+
+// Validate checks the settings' ranges.
+func (l *LAMB) Validate() error {
+	if err := checkSettings(above("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), above("epsilon", l.Epsilon),
+		from("decay", l.Decay)); err != nil {
+		return err
+	}
+	return l.Exclude.check()
+}
+
+// New makes the optimiser with moments of zero.
+func (l *LAMB) New(parameters []Parameter) Optimizer {
+	o := &lamb{settings: *l}
+	o.updater = newUpdater(parameters, l.Exclude, o.direct)
+	o.mean, o.square = o.slots("mean"), o.slots("square")
+	o.trust = newTrust(&o.updater)
+	o.moves = inChunks(o.move)
+	return o
+}
+
+type lamb struct {
+	updater
+	settings     LAMB
+	mean, square [][]float32
+	trust        *trust
+	moves        func(worker, tensor, from, to int)
+	direction    kernel.Direction
+	rate         float32
+}
+
+// Update implements Optimizer.
+func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
+	o.steps++
+	l := &o.settings
+	o.rate = float32(l.LR * rate)
+	o.direction = kernel.NewDirection(kernel.AdamConstants{Beta1: l.Beta1, Beta2: l.Beta2, Epsilon: l.Epsilon, Clip: clip}, o.steps)
+	o.update(gradients, clip)
+	o.trust.measure(1)
+	o.pieces.Each(o.moves)
+}
+
+// direct computes the step before it is scaled.
+func (o *lamb) direct(_, i, from, to int) {
+	u := o.trust.update[i][from:to]
+	o.direction.Step(u, o.mean[i][from:to], o.square[i][from:to], o.gradients[i][from:to])
+	if decay := o.decay(i, o.settings.Decay); decay != 0 {
+		kernel.AddScaled(u, decay, o.values[i][from:to])
+	}
+}
+
+func (o *lamb) move(_, i, from, to int) {
+	kernel.AddScaled(o.values[i][from:to], -o.rate*o.trust.ratio[i], o.trust.update[i][from:to])
 }

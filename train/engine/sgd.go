@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math"
+
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
@@ -91,4 +93,221 @@ func descend(w, g []float32, rate, clip, decay float32) {
 		kernel.Scale(w, 1-rate*decay, w)
 	}
 	kernel.AddScaled(w, -rate*clip, g)
+}
+
+// LARS are the settings of layer-wise adaptive rate scaling (You et al. 2017, algorithm 1), in the form of the code of BYOL
+// (Grill et al. 2020, section 3.3). A step takes gradients g of a tensor w to
+//
+//	g = g + Decay w
+//	v = Momentum v + Trust |w|/|g| g          where |w| or |g| is 0: Momentum v + g
+//	w = w - LR v
+//
+// with Euclidean norms. Excluded tensors have neither decay nor scaling. Unlike in the paper the learning rate is
+// outside the velocity, and |g| is the norm of the sum instead of |g| + Decay |w|, as in the code of SimCLR (Chen et
+// al. 2020).
+type LARS struct {
+	LR       float64 `yaml:"lr" doc:"learning rate; BYOL has 0.2 times the images of a batch over 256"`
+	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
+	Trust    float64 `yaml:"trust" doc:"norm of a step over the norm of the weights, at a learning rate of 1 and without momentum"`
+	Decay    float64 `yaml:"decay" doc:"weight decay: decay times the parameter is added to its gradient"`
+	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
+}
+
+// NewLARS returns BYOL's settings for batches of 256 images. They are a learning rate of 0.2, a momentum of 0.9, a
+// trust of 0.001 and a weight decay of 1.5e-6, without biases and norms.
+func NewLARS() *LARS {
+	return &LARS{LR: 0.2, Momentum: 0.9, Trust: 1e-3, Decay: 1.5e-6, Exclude: ExcludeBiasesAndNorms}
+}
+
+// Validate checks the settings' ranges.
+func (l *LARS) Validate() error {
+	if err := checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)); err != nil {
+		return err
+	}
+	return l.Exclude.check()
+}
+
+// New makes the optimiser with velocities of zero.
+func (l *LARS) New(parameters []Parameter) Optimizer {
+	o := &lars{settings: *l}
+	o.updater = newUpdater(parameters, l.Exclude, o.step)
+	o.velocity = o.slots("velocity")
+	o.trust = newTrust(&o.updater)
+	o.sums = inChunks(o.sum)
+	return o
+}
+
+type lars struct {
+	updater
+	settings LARS
+	velocity [][]float32
+	trust    *trust
+	sums     func(worker, tensor, from, to int)
+	rate     float32
+}
+
+// Update implements Optimizer.
+func (o *lars) Update(gradients [][]float32, rate, clip float64) {
+	o.steps++
+	o.rate, o.gradients, o.clip = float32(o.settings.LR*rate), gradients, float32(clip)
+	o.pieces.Each(o.sums)
+	o.trust.measure(o.settings.Trust)
+	o.update(gradients, clip)
+}
+
+// sum computes gradients with decay.
+func (o *lars) sum(_, i, from, to int) {
+	if o.excluded[i] {
+		return
+	}
+	u := o.trust.update[i][from:to]
+	kernel.Scale(u, o.clip, o.gradients[i][from:to])
+	if o.settings.Decay != 0 {
+		kernel.AddScaled(u, float32(o.settings.Decay), o.values[i][from:to])
+	}
+}
+
+func (o *lars) step(_, i, from, to int) {
+	u, factor := o.trust.update[i], o.trust.ratio[i]
+	if o.excluded[i] {
+		u, factor = o.gradients[i], o.clip
+	}
+	v := o.velocity[i][from:to]
+	kernel.Scale(v, float32(o.settings.Momentum), v)
+	kernel.AddScaled(v, factor, u[from:to])
+	kernel.AddScaled(o.values[i][from:to], -o.rate, v)
+}
+
+// trust scales updates of tensors by the norms of the tensors.
+type trust struct {
+	*updater
+	update         [][]float32 // unused where a tensor is excluded and not scaled
+	weights, norms []float64
+	ratio          []float32
+}
+
+func newTrust(u *updater) *trust {
+	n := len(u.values)
+	t := &trust{updater: u, update: make([][]float32, n), weights: make([]float64, n), norms: make([]float64, n), ratio: make([]float32, n)}
+	for i, w := range u.values {
+		t.update[i] = make([]float32, len(w))
+	}
+	return t
+}
+
+// measure sets the ratios to factor |w|/|update|, or to 1 if a norm is 0 or the tensor is excluded.
+func (t *trust) measure(factor float64) {
+	t.pieces.Norms(t.values, t.weights)
+	t.pieces.Norms(t.update, t.norms)
+	for i := range t.ratio {
+		t.ratio[i] = 1
+		if r := factor * t.weights[i] / t.norms[i]; !t.excluded[i] && r > 0 && !math.IsInf(r, 1) {
+			t.ratio[i] = float32(r)
+		}
+	}
+}
+
+// RMSProp are the settings of the optimiser of Tieleman and Hinton 2012 (lecture 6.5), in PyTorch's form. A step takes
+// gradients g of parameters w to
+//
+//	g = g + Decay w
+//	s = Alpha s + (1 - Alpha) g^2
+//	d = g / (sqrt(s) + Epsilon)               centred: g / (sqrt(s - m^2) + Epsilon) with m = Alpha m + (1 - Alpha) g
+//	w = w - LR d                              with momentum: v = Momentum v + d, w - LR v
+type RMSProp struct {
+	LR       float64 `yaml:"lr" doc:"learning rate"`
+	Alpha    float64 `yaml:"alpha" doc:"decay of the mean of squared gradients"`
+	Epsilon  float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
+	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
+	Centred  bool    `yaml:"centred" doc:"subtract the squared mean gradient from the mean square, which makes it a variance"`
+	Decay    float64 `yaml:"decay" doc:"weight decay, the gradient of an L2 penalty: decay times the parameter is added to its gradient"`
+	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (those of one axis)"`
+}
+
+// NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, neither momentum nor
+// decay.
+func NewRMSProp() *RMSProp {
+	return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: ExcludeNone}
+}
+
+// Validate checks the settings' ranges.
+func (r *RMSProp) Validate() error {
+	if err := checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
+		from("decay", r.Decay)); err != nil {
+		return err
+	}
+	return r.Exclude.check()
+}
+
+// New makes the optimiser with moments of zero.
+func (r *RMSProp) New(parameters []Parameter) Optimizer {
+	o := &rmsprop{settings: *r}
+	o.updater = newUpdater(parameters, r.Exclude, o.step)
+	o.square = o.slots("square")
+	if r.Centred {
+		o.mean = o.slots("mean")
+	}
+	if r.Momentum > 0 {
+		o.velocity = o.slots("velocity")
+	}
+	return o
+}
+
+type rmsprop struct {
+	updater
+	settings               RMSProp
+	square, mean, velocity [][]float32 // the last two: nil without
+	rate                   float32
+	direction, quotient    kernel.Direction
+}
+
+// Update implements Optimizer.
+func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
+	o.prepare()
+	r := &o.settings
+	o.rate = float32(r.LR * rate)
+	k := kernel.AdamConstants{Beta2: r.Alpha, Epsilon: r.Epsilon, Clip: 1}
+	if r.Centred {
+		k.Beta1, o.quotient = r.Alpha, kernel.NewQuotient(r.Epsilon)
+	}
+	o.direction = kernel.NewDirection(k, math.MaxInt) // far from the first step, nothing corrects a bias
+	o.update(gradients, clip)
+}
+
+func (o *rmsprop) step(worker, i, from, to int) {
+	w, n := o.values[i][from:to], to-from
+	d, g := o.scratch[worker][:n], o.scratch[worker][chunk:chunk+n]
+	kernel.Scale(g, o.clip, o.gradients[i][from:to])
+	if decay := o.decay(i, o.settings.Decay); decay != 0 {
+		kernel.AddScaled(g, decay, w)
+	}
+	s := o.square[i][from:to]
+	if o.mean == nil {
+		o.direction.Step(d, g, s, g) // the gradient stands for its mean
+	} else {
+		m := o.mean[i][from:to]
+		o.direction.Step(d, m, s, g)
+		variance := o.scratch[worker][2*chunk : 2*chunk+n]
+		deviate(variance, s, m)
+		o.quotient.Step(d, g, variance, g)
+	}
+	if o.velocity != nil {
+		v := o.velocity[i][from:to]
+		kernel.Scale(v, float32(o.settings.Momentum), v)
+		kernel.Add(v, d)
+		d = v
+	}
+	kernel.AddScaled(w, -o.rate, d)
+}
+
+// deviate sets v to the variances of gradients with mean squares s and means m.
+func deviate(v, s, m []float32) {
+	s, m = s[:len(v)], m[:len(v)]
+	for i := range v {
+		x := s[i] - m[i]*m[i]
+		if x < 0 { // due to rounding
+			x = 0
+		}
+		v[i] = x
+	}
 }

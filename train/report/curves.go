@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Series is a named curve. NaN and infinite points leave a gap.
@@ -317,4 +318,90 @@ func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 		}
 	}
 	return ticks
+}
+
+// LossNames names the losses of an objective in drawing order.
+type LossNames struct {
+	Objective string
+	Names     []string
+}
+
+// LossCurves draws the mean losses of every epoch in a run's log. It writes nothing for a log without epochs.
+func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
+	var series []Series
+	at := map[string]int{}
+	for _, line := range log {
+		for _, o := range objectives {
+			losses := line.Losses[o.Objective]
+			if losses == nil { // the line is an evaluation
+				continue
+			}
+			for _, name := range o.Names {
+				key := o.Objective + " " + name
+				i, ok := at[key]
+				if !ok {
+					i = len(series)
+					at[key] = i
+					series = append(series, Series{Name: key})
+				}
+				series[i].X = append(series[i].X, float64(line.Epoch))
+				series[i].Y = append(series[i].Y, losses[name])
+			}
+		}
+	}
+	if len(series) == 0 {
+		return nil
+	}
+	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+}
+
+// lineLegend is a legend at the right of a plot: for each line a piece, its name and a value.
+type lineLegend struct {
+	names, values []string
+	styles        []draw.LineStyle
+}
+
+// The sizes of a legend of lines.
+const (
+	maxLegendLines  = 60
+	maxLegendName   = 2.4 * vg.Inch
+	legendLine      = vg.Length(15)
+	legendThumbnail = vg.Length(22)
+)
+
+func (l *lineLegend) add(name, value string, style draw.LineStyle) {
+	l.names, l.values, l.styles = append(l.names, fit(legendText(), name, maxLegendName)), append(l.values, value), append(l.styles, style)
+}
+
+func legendText() draw.TextStyle {
+	style := textStyle(10)
+	style.XAlign = draw.XLeft
+	return style
+}
+
+// width includes the gap between plot and legend.
+func (l *lineLegend) width() vg.Length {
+	if len(l.names) == 0 {
+		return 0
+	}
+	return vg.Points(10) + legendThumbnail + vg.Points(6) + widest(legendText(), l.names) + vg.Points(10) + widest(legendText(), l.values) + vg.Points(4)
+}
+
+func (l *lineLegend) height() vg.Length {
+	return legendLine * vg.Length(min(len(l.names), maxLegendLines))
+}
+
+// draw draws the legend down from a point. It counts the lines that do not fit.
+func (l *lineLegend) draw(c draw.Canvas, left, top vg.Length) {
+	style, values := legendText(), left+legendThumbnail+vg.Points(6)+widest(legendText(), l.names)+vg.Points(10)
+	for i, name := range l.names {
+		y := top - vg.Length(i)*legendLine
+		if i == maxLegendLines-1 && len(l.names) > maxLegendLines {
+			c.FillText(style, vg.Point{X: left, Y: y}, fmt.Sprintf("and %d more", len(l.names)-i))
+			return
+		}
+		c.StrokeLine2(l.styles[i], left, y, left+legendThumbnail, y)
+		c.FillText(style, vg.Point{X: left + legendThumbnail + vg.Points(6), Y: y}, name)
+		c.FillText(style, vg.Point{X: values, Y: y}, l.values[i])
+	}
 }

@@ -9,11 +9,14 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // The limits of a heatmap: the number of cells with written numbers, and sizes in inches.
@@ -266,4 +269,148 @@ func cellText(c color.RGBA) draw.TextStyle {
 	style := textStyle(8)
 	style.Color = c
 	return style
+}
+
+// gridWords describes the matrix of a metric in words.
+type gridWords struct {
+	title         string // title of the heatmap
+	unit          string
+	rows, columns string
+	signed        bool
+}
+
+// gridTexts describes matrices by name. A key for a single metric begins with the metric's name.
+var gridTexts = map[string]gridWords{
+	"mutual_information":                    {"mutual information of code columns and factors", "mutual information, nats", codeColumn, aFactor, false},
+	"mutual-information/mutual_information": {"mutual information of pairs of code columns", "mutual information, nats", codeColumn, codeColumn, false},
+	"importance":                            {"importance of code columns where factors are predicted", "importance", codeColumn, aFactor, false},
+	"R":                                     {"mutual information of code columns and factors, as shares of each factor's sum (R)", "share of the factor's sum, R", codeColumn, aFactor, false},
+	"score":                                 {"how well each code column alone predicts a factor", "score", codeColumn, aFactor, false},
+	"correlation":                           {"correlation of code columns", "correlation", codeColumn, codeColumn, true},
+	"covariance":                            {"covariance of code columns", "covariance", codeColumn, codeColumn, true},
+	"co_occurrence":                         {"how much factors share their code columns", "cosine", aFactor, aFactor, false},
+	"accuracy":                              {"accuracy of predicted factors by the number of training rows", "accuracy", "training rows", aFactor, false},
+	"irs":                                   {"interventional robustness of code columns by factor", "robustness", codeColumn, aFactor, false},
+	"votes":                                 {"votes of the least varying column where one factor is fixed", "votes", codeColumn, aFactor, false},
+	"r2":                                    {"R² of code columns and factors, both ways", "R²", codeColumn, aFactor, false},
+	"r2_from_factor":                        {"R² of code columns predicted from factors", "R²", codeColumn, aFactor, false},
+	"r2_from_code":                          {"R² of factors predicted from code columns", "R²", codeColumn, aFactor, false},
+	"rows":                                  {"images in which both are active", "images", codeColumn, aFactor, false},
+	"purity/rows":                           {"images of each component by true path", "images", "component", "path of the true hierarchy", false},
+	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, aFactor, false},
+}
+
+const (
+	codeColumn = "code column"
+	aFactor    = "factor"
+)
+
+// GridHeat returns the heatmap of a matrix that a metric returned. It describes title and axes in words, centres signed
+// numbers at 0, and sorts code columns by the factor that they follow.
+func GridHeat(metric string, g metrics.Grid) *Heat {
+	words, ok := gridTexts[metric+"/"+g.Name]
+	if !ok {
+		words, ok = gridTexts[g.Name]
+	}
+	switch {
+	case !ok:
+		words = gridWords{title: strings.ReplaceAll(g.Name, "_", " "), unit: strings.ReplaceAll(g.Name, "_", " ")}
+	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors, in another metric
+		words.columns = words.rows
+	}
+	h := &Heat{Title: metric + ": " + words.title, Rows: g.Rows, Columns: g.Columns, Values: g.Values,
+		RowTitle: words.rows, ColumnTitle: words.columns, Unit: words.unit, Signed: words.signed}
+	h.Sort = words.rows == codeColumn && words.columns == aFactor
+	return h
+}
+
+// SelectedHeat returns the heatmap of the matrix R of med, with frames around the columns that med selects.
+func SelectedHeat(g metrics.Grid, selected []int) *Heat {
+	h := GridHeat("med", g)
+	h.Framed = selected
+	h.Title = fmt.Sprintf("MED map: mutual information of code columns and factors; framed: the %d columns selected", len(selected))
+	return h
+}
+
+// scale maps numbers to colours. Signed numbers diverge from 0 in the middle of the range, and other numbers run in one
+// direction.
+type scale struct {
+	low, high float64
+	signed    bool
+	cyclic    bool // of angles
+	points    bool // for points on paper, which do not get the lightest colours
+	label     string
+}
+
+// colour returns the colour of a number, grey for NaN and infinity.
+func (s *scale) colour(v float64) color.RGBA {
+	if !finite(v) {
+		return colours.Light.Missing
+	}
+	t := 0.0
+	if s.high > s.low {
+		t = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
+	}
+	switch {
+	case s.cyclic:
+		return colours.Cyclic(t)
+	case s.points:
+		t = 0.12 + 0.88*t
+	case s.signed:
+		return colours.Light.Diverging(2*t - 1)
+	}
+	return colours.Light.Sequential(t)
+}
+
+// heatBarRoom is the space for a colour bar and the margins of a figure, in inches.
+const heatBarRoom = 1.25
+
+// draw draws a colour bar from bottom to top with ticks and the label.
+func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {
+	const steps = 96
+	low, high := s.low, s.high
+	if low == high {
+		high = low + 1
+	}
+	right := left + vg.Points(10)
+	for i := range steps { // up to the top: seams would show
+		y := bottom + (top-bottom)*vg.Length(i)/steps
+		v := low + (high-low)*(float64(i)+0.5)/steps
+		if !finite(high - low) {
+			v = low*(1-(float64(i)+0.5)/steps) + high*(float64(i)+0.5)/steps
+		}
+		c.FillPolygon(s.colour(v), []vg.Point{{X: left, Y: y}, {X: right, Y: y}, {X: right, Y: top}, {X: left, Y: top}})
+	}
+	c.StrokeLines(draw.LineStyle{Color: axisLine, Width: vg.Points(0.6)}, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}, {X: left, Y: bottom}})
+	style := textStyle(8)
+	style.XAlign, style.Color = draw.XLeft, faint
+	var width, last vg.Length
+	last = -vg.Inch
+	for _, t := range s.ticks(low, high) {
+		at := (t.Value/2 - low/2) / (high/2 - low/2)
+		y := bottom + (top-bottom)*vg.Length(at)
+		if y-last < vg.Points(9) {
+			continue
+		}
+		last = y
+		c.StrokeLine2(draw.LineStyle{Color: axisLine, Width: vg.Points(0.6)}, right, y, right+vg.Points(3), y)
+		c.FillText(style, vg.Point{X: right + vg.Points(5), Y: y}, t.Label)
+		width = max(width, style.Width(t.Label))
+	}
+	if s.label == "" {
+		return
+	}
+	style = textStyle(9)
+	style.Rotation = math.Pi / 2
+	c.FillText(style, vg.Point{X: right + width + vg.Points(15), Y: (top + bottom) / 2}, fit(style, s.label, top-bottom))
+}
+
+func (s *scale) ticks(low, high float64) []plot.Tick {
+	if s.cyclic {
+		return circleTicks
+	}
+	if ticks := (linearTicks{}).Ticks(low, high); len(ticks) > 1 {
+		return ticks
+	}
+	return []plot.Tick{{Value: low, Label: tickLabel(low)}, {Value: high, Label: tickLabel(high)}}
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
@@ -311,4 +313,225 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 		names = append(names, f.Name)
 	}
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
+}
+
+// firstImages finds, for levels of the row factor (-1: none) and of the column factor, the first image that has both
+// and the fixed levels. It writes -1 if no image has them.
+func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
+	found := make([][]int, len(rows))
+	for r := range found {
+		found[r] = slices.Repeat([]int{-1}, len(columns))
+	}
+	levels := make([]int, len(d.Factors()))
+	for i, left := 0, len(rows)*len(columns); i < d.Len() && left > 0; i++ {
+		d.FactorsAt(i, levels)
+		r, c := 0, slices.Index(columns, levels[column])
+		if row >= 0 {
+			r = slices.Index(rows, levels[row])
+		}
+		if r < 0 || c < 0 || found[r][c] >= 0 || !hasLevels(d, levels, fixed) {
+			continue
+		}
+		found[r][c] = i
+		left--
+	}
+	return found
+}
+
+// hasLevels reports whether levels agree with the fixed factors.
+func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
+	for k, f := range d.Factors() {
+		if level, ok := fixed[f.Name]; ok && levels[k] != level {
+			return false
+		}
+	}
+	return true
+}
+
+// firstSubtitle names the factors that a sheet of first images shows.
+func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) string {
+	h, w, c := d.ImageShape()
+	var parts []string
+	for k, f := range d.Factors() {
+		switch level, ok := fixed[f.Name]; {
+		case k == row || k == column:
+			parts = append(parts, fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind))
+		case ok:
+			parts = append(parts, fmt.Sprintf("%s fixed at %s", f.Name, valueLabel(f, level)))
+		}
+	}
+	return fmt.Sprintf("%d x %d x %d; the first image of each of %s", h, w, c, strings.Join(parts, ", "))
+}
+
+// pathSheet is the contact sheet of a hierarchical data set.
+func pathSheet(d datasets.Hierarchical, o SheetOptions) (image.Image, error) {
+	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
+		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, whose sheet has a row for every path; want no factors chosen or held", d.Name())
+	}
+	images := make([]int, d.Len())
+	for i := range images {
+		images[i] = i
+	}
+	path, choices := datasets.PathsOf(d, images)
+	rows := evenly(len(choices), o.Rows, 8)
+	columns := o.Columns
+	if columns <= 0 {
+		columns = 12
+	}
+	members := make([][]int, len(choices))
+	for i, p := range path {
+		if len(members[p]) < columns {
+			members[p] = append(members[p], i)
+		}
+	}
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{
+		Title:    fmt.Sprintf("%s: %d images", d.Name(), d.Len()),
+		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices)),
+		Scale:    o.Scale,
+	}
+	var all [][]float32
+	for _, p := range rows {
+		all = append(all, pixelsOf(d, members[p]))
+	}
+	pictures := raster.PicturesOf(h, w, c, all...)
+	if pictures.Curves() {
+		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", pictures.Low, pictures.High)
+	}
+	for i, p := range rows {
+		shown, err := pictures.Of(all[i])
+		if err != nil {
+			return nil, fmt.Errorf("contact sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, shown)
+		t.RowLabels = append(t.RowLabels, datasets.PathName(d, choices[p]))
+	}
+	return t.Draw(), nil
+}
+
+func pixelsOf(d datasets.Dataset, list []int) []float32 {
+	h, w, c := d.ImageShape()
+	pixels := make([]float32, len(list)*h*w*c)
+	datasets.Fill(d, list, pixels)
+	return pixels
+}
+
+// ViewSheet shows random images of a data set with their augmented views. A row begins with the image itself. It skips
+// a normalisation at the end of the pipeline.
+func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
+	h, w, c := d.ImageShape()
+	p = p[:len(p)-len(p.Plain())]
+	if err := p.Suits(h, w, c); err != nil {
+		return nil, fmt.Errorf("view sheet: %w", err)
+	}
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"}, Scale: o.Scale}
+	for i, step := range p {
+		t.Subtitle += []string{"", ", "}[min(i, 1)] + step.Name
+	}
+	for n := range columns {
+		t.ColumnLabels = append(t.ColumnLabels, fmt.Sprint("view ", n+1))
+	}
+	s, size, n := rng.New(0, "view sheet"), h*w*c, min(rows, d.Len())
+	shown := make([]float32, n*(1+columns)*size)
+	for row := range n {
+		image := shown[row*(1+columns)*size:][:size]
+		d.Image(s.IntN(d.Len()), image)
+		for v := range columns {
+			p.Apply(shown[(row*(1+columns)+1+v)*size:][:size], image, h, w, c, s)
+		}
+	}
+	pictures, err := raster.PicturesOf(h, w, c, shown).Of(shown)
+	if err != nil {
+		return nil, fmt.Errorf("view sheet: %w", err)
+	}
+	t.Rows = slices.Collect(slices.Chunk(pictures, 1+columns))
+	return t.Draw(), nil
+}
+
+// GroupSheet shows the groups of images of a split, in a row each. A row names the factors that differ between its
+// first image and another one. It shows at most Rows groups, and at most Columns images of each.
+func GroupSheet(d datasets.Dataset, s *datasets.Split, o SheetOptions) (image.Image, error) {
+	if s.GroupCount() == 0 {
+		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
+	}
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	b, err := datasets.NewSampler(s, rows*s.M, rng.New(0, "group sheet"))
+	if err != nil {
+		return nil, fmt.Errorf("group sheet: %w", err)
+	}
+	if err := b.StartEpoch(); err != nil {
+		return nil, fmt.Errorf("group sheet: %w", err)
+	}
+	batch, _ := b.Next() // the first of groups
+	groups := batch.Indices[:min(len(batch.Indices), rows*batch.Group)]
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
+	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, groups))
+	for at := 0; at < len(groups); at += batch.Group {
+		group := groups[at : at+batch.Group]
+		shown, err := pictures.Of(pixelsOf(d, group[:min(len(group), columns)]))
+		if err != nil {
+			return nil, fmt.Errorf("group sheet: %w", err)
+		}
+		t.Rows, t.RowLabels = append(t.Rows, shown), append(t.RowLabels, differing(d, group))
+	}
+	return t.Draw(), nil
+}
+
+// PairSheet shows pairs of images, a row for each, with a label.
+func PairSheet(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+	if len(pairs) == 0 || len(pairs) != len(labels) {
+		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
+	}
+	h, w, c := d.ImageShape()
+	var images []int
+	for _, p := range pairs {
+		images = append(images, p[:]...)
+	}
+	t := &raster.Tiles{Title: title, Subtitle: subtitle, Scale: scale, RowLabels: labels}
+	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, images))
+	for _, p := range pairs {
+		shown, err := pictures.Of(pixelsOf(d, p[:]))
+		if err != nil {
+			return nil, fmt.Errorf("pair sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, shown)
+	}
+	return t.Draw(), nil
+}
+
+// differing names the factors that differ between the first image of a group and any other.
+func differing(d datasets.Dataset, group []int) string {
+	factors := d.Factors()
+	first, levels, differs := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))
+	d.FactorsAt(group[0], first)
+	for _, i := range group[1:] {
+		d.FactorsAt(i, levels)
+		for k := range factors {
+			differs[k] = differs[k] || levels[k] != first[k]
+		}
+	}
+	var names []string
+	for k, f := range factors {
+		if differs[k] {
+			names = append(names, f.Name)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

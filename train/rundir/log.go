@@ -3,13 +3,17 @@ package rundir
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -160,4 +164,58 @@ func parseLine(line []byte) (object stepLine, ok bool) {
 		return object, false
 	}
 	return object, json.Unmarshal(line, &object) == nil
+}
+
+// Losses are mean losses over an epoch, by objective and name.
+type Losses map[string]map[string]float64
+
+// Line is a line of [LogFile]: a finished epoch or an evaluation.
+type Line struct {
+	Step    int                `json:"step"`              // total steps so far
+	Epoch   int                `json:"epoch"`             // epochs finished
+	Images  int                `json:"images,omitempty"`  // images of the epoch
+	Seconds float64            `json:"seconds,omitempty"` // duration of the epoch
+	Losses  Losses             `json:"losses,omitempty"`  // losses of an epoch
+	Metrics map[string]float64 `json:"metrics,omitempty"` // metrics of an evaluation
+}
+
+// WriteTable writes the lines of a log as CSV, with a row for each number: epoch, step, name and value. The name of a
+// loss is loss/OBJECTIVE/NAME, and of a metric metric/NAME.
+func WriteTable(lines []Line) func(io.Writer) error {
+	return func(w io.Writer) error {
+		c := csv.NewWriter(w)
+		add := func(l Line, prefix string, values map[string]float64) error {
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				if err := c.Write([]string{strconv.Itoa(l.Epoch), strconv.Itoa(l.Step), prefix + name, strconv.FormatFloat(values[name], 'g', -1, 64)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		err := c.Write([]string{"epoch", "step", "name", "value"})
+		for _, l := range lines {
+			for _, objective := range slices.Sorted(maps.Keys(l.Losses)) {
+				err = errors.Join(err, add(l, "loss/"+objective+"/", l.Losses[objective]))
+			}
+			err = errors.Join(err, add(l, "metric/", l.Metrics))
+		}
+		c.Flush()
+		return errors.Join(err, c.Error())
+	}
+}
+
+// ReadLog calls f for every line of the log.
+func (r *Run) ReadLog(f func(Line)) error {
+	text, err := r.Read(LogFile)
+	if err != nil {
+		return err
+	}
+	for raw := range bytes.Lines(text) {
+		var line Line
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return fmt.Errorf("%s: %w", r.Path(LogFile), err)
+		}
+		f(line)
+	}
+	return nil
 }

@@ -129,3 +129,26 @@ func FuzzResumeLog(f *testing.F) {
 		}
 	})
 }
+
+func TestWriteTable(t *testing.T) {
+	lines := []Line{
+		{Step: 20, Epoch: 1, Losses: Losses{"unsupervised": {"loss": 2.5, "kl": 0.1}, "supervised": {"loss": 3}}},
+		{Step: 20, Epoch: 1, Metrics: map[string]float64{"mig": 1e-9, `a,"b"`: 1}},
+	}
+	var b strings.Builder
+	if err := WriteTable(lines)(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "epoch,step,name,value\n1,20,loss/supervised/loss,3\n1,20,loss/unsupervised/kl,0.1\n1,20,loss/unsupervised/loss,2.5\n" +
+		"1,20,\"metric/a,\"\"b\"\"\",1\n1,20,metric/mig,1e-09\n"
+	if b.String() != want {
+		t.Errorf("%q; want %q", b.String(), want)
+	}
+	if err := WriteTable(lines)(full{}); err == nil {
+		t.Error("a full disk is no error")
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("full") }

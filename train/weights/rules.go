@@ -292,3 +292,219 @@ func interval(t *translator, s *step) (string, error) {
 	scaled := t.node("Mul", nil, t.node("Tanh", nil, u), t.scalar(max(hi-lo, lo-hi)/2))
 	return t.node("Add", nil, scaled, t.scalar((lo+hi)/2)), nil
 }
+
+// softmaxRows is a softmax, or its logarithm, of rows.
+func softmaxRows(op string) rule {
+	return func(t *translator, s *step) (string, error) {
+		in, err := t.operands(s)
+		if err != nil {
+			return "", err
+		}
+		return t.node(op, attributes{"axis": 1}, in...), nil
+	}
+}
+
+// likeliest are the numbers, from 1, of the largest weights of every block.
+func likeliest(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	sizes, err := get[[]int](s, "sizes")
+	if err != nil {
+		return "", err
+	}
+	var numbers []string
+	first := 0
+	for _, n := range sizes {
+		numbers = append(numbers, t.numberOf("ArgMax", t.columns(x, first, first+n)))
+		first += n
+	}
+	return t.node("Concat", attributes{"axis": 1}, numbers...), nil
+}
+
+// numberOf returns the number, from 1, of the column that an operation finds in each row; the first of equals.
+func (t *translator) numberOf(op, x string) string {
+	at := t.node(op, attributes{"axis": 1, "keepdims": 1}, x)
+	return t.node("Add", nil, t.node("Cast", attributes{"to": 1}, at), t.scalar(1))
+}
+
+// cheapest is the number of the least cost of each row, times a factor.
+func cheapest(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	return t.node("Mul", nil, t.numberOf("ArgMin", in[0]), in[1]), nil
+}
+
+// withCategory puts a one-hot choice before the columns of a matrix.
+func withCategory(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	n, err := integers(s, "category", "of")
+	if err != nil {
+		return "", err
+	}
+	category, of := n[0], n[1]
+	choice := make([]float32, of+t.steps[s.in[0]].shape[1])
+	choice[category] = 1
+	padded := t.node("Pad", nil, x, t.ints(0, of, 0, 0), t.scalar(0))
+	return t.node("Add", nil, padded, t.floats(t.layer+"/category", []int{1, len(choice)}, choice)), nil
+}
+
+// reconstructionCosts are sums over the pixels of each image.
+func reconstructionCosts(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	kind, err := get[string](s, "kind")
+	if err != nil {
+		return "", err
+	}
+	scale, err := get[float64](s, "scale")
+	if err != nil {
+		return "", err
+	}
+	x, y := t.node("Flatten", attributes{"axis": 1}, in[0]), t.node("Flatten", attributes{"axis": 1}, in[1])
+	var errors string
+	switch kind {
+	case "bernoulli":
+		errors = t.node("Sub", nil, t.node("Softplus", nil, y), t.node("Mul", nil, x, y))
+	case "gaussian", "linear":
+		if kind == "gaussian" {
+			y = t.node("Sigmoid", nil, y)
+		}
+		d := t.node("Sub", nil, x, y)
+		errors = t.node("Mul", nil, d, d)
+	default:
+		return "", fmt.Errorf("the kind %q has no translation; want bernoulli, gaussian or linear", kind)
+	}
+	sum := t.node("ReduceSum", attributes{"keepdims": 1}, errors, t.ints(1))
+	return t.node("Mul", nil, sum, t.scalar(scale)), nil
+}
+
+// optionWeights are softmax(logits/tau) of every block, times the weight of the option that the block stands under.
+func optionWeights(t *translator, s *step) (string, error) {
+	logits, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	sizes, parents, err := blocks(s)
+	if err != nil {
+		return "", err
+	}
+	tau, err := get[float64](s, "tau")
+	if err != nil {
+		return "", err
+	}
+	var columns, all []string // all columns of the weights, as parents of blocks; the blocks
+	first := 0
+	for b, n := range sizes {
+		x := t.columns(logits, first, first+n)
+		most := t.node("ReduceMax", attributes{"axes": []int{1}, "keepdims": 1}, x)
+		x = t.node("Softmax", attributes{"axis": 1}, t.node("Div", nil, t.node("Sub", nil, x, most), t.scalar(tau)))
+		if p := parents[b]; p >= 0 {
+			x = t.node("Mul", nil, x, columns[p])
+		}
+		for j := range n {
+			columns = append(columns, t.columns(x, j, j+1))
+		}
+		all = append(all, x)
+		first += n
+	}
+	return t.node("Concat", attributes{"axis": 1}, all...), nil
+}
+
+// blocks are the sizes of blocks of options, and the columns that they stand under.
+func blocks(s *step) (sizes, parents []int, err error) {
+	if sizes, err = get[[]int](s, "sizes"); err != nil {
+		return nil, nil, err
+	}
+	parents, err = get[[]int](s, "parents")
+	return sizes, parents, err
+}
+
+func gate(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	columns, err := get[[]int](s, "columns")
+	return t.gated(in[0], in[1], columns, t.steps[s.in[1]].shape[1]), err
+}
+
+// gated returns values times the given columns of k weights, or times 1 for the column -1.
+func (t *translator) gated(values, weights string, columns []int, k int) string {
+	columns = slices.Clone(columns)
+	for i, c := range columns {
+		if c < 0 {
+			columns[i] = k
+		}
+	}
+	if slices.Contains(columns, k) {
+		weights = t.node("Pad", nil, weights, t.ints(0, 0, 0, 1), t.scalar(1))
+	}
+	return t.node("Mul", nil, values, t.node("Gather", attributes{"axis": 1}, weights, t.ints(columns...)))
+}
+
+// optionNumbers are, for every block of weights, the sum of 1 + option times weight; and the values.
+func optionNumbers(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	sizes, err := get[[]int](s, "sizes")
+	if err != nil {
+		return "", err
+	}
+	k := t.steps[s.in[0]].shape[1]
+	numbers := make([]float32, k*len(sizes))
+	row := 0
+	for b, n := range sizes {
+		for j := range n {
+			numbers[row*len(sizes)+b] = float32(1 + j)
+			row++
+		}
+	}
+	product := t.node("MatMul", nil, in[0], t.floats(t.layer+"/numbers", []int{k, len(sizes)}, numbers))
+	return t.node("Concat", attributes{"axis": 1}, product, in[1]), nil
+}
+
+// numberedOptions are the weights, 0 or 1, of the options that numbers name, and the values that are active.
+func numberedOptions(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	sizes, parents, err := blocks(s)
+	if err != nil {
+		return "", err
+	}
+	places, err := get[[]int](s, "columns")
+	if err != nil {
+		return "", err
+	}
+	var columns, all []string
+	for b, n := range sizes {
+		number := t.node("Floor", nil, t.node("Add", nil, t.columns(x, b, b+1), t.scalar(0.5)))
+		options := make([]float32, n)
+		for j := range options {
+			options[j] = float32(1 + j)
+		}
+		weights := t.node("Cast", attributes{"to": 1}, t.node("Equal", nil, number, t.floats(t.layer+"/options", []int{1, n}, options)))
+		if p := parents[b]; p >= 0 {
+			weights = t.node("Mul", nil, weights, columns[p])
+		}
+		for j := range n {
+			columns = append(columns, t.columns(weights, j, j+1))
+		}
+		all = append(all, weights)
+	}
+	weights := t.node("Concat", attributes{"axis": 1}, all...)
+	values := t.gated(t.columns(x, len(sizes), len(sizes)+len(places)), weights, places, len(columns))
+	return t.node("Concat", attributes{"axis": 1}, weights, values), nil
+}

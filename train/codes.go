@@ -81,7 +81,7 @@ func (m *Measures) validEncode() error {
 // Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
 // Without it these are all images, or as many as have codes of [MostNumbers] elements.
 func (e *Experiment) Sample() *Experiment {
-	return e.some(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
+	return e.sampleOf(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
 }
 
 // most returns the largest number of images measured at the end, for codes of a width; 0 means all.
@@ -92,9 +92,9 @@ func (m *Measures) most(width int) int {
 	return m.Sample
 }
 
-// kept returns the experiment on the images encoded at the end; nil for none. If metrics or the config ask for the
+// encoded returns the experiment on the images encoded at the end; nil for none. If metrics or the config ask for the
 // sample, these are its images. Otherwise all seeds take the same images, because users compare the runs.
-func (e *Experiment) kept() *Experiment {
+func (e *Experiment) encoded() *Experiment {
 	m := &e.Config.Metrics
 	switch {
 	case len(m.Final) > 0 || m.Encode == EncodeAll || m.Encode == 0 && m.Sample > 0:
@@ -102,13 +102,13 @@ func (e *Experiment) kept() *Experiment {
 	case m.Encode == EncodeNone:
 		return nil
 	case m.Encode > 0:
-		return e.some(int(m.Encode), 0)
+		return e.sampleOf(int(m.Encode), 0)
 	}
-	return e.some(MostKept, 0)
+	return e.sampleOf(MostKept, 0)
 }
 
-// some returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
-func (e *Experiment) some(count int, seed uint64) *Experiment {
+// sampleOf returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
+func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	n := e.Data.Len()
 	if count == 0 || count >= n {
 		return e
@@ -116,7 +116,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
 	slices.Sort(images)
 	some := *e
-	some.Data, some.Held, some.images = datasets.Sample(e.Data, images), nil, images
+	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, images
 	if e.images != nil { // a sample of a sample
 		some.images = make([]int, count)
 		for row, i := range images {
@@ -128,8 +128,8 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
 	some.Split.Unlabelled, some.Split.Known = nil, nil
 	for row, i := range images {
-		if _, held := slices.BinarySearch(e.Held, i); held {
-			some.Held = append(some.Held, row)
+		if _, held := slices.BinarySearch(e.HeldOut, i); held {
+			some.HeldOut = append(some.HeldOut, row)
 		} else {
 			some.Split.Unlabelled = append(some.Split.Unlabelled, row)
 		}
@@ -140,7 +140,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 // encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
 // these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
 func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
-	all, e := s.experiment.Data.Len(), s.experiment.kept()
+	all, e := s.experiment.Data.Len(), s.experiment.encoded()
 	if e == nil {
 		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
 	}
@@ -202,4 +202,17 @@ func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
 		list.Codes, list.Levels = append(list.Codes, appendRow(nil, codes.Row(i))), append(list.Levels, levels)
 	}
 	return list
+}
+
+// Codes encodes the whole data set: the model's representation, row by row.
+func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
+	codes, err := e.Encode(ctx, all(e.Data))
+	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
+}
+
+// Encode returns the codes of images, row by row, and shows its progress.
+func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error) {
+	e.Progress.Begin("encoding", len(images))
+	defer e.Progress.End()
+	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }

@@ -209,21 +209,6 @@ func isTrained(dir, hash string) bool {
 	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
 }
 
-// TrainingImages lists the images for training in ascending order, without held-out images.
-func (e *Experiment) TrainingImages() []int {
-	held := make([]bool, e.Data.Len())
-	for _, i := range e.Held {
-		held[i] = true
-	}
-	var list []int
-	for i, h := range held {
-		if !h {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // exploredBy returns the components of images with their true ones; nil for unknown components.
 func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
 	if l == nil || l.Components == nil {
@@ -289,4 +274,34 @@ func readLearned(dir string, c Config) (*models.Learned, error) {
 		return nil, nil
 	}
 	return rundir.ReadLearned(dir, s.Name)
+}
+
+// afterStage builds the experiment with the results of the stage before its training, if the model has one.
+func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
+	if c.stage() == nil {
+		return newExperiment(c, nil)
+	}
+	learned, err := readLearned(o.Dir, c)
+	if err != nil {
+		return nil, err
+	}
+	var picture []byte
+	if learned == nil {
+		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
+			return nil, existing(o.Dir) // before it takes an hour
+		}
+		r, err := learn(ctx, c, o)
+		if errors.Is(err, ErrStopped) {
+			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		learned, picture = r.learned, r.picture
+	}
+	e, err := newExperiment(c, learned)
+	if err == nil {
+		e.components = picture
+	}
+	return e, err
 }

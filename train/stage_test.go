@@ -87,7 +87,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 		t.Fatalf("learned %+v", l)
 	}
 	for i, label := range e.Learned.Labels {
-		if held := slices.Contains(e.Held, i); held != (label == -1) {
+		if held := slices.Contains(e.HeldOut, i); held != (label == -1) {
 			t.Fatalf("image %d, held out %v, has the label %d", i, held, label)
 		}
 	}

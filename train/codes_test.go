@@ -92,7 +92,7 @@ func TestKeptImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of[seed] = e.kept()
+		of[seed] = e.encoded()
 	}
 	a, b := fmt.Sprint(of[0].Data), fmt.Sprint(of[1].Data)
 	if i := strings.LastIndex(a, "["); of[0].Data.Len() != MostKept || i < 0 || !strings.HasSuffix(b, a[i:]) {

@@ -2,8 +2,10 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -162,4 +164,50 @@ func dataWarning(dir string, e *Experiment) (string, error) {
 		changed = "warning: " + changed
 	}
 	return changed, nil
+}
+
+// buildData builds the data set.
+func (c *Config) buildData() (datasets.Dataset, error) {
+	d, err := c.Dataset.Build(c.Seed)
+	if err != nil {
+		return nil, &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
+	}
+	return d, nil
+}
+
+// holdOut removes a fraction of the images from the split.
+func (e *Experiment) holdOut() error {
+	if e.HeldOut = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.HeldOut == nil {
+		return nil
+	}
+	if e.Split.GroupCount() > 0 {
+		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
+	}
+	held := make([]bool, e.Data.Len())
+	for _, i := range e.HeldOut {
+		held[i] = true
+	}
+	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
+	if len(e.Split.Unlabelled) == 0 {
+		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.HeldOut), e.Data.Len())
+	}
+	if known := e.Split.Known; known != nil {
+		known.Without(held)
+	}
+	return nil
+}
+
+// TrainingImages lists the images for training in ascending order, without held-out images.
+func (e *Experiment) TrainingImages() []int {
+	held := make([]bool, e.Data.Len())
+	for _, i := range e.HeldOut {
+		held[i] = true
+	}
+	var list []int
+	for i, h := range held {
+		if !h {
+			list = append(list, i)
+		}
+	}
+	return list
 }

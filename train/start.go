@@ -191,8 +191,8 @@ func (c Config) byContent() Config {
 	return c
 }
 
-// begin sets the model's parameters from the config's start, if it has one.
-func (e *Experiment) begin() error {
+// loadStart sets the model's parameters from the config's start, if it has one.
+func (e *Experiment) loadStart() error {
 	c := &e.Config
 	if c.Init == nil {
 		return nil

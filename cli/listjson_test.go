@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestListJSON(t *testing.T) {
+	var all struct{ Kinds []listedKind }
+	decodeOne(t, succeed(t, "list", "--json").out, &all)
+	kindsByName := map[string]listedKind{}
+	for _, k := range all.Kinds {
+		kindsByName[k.Kind] = k
+	}
+	if len(kindsByName) != len(kinds()) || len(kindsByName["losses"].Parts) < 20 {
+		t.Fatalf("%d kinds, %d losses", len(kindsByName), len(kindsByName["losses"].Parts))
+	}
+	var losses listedKind
+	decodeOne(t, succeed(t, "list", "losses", "--json").out, &losses)
+	if len(losses.Parts) != len(kindsByName["losses"].Parts) {
+		t.Errorf("%d losses alone, %d among all kinds", len(losses.Parts), len(kindsByName["losses"].Parts))
+	}
+	var kl listedPart
+	decodeOne(t, succeed(t, "list", "loss", "kl", "--json").out, &kl)
+	options := map[string]listedOption{}
+	for _, o := range kl.Options {
+		options[o.Key] = o
+	}
+	if o := options["capacity.to"]; kl.Name != "kl" || kl.Source == "" || o.Type == "" || o.Doc == "" || options["weight"].Default != "1.0" {
+		t.Errorf("%+v", kl)
+	}
+	var quickstart listedPart
+	decodeOne(t, succeed(t, "list", "configs", "quickstart", "--json").out, &quickstart)
+	if want := succeed(t, "list", "configs", "quickstart").out; quickstart.YAML != want {
+		t.Errorf("the config has the text %q; want %q", quickstart.YAML, want)
+	}
+	var dialect listedPart
+	if decodeOne(t, succeed(t, "list", "dialects", "disent", "--json").out, &dialect); !strings.HasPrefix(dialect.YAML, "metrics:\n") {
+		t.Errorf("%+v", dialect)
+	}
+	checkMistake(t, call(t, "list", "losses", "kll", "--json"), 2, `there is no "kll"`, `did you mean "kl"?`)
+}
+
+func TestDataListJSON(t *testing.T) {
+	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	var all struct {
+		Folder   string
+		Datasets []listedSet
+	}
+	decodeOne(t, succeed(t, "data", "list", "--json").out, &all)
+	found := map[string]listedSet{}
+	for _, s := range all.Datasets {
+		found[s.Name] = s
+	}
+	if found["square"].Public != nil || found["square"].Doc == "" {
+		t.Errorf("square: %+v", found["square"])
+	}
+	if p := found["dsprites"].Public; p == nil || p.Ready || p.Converted != 0 || p.Downloaded != 0 || p.Download != 0 || !strings.HasPrefix(p.State, "not here") {
+		t.Errorf("dsprites: %+v", p)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	o := succeed(t, "train", tinyFile(t), "--run", t.TempDir()+"/run", "-q")
+	if o.log != "" || !strings.Contains(o.out, "dlsbd") {
+		t.Errorf("standard error %q, standard output %q; want only results", o.log, o.out)
+	}
+	checkMistake(t, call(t, "train", "vae/squar", "-q"), 2, `did you mean "vae/square"?`)
+}
+
+// A card says what the file holds, and its command lines work.
+func TestModelCard(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	succeed(t, "export", "--run", finished(t), "--out", "w.safetensors", "--card", "card.md")
+	card := string(readFile(t, "card.md"))
+	for _, want := range []string{"library_name: unravel", "`w.safetensors`, safetensors, layout unravel", "| `dlsbd` |", "unravel import --from w.safetensors --run runs/again", "```yaml\nname: "} {
+		if !strings.Contains(card, want) {
+			t.Errorf("the card lacks %q:\n%s", want, card)
+		}
+	}
+	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")
+	checkMistake(t, call(t, "export", "--run", finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")
+}

@@ -1,0 +1,178 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// OpenExperiment builds the experiment of a run's folder with its trained parameters. If the newest checkpoint is
+// damaged, it warns and reads the previous one. It also warns if the data set has changed since the run began.
+func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
+	return OpenKept(dir, Weights{})
+}
+
+// OpenKept is [OpenExperiment] with other kept weights of the run.
+func OpenKept(dir string, which Weights) (e *Experiment, warning string, err error) {
+	if _, err := rundir.View(dir); err != nil {
+		return nil, "", err
+	}
+	c, err := ReadConfig(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	learned, err := readLearned(dir, c)
+	if err != nil {
+		return nil, "", err
+	}
+	if e, err = newExperiment(c, learned); err != nil {
+		return nil, "", err
+	}
+	f, err := which.read(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	e.Start = f.state.Start
+	if err := loadParams(e.Model, f.file); err != nil {
+		return nil, "", fmt.Errorf("%s: %w: %w", dir, errOtherModel, err)
+	}
+	if which.Average {
+		if err := loadAverage(e.Model, f.file); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	changed, err := dataWarning(dir, e)
+	if err != nil {
+		return nil, "", err
+	}
+	edited, err := rundir.Edited(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if edited != "" {
+		edited = fmt.Sprintf("warning: %s: files differ from what the run wrote: %s", dir, edited)
+	}
+	var warnings []string
+	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed, edited} {
+		if w != "" {
+			warnings = append(warnings, w)
+		}
+	}
+	return e, strings.Join(warnings, "\n"), nil
+}
+
+// misfit warns if a checkpoint was trained with another config than its folder's; otherwise it is empty.
+func (s *state) misfit(dir string, c Config) string {
+	began, err := s.began(dir)
+	if err == nil {
+		err = began.sameTraining(c)
+	}
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("warning: %s: %v: %v", dir, errOtherModel, err)
+}
+
+// ReadConfig reads the config of the run in a folder, with overrides key.path=value. If this program has not
+// registered a part of the config, the error says so.
+func ReadConfig(dir string, overrides ...string) (Config, error) {
+	source, err := ConfigText(dir)
+	if err != nil {
+		return Config{}, err
+	}
+	return LoadRun(dir, source, overrides...)
+}
+
+// ConfigText returns the text of the config of the run in a folder.
+func ConfigText(dir string) ([]byte, error) {
+	if err := rundir.CheckFile(dir, rundir.Config); err != nil {
+		return nil, err
+	}
+	source, err := config.ReadFile(filepath.Join(dir, rundir.Config))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no %s: %w", dir, rundir.Config, fs.ErrNotExist)
+	}
+	return source, err
+}
+
+// LoadRun is [ReadConfig] with the text from [ConfigText].
+func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
+	c, err := Load(filepath.Join(dir, rundir.Config), source, overrides...)
+	if parts := unregistered(err); len(parts) > 0 {
+		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or one that registers it",
+			err, strings.Join(parts, ", the "))
+	}
+	return c, err
+}
+
+// unregistered lists the parts that an error, or an error inside it, did not find in a registry.
+func unregistered(err error) (parts []string) {
+	switch e := err.(type) {
+	case *registry.UnknownError:
+		parts = []string{fmt.Sprintf("%s %q", e.Kind, e.Name)}
+	case interface{ Unwrap() error }:
+		parts = unregistered(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			for _, p := range unregistered(one) {
+				if !slices.Contains(parts, p) {
+					parts = append(parts, p)
+				}
+			}
+		}
+	}
+	return parts
+}
+
+// Weights chooses among the kept weights of a run. The zero value chooses the newest checkpoint.
+type Weights struct {
+	Best    bool // weights of the best evaluation, see Keep
+	Average bool // moving average of the weights, see engine.Average
+}
+
+// read reads the checkpoint with the weights.
+func (w Weights) read(dir string) (c checkpoint, err error) {
+	if !w.Best {
+		return readCheckpoint(dir)
+	}
+	c.file, c.state, err = readOne(filepath.Join(dir, rundir.BestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: there is no %s; want a run whose config has train.keep.best, with an evaluation during training", dir, rundir.BestFile)
+	}
+	return c, err
+}
+
+// loadAverage sets the parameters with averages in a checkpoint to these averages.
+func loadAverage(m models.Model, f *safetensors.File) error {
+	found := false
+	for _, x := range f.Tensors {
+		name, ok := strings.CutPrefix(x.Name, engine.AveragePrefix)
+		if !ok {
+			continue
+		}
+		found = true
+		p := m.Params().Get(name)
+		if p == nil {
+			return fmt.Errorf("%w: it has an average of %q, which the model does not have", errOtherModel, name)
+		}
+		v, err := f.Float32s(x.Name, p.Shape()...)
+		if err != nil {
+			return err
+		}
+		copy(p.Float32s(), v)
+	}
+	if !found {
+		return errors.New("its checkpoint has no average of the weights; want a run whose config has train.average")
+	}
+	return nil
+}
