@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -11,12 +12,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli/internal/export"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
@@ -24,11 +27,12 @@ import (
 
 // dataCommand is `unravel data`.
 type dataCommand struct {
-	List  dataListCommand  `cmd:"" default:"1" help:"List data sets, and say which public ones are on this machine."`
-	Fetch dataFetchCommand `cmd:"" help:"Bring the files of a public data set and convert them."`
-	Check dataCheckCommand `cmd:"" help:"Compare public data sets on this machine with their hashes."`
-	Show  dataShowCommand  `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
-	Ask   dataAskCommand   `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
+	List   dataListCommand   `cmd:"" default:"1" help:"List data sets, and say which public ones are on this machine."`
+	Fetch  dataFetchCommand  `cmd:"" help:"Bring the files of a public data set and convert them."`
+	Check  dataCheckCommand  `cmd:"" help:"Compare public data sets on this machine with their hashes."`
+	Show   dataShowCommand   `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
+	Export dataExportCommand `cmd:"" help:"Write a data set as NumPy files, for PyTorch, JAX and others."`
+	Ask    dataAskCommand    `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
 }
 
 type dataListCommand struct {
@@ -154,6 +158,59 @@ func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 		return nil, err
 	}
 	return report.GroupSheet(d, split, o)
+}
+
+// dataExportCommand is `unravel data export NAME [option=value ...] --out DIR`.
+type dataExportCommand struct {
+	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	Out     string   `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
+	Seed    uint64   `default:"0" help:"Seed of a data set with random images."`
+	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB of a file of images; larger sets become images-000.npy and so on."`
+	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
+}
+
+// Run writes the files.
+func (c *dataExportCommand) Run(ctx context.Context, s *streams) error {
+	if c.Shard < 1 || c.Shard > 1<<30 {
+		return usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)
+	}
+	choice, err := chooseData(c.Name, c.Options)
+	if err != nil {
+		return err
+	}
+	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+		return ofSet(c.Name, err)
+	}
+	d, err := choice.Build(c.Seed)
+	if err != nil {
+		return ofSet(c.Name, err)
+	}
+	if err := disk.MakeDir(c.Out); err != nil {
+		return err
+	}
+	from := export.Source{Dataset: c.Name, Options: c.Options, Seed: c.Seed}
+	if p, ok := choice.Value.(datasets.Public); ok {
+		o := p.Origin()
+		from.Licence, from.Citation, from.Terms = o.Licence, o.Citation, o.Terms
+	}
+	shown := train.NewActivity(s.log)
+	shown.Begin("exporting "+c.Name, d.Len())
+	set, err := export.Write(ctx, c.Out, d, from, c.Shard<<20, func(done int) { shown.Step(done, "") })
+	shown.End()
+	if err != nil {
+		return err
+	}
+	for _, l := range set.Lost {
+		fmt.Fprintf(s.log, "note: %s\n", l)
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(set)
+	}
+	n, shape := set.Shape[0], set.Shape[1:]
+	fmt.Fprintf(s.log, "%d images of %d x %d x %d, %s, in %s\n", n, shape[0], shape[1], shape[2], set.Type, c.Out)
+	_, err = fmt.Fprintf(s.out, "dataset: %s\n", set.Config(c.Out))
+	return err
 }
 
 // chooseData reads the name of a data set and options name=value.

@@ -28,6 +28,7 @@ const (
 type decodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
+	otherData
 	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model can do)." detail:"Samples come from the prior. Traversals move every part of a code. A grid moves one part against objects, images or another part. Interpolations lead from image to image and from object to object."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). A sheet that moves is NAME.gif, too."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
@@ -80,7 +81,7 @@ func (c *decodeCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	e, err := c.open(ctx, c.Dir, s)
+	e, err := c.openData(ctx, c.Dir, &c.otherData, s)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -18,41 +13,27 @@ import (
 
 // encoderFlags choose an encoder of another program, and a data set for it.
 type encoderFlags struct {
-	Set     []string  `arg:"" optional:"" name:"dataset=name" help:"Data set for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The command builds the data set with seed 0."`
+	otherData
 	Encoder string    `xor:"source" placeholder:"FILE" help:"Network in the ONNX format that encodes the images of a data set." detail:"Its input has shape [N, C, H, W] or [N, H, W, C] of the data set's images, with any or a fixed number N of images. Its output has a row for each image, and each element of a row is a column of the codes."`
 	Output  string    `placeholder:"NAME" help:"Output of --encoder to take for the codes, if it has several."`
 	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
 	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
-	Sample  int       `placeholder:"N" help:"Number of random images to encode with --encoder (default: all)."`
+	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
 }
 
 // check returns an error for flags and words without --encoder.
 func (c *encoderFlags) check() error {
 	switch {
-	case c.Encoder == "" && len(c.Set) > 0:
-		return usagef("unexpected argument %s: a data set is for --encoder FILE", c.Set[0])
-	case c.Encoder == "" && (c.Output != "" || c.Mean != nil || c.Std != nil || c.Sample != 0):
-		return usagef("--output, --mean, --std and --sample belong to --encoder, which is absent")
+	case c.Encoder == "" && (c.Output != "" || c.Mean != nil || c.Std != nil):
+		return usagef("--output, --mean and --std belong to --encoder, which is absent")
+	case c.Encoder != "" && len(c.Set) == 0:
+		return usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
+	case c.Sample != 0 && len(c.Set) == 0:
+		return usagef("--sample belongs to a data set of the command line; want dataset=NAME")
 	case c.Sample < 0:
 		return usagef("--sample %d is negative; want at least one image", c.Sample)
 	}
 	return nil
-}
-
-// choose returns the data set of the arguments.
-func (c *encoderFlags) choose() (choice catalog.Choice, err error) {
-	if len(c.Set) == 0 || !strings.HasPrefix(c.Set[0], "dataset=") {
-		return choice, usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
-	}
-	name, options := strings.TrimPrefix(c.Set[0], "dataset="), c.Set[1:]
-	if !strings.HasPrefix(name, "{") {
-		return chooseData(name, options)
-	}
-	var settings struct {
-		Dataset catalog.Choice `yaml:"dataset"`
-	}
-	err = config.Load("data set", []byte("dataset: "+name), &settings, options...)
-	return settings.Dataset, err
 }
 
 // encode returns the images of the data set, or a sample, and their codes.
@@ -72,9 +53,7 @@ func (c *encoderFlags) encode(ctx context.Context, s *streams) (d datasets.Datas
 		return nil, codes, ofSet(choice.Name, err)
 	}
 	if c.Sample > 0 && c.Sample < d.Len() {
-		images := rng.New(0, "dataset/sample").Perm(d.Len())[:c.Sample]
-		slices.Sort(images)
-		d = datasets.Sample(d, images)
+		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
 	}
 	progress := train.NewActivity(s.log)
 	progress.Begin("encoding", d.Len())

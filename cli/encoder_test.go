@@ -70,8 +70,8 @@ func TestEncoder(t *testing.T) {
 		{"--encoder " + file + " dataset=square --output z", 1, `it has no output "z"; want one of "codes"`},
 		{"--encoder " + file + " dataset=square --std 0", 1, "standard deviation 0 is out of range"},
 		{"--encoder " + file + " dataset=square --best", 2, "--best and --average choose weights of a run"},
-		{"dataset=square --run " + dir, 2, "unexpected argument dataset=square: a data set is for --encoder FILE"},
-		{"--sample 3 --run " + dir, 2, "--output, --mean, --std and --sample belong to --encoder"},
+		{"dataset=square --run " + dir, 2, "want --out FILE"},
+		{"--sample 3 --run " + dir, 2, "--sample belongs to a data set"},
 	} {
 		checkMistake(t, call(t, append([]string{"encode"}, strings.Fields(c.args)...)...), c.code, c.want)
 	}

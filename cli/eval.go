@@ -26,7 +26,7 @@ type evalCommand struct {
 	Types     []string `placeholder:"KIND" help:"Kinds of the factors, one for all or one for each: ordinal, circular, circular:PERIOD, categorical or continuous." detail:"Commas separate the kinds. angular means circular, and discrete means categorical. Without a period, values of a circular factor are evenly spaced around the circle. With a period, values are angles: circular:360 for degrees, circular:64 for levels 0 to 63, in any sample of rows. By default, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, and any other is continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units, and other factors by levels scaled to [0, 1]. --option mse.units=range scales continuous factors to [0, 1], too. Metrics of rotations, such as dlsbd, need circular factors."`
 	Bins      int      `placeholder:"20" help:"Number of equally wide bins of a continuous factor, for metrics of levels (default: 20)."`
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. Of a run, the default is equally many columns for each factor where that fits."`
-	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
+	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	weightsFlags
 	pairFlags
 	encoderFlags
@@ -118,6 +118,8 @@ func (c *evalCommand) check() error {
 		return usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
 	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
+	case c.Codes != "" && len(c.Set) > 0:
+		return usagef("unexpected argument %s: a data set is for --run or --encoder", c.Set[0])
 	case c.Encoder != "" && (c.Factors != "" || c.Rotations != "" || len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--factors, --rotations, --types and --bins belong to --codes: the data set of --encoder has its own factors")
 	case c.Encoder != "" && c.Pairs != "" && c.Sample != 0:
@@ -167,7 +169,7 @@ type evaluation struct {
 // open reads the codes and factors, and chooses the metrics.
 func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error) {
 	names := c.Metrics
-	if len(names) == 0 && (c.Dir == "" || c.Like != "") {
+	if len(names) == 0 && (c.Dir == "" || c.Like != "" || len(c.Set) > 0) {
 		names = []string{"all"}
 	}
 	chosen, leftOut, err := chooseMetrics(names, c.Option, c.Like)
@@ -213,7 +215,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 // openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
 // settings that the user has set according to set.
 func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, set func(i int, key string) bool) error {
-	x, err := c.weightsFlags.open(ctx, c.Dir, s)
+	x, err := c.openData(ctx, c.Dir, &c.otherData, s)
 	if err != nil {
 		return err
 	}
@@ -233,7 +235,11 @@ func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, se
 	if c.Pairs != "" {
 		return c.openPairs(ctx, e, x, s)
 	}
-	x = x.Sample()
+	if len(c.Set) > 0 {
+		x = x.Some(c.Sample)
+	} else {
+		x = x.Sample()
+	}
 	x.Progress = train.NewActivity(s.log)
 	codes, err := x.Codes(ctx)
 	if err != nil {

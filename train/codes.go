@@ -112,14 +112,23 @@ func (e *Experiment) encoded() *Experiment {
 	return e.sampleOf(MostKept, 0)
 }
 
+// Some returns the experiment on at most count of its images, drawn by the seed of the config; a count of 0 takes all.
+func (e *Experiment) Some(count int) *Experiment { return e.sampleOf(count, e.Config.Seed) }
+
+// SampledImages draws count of n images, in ascending order.
+func SampledImages(n, count int, seed uint64) []int {
+	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
+	slices.Sort(images)
+	return images
+}
+
 // sampleOf returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
 func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	n := e.Data.Len()
 	if count == 0 || count >= n {
 		return e
 	}
-	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
-	slices.Sort(images)
+	images := SampledImages(n, count, seed)
 	some := *e
 	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, images
 	if e.images != nil { // a sample of a sample

@@ -105,6 +105,9 @@ func (g *GridFolder) Reads() []datasets.Read {
 		if _, err := os.Stat(path); err == nil {
 			list = append(list, datasets.Read{Key: "path/" + name, Path: path})
 		}
+		for i, shard := range arrays.Shards(g.Path, name) {
+			list = append(list, datasets.Read{Key: fmt.Sprintf("path/%s-%03d", name, i), Path: shard})
+		}
 	}
 	return list
 }

@@ -3,10 +3,13 @@ package files
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 
 	"github.com/edsrzf/mmap-go"
+
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
@@ -136,7 +139,8 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = s.images.Label
 	}
-	sum, err := cache.HashFile(ctx, path)
+	hash := func() (string, error) { return hashFiles(ctx, path, s.images.Files) }
+	sum, err := hash()
 	if err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 		if err != nil {
 			return err
 		}
-		if now, err := cache.HashFile(ctx, path); err != nil || now != sum {
+		if now, err := hash(); err != nil || now != sum {
 			return cmp.Or(err, fmt.Errorf("%s: %w; start again", path, pictures.ErrChanging))
 		}
 		return s.rule.check()
@@ -174,4 +178,20 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 	}
 	d.Bytes, d.Mapped = set.Images, set.File(cache.ImagesFile)
 	return nil
+}
+
+// hashFiles returns the hash of a file, or the hashes of the files that hold its rows if there are several.
+func hashFiles(ctx context.Context, path string, several []string) (string, error) {
+	if several == nil {
+		return cache.HashFile(ctx, path)
+	}
+	all := sha256.New()
+	for _, file := range several {
+		sum, err := cache.HashFile(ctx, file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(all, sum)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
 }

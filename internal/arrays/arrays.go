@@ -40,6 +40,8 @@ type Array struct {
 	Type     dtype.Type
 	Reversed bool // the first index is the fastest in the file, as Fortran and MATLAB have it
 
+	Files []string // files with the rows, one after the other, if there are several; otherwise nil
+
 	open  func() (Stream, error)
 	start int // offset of the elements in a file of little-endian bytes and nothing further; 0 for other files
 }
@@ -132,7 +134,7 @@ func Only(f File) string {
 	return ""
 }
 
-// folder is a folder of .npy files.
+// folder is a folder of .npy files. An array may have its rows in several files, see [Shards].
 type folder string
 
 func (d folder) Names() []string {
@@ -146,6 +148,9 @@ func (d folder) Names() []string {
 func (d folder) Open(name string) (*Array, error) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("%q is no name of an array; want that of a file in %s, without .npy", name, string(d))
+	}
+	if files := Shards(string(d), name); len(files) > 0 {
+		return openShards(filepath.Join(string(d), name+"-*.npy"), files)
 	}
 	return openNPY(d.Label(name))
 }

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/export"
+)
+
+func TestDataExport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := succeed(t, "data", "export", "square", "size=16", "side=4", "--out", "here/square")
+	want := `dataset: {grid: {path: "here/square", channels: last, rows: first, names: ["row", "column"], kinds: ["circular", "circular"]}}` + "\n"
+	if o.out != want || !strings.Contains(o.log, "256 images of 16 x 16 x 1, uint8, in here/square\n") {
+		t.Errorf("%v, want %s", o, want)
+	}
+	for _, name := range []string{"images.npy", "factors.npy", "levels.npy", "sizes.npy", "set.json"} {
+		if info, err := os.Stat(filepath.Join("here/square", name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text := string(readFile(t, "here/square/README.md")); !strings.Contains(text, "256 images of 16 x 16 pixels and 1 channel, ") {
+		t.Errorf("README:\n%s", text)
+	}
+
+	var set export.Set
+	o = succeed(t, "data", "export", "spaceshapes", "samples=20", "--seed=2", "--out=shapes", "--json")
+	decodeOne(t, o.out, &set)
+	if set.Shape != [4]int{20, 64, 64, 1} || set.Seed != 2 || len(set.Lost) == 0 || !strings.Contains(o.log, "note: "+set.Lost[0]) {
+		t.Errorf("%+v\n%v", set, o)
+	}
+
+	for want, args := range map[string][]string{
+		"--shard 0 is out of range":         {"square", "--out=a", "--shard=0"},
+		`"x" is not an option`:              {"square", "x", "--out=a"},
+		"missing flags: --out":              {"square"},
+		"dataset.square.side: 90 is":        {"square", "side=90", "--out=a"},
+		`did you mean "square"?`:            {"sqare", "--out=a"},
+		"set.json is a file; want a folder": {"square", "--out=here/square/set.json/b"},
+	} {
+		if o := call(t, append([]string{"data", "export"}, args...)...); o.code == 0 || !strings.Contains(o.log, want) {
+			t.Errorf("%q: %v, want %q", args, o, want)
+		}
+	}
+}
+
+// Arrays of another origin stay.
+func TestDataExportKeeps(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "images.npy"), []byte("mine"))
+	checkMistake(t, call(t, "data", "export", "square", "size=16", "side=4", "--out", dir), 1, "no export has written this array")
+}

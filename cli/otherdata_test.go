@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// Codes of another data set are those of the detour: the weights exported, and imported into a run on this data set.
+func TestOtherData(t *testing.T) {
+	dir := finished(t)
+	t.Chdir(t.TempDir())
+	const set = "dataset.square.side=3"
+	succeed(t, "export", "--run", dir, "--out", "w.safetensors")
+	succeed(t, "import", filepath.Join(dir, "config.yaml"), set, "--from", "w.safetensors", "--run", "detour")
+	succeed(t, "encode", "--run", "detour", "--out", "want.npy")
+	const side = "16"
+	for i, args := range [][]string{
+		{"dataset=square", "size=" + side, "side=3"},
+		{"dataset=square", "dataset.square.size=" + side, "dataset.square.side=3"},
+		{"dataset={square: {size: " + side + ", side: 3}}"},
+	} {
+		succeed(t, append([]string{"encode", "--run", dir, "--out", "got.npy"}, args...)...)
+		if !bytes.Equal(readFile(t, "got.npy"), readFile(t, "want.npy")) || !bytes.Equal(readFile(t, "got-factors.npy"), readFile(t, "want-factors.npy")) {
+			t.Errorf("case %d: codes or factors differ from the detour", i)
+		}
+	}
+	want := succeed(t, "eval", "--run", "detour", "--metrics", "mig,dlsbd", "--json").out
+	if got := succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd", "--json").out; got != want {
+		t.Errorf("eval: %s; want %s", got, want)
+	}
+	succeed(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
+	if !exists("decoded/interpolation.png") {
+		t.Error("decode drew nothing")
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"encode", "--run", dir, "dataset=square"}, "want --out FILE"},
+		{[]string{"encode", "--run", dir, "size=8", "--out", "x.npy"}, "want dataset=NAME in front of its options"},
+		{[]string{"encode", "--run", dir, "dataset=squar", "--out", "x.npy"}, `did you mean "square"?`},
+		{[]string{"eval", "--run", dir, "--sample", "9"}, "--sample belongs to a data set"},
+		{[]string{"eval", "--codes", "want.npy", "dataset=square"}, "a data set is for --run or --encoder"},
+		{[]string{"encode", "--run", dir, "--images", "w.npy", "dataset=square", "--out", "x.npy"}, "want one of them"},
+	} {
+		checkMistake(t, call(t, c.args...), 2, c.want)
+	}
+	checkMistake(t, call(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1, "arrow has images of 64 x 64 x 3 (height, width, channels); want "+side+" x "+side+" x 1")
+	if exists("x.npy") {
+		t.Error("a mistake wrote x.npy")
+	}
+}
+
+// Pictures in a folder, one picture, and an export of the run's own images.
+func TestEncodePictures(t *testing.T) {
+	dir := finished(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	const side = "16"
+	succeed(t, "data", "export", "square", "size="+side, "side=4", "--out", "own")
+	succeed(t, "encode", "--run", dir, "--out", "want.npy")
+	for _, images := range [][]string{{"own"}, {"own/images.npy", "--option", "scale=255", "--option=channels=last"}} {
+		succeed(t, append([]string{"encode", "--run", dir, "--out=got.npy", "--images"}, images...)...)
+		if !bytes.Equal(readFile(t, "got.npy"), readFile(t, "want.npy")) {
+			t.Errorf("%s: other codes than the run's", images)
+		}
+	}
+	var wide bytes.Buffer
+	if err := npy.Write(&wide, []int{2, 8, 9, 1}, make([]float32, 2*8*9)); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "wide.npy", wide.Bytes())
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "wide.npy", "--out=x.npy"), 1, "--images:", "8 x 9 x 1", "want 16 x 16 x 1")
+	checkMistake(t, call(t, "encode", "--run", dir, "--images=own", "--option=scael=1", "--out=x.npy"), 2, `unknown key "scael"`)
+	if err := os.Mkdir("pictures", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"b.png", "a.png"} {
+		picture := image.NewGray(image.Rect(0, 0, 40, 30))
+		for x := range 20 {
+			picture.SetGray(x+10*i, 9, color.Gray{255})
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, picture); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("pictures", name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	succeed(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
+	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || exists("all-factors.npy") {
+		t.Errorf("files %q; want a.png and b.png, and no factors", names)
+	}
+	succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy")
+	all, one := readFile(t, "all.npy"), readFile(t, "one.npy")
+	if n := (len(all) - len(one)); n <= 0 || !bytes.Equal(all[len(all)-n:], one[len(one)-n:]) {
+		t.Error("the code of one picture is not its code in the folder")
+	}
+	if err := os.WriteFile("pictures/c.png", all[:60], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken")
+	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
+	if !bytes.Equal(readFile(t, "again.npy"), all) {
+		t.Error("codes without the broken picture differ")
+	}
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
+	checkMistake(t, call(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
+}

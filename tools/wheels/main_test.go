@@ -1,0 +1,74 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A wheel has the tag of its system, the program with its mode, the licence, and hashes of all files.
+func TestWheel(t *testing.T) {
+	for _, system := range systems {
+		name, content, err := wheel("../..", system, []byte("a program"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, again, _ := wheel("../..", system, []byte("a program")); !bytes.Equal(content, again) {
+			t.Errorf("%s: other bytes the second time", system)
+		}
+		if !strings.HasPrefix(name, "unravel-0.") || !strings.HasSuffix(name, "-py3-none-"+tags[system]+".whl") {
+			t.Errorf("%s: %s", system, name)
+		}
+		checkWheel(t, content, map[bool]string{true: "unravel/bin/unravel.exe", false: "unravel/bin/unravel"}[strings.HasPrefix(system, "windows/")])
+	}
+}
+
+func checkWheel(t *testing.T, content []byte, program string) {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, record, have := map[string]bool{}, "", map[string]bool{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, base, _ := strings.Cut(f.Name, ".dist-info/")
+		have[base], have[f.Name] = true, true
+		if (f.Mode()&0o111 != 0) != (f.Name == program) {
+			t.Errorf("%s has mode %v", f.Name, f.Mode())
+		}
+		if base == "RECORD" {
+			record = string(text)
+			lines[f.Name+",,"] = true
+			continue
+		}
+		sum := sha256.Sum256(text)
+		lines[fmt.Sprintf("%s,sha256=%s,%d", f.Name, base64.RawURLEncoding.EncodeToString(sum[:]), len(text))] = true
+	}
+	for _, want := range []string{program, "unravel/__init__.py", "unravel/py.typed", "LICENSE", "NOTICE", "METADATA", "WHEEL", "RECORD"} {
+		if !have[want] {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for l := range strings.Lines(record) {
+		if l = strings.TrimSuffix(l, "\n"); !lines[l] {
+			t.Errorf("RECORD: %s", l)
+		}
+		delete(lines, l)
+	}
+	for l := range lines {
+		t.Errorf("RECORD lacks %s", l)
+	}
+}
