@@ -12,7 +12,7 @@ import (
 // Completion offers commands, flags, configs, keys and names; otherwise files.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
-		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show ask", "data fetch dsp": "dsprites", "list losses variance ": "",
+		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show export ask", "data fetch dsp": "dsprites", "list losses variance ": "",
 		"train quicks": "quickstart", "train quickstart train.epoch": "train.epochs= train.epoch_steps=", "train --run x train.threa": "train.threads=",
 		"train --res": "--resume", "train --run ": "", "table enriching-table2 ": "", "table enriching-table2 --scale f": "full",
 		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list schema ": "experiment sweep table", "list models moco": "moco moco-v2", "data show spr": "sprites",

@@ -24,8 +24,10 @@ type encoderFlags struct {
 // check returns an error for flags and words without --encoder.
 func (c *encoderFlags) check() error {
 	switch {
-	case c.Encoder == "" && (c.Output != "" || c.Mean != nil || c.Std != nil):
-		return usagef("--output, --mean and --std belong to --encoder, which is absent")
+	case c.Encoder == "" && c.Output != "":
+		return usagef("--output names an output of --encoder, which is absent; did you mean \"--out\"?")
+	case c.Encoder == "" && (c.Mean != nil || c.Std != nil):
+		return usagef("--mean and --std belong to --encoder, which is absent")
 	case c.Encoder != "" && len(c.Set) == 0:
 		return usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
 	case c.Sample != 0 && len(c.Set) == 0:

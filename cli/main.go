@@ -140,8 +140,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	if exited >= 0 { // --help
 		return exited
 	}
+	command := failedCommand(err)
+	if err == nil {
+		command, err = k.Selected(), foreignWord(k)
+	}
 	if err != nil {
-		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, args))
+		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, command, args))
 		return exitUsage
 	}
 	if err := checkWritten(k.Flags()); err != nil {

@@ -20,6 +20,14 @@ type otherData struct {
 	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
 }
 
+// foreign returns the first word if it names no data set, such as the folder of a run without its flag.
+func (o *otherData) foreign() string {
+	if len(o.Set) == 0 || strings.HasPrefix(o.Set[0], "dataset=") || strings.Contains(o.Set[0], "=") {
+		return ""
+	}
+	return o.Set[0]
+}
+
 // choose returns the data set of the arguments.
 func (o *otherData) choose() (choice catalog.Choice, err error) {
 	if len(o.Set) == 0 || !strings.HasPrefix(o.Set[0], "dataset=") {

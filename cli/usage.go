@@ -21,16 +21,33 @@ var (
 	unexpectedWord = regexp.MustCompile(`^unexpected argument (.+)`)
 )
 
-// usageMessage returns the parser's message about a command line with our hint: the parser only compares letters.
-func usageMessage(err error, args []string) string {
-	text, _, _ := strings.Cut(err.Error(), ", did you mean")
-	var command *kong.Node
-	if parse := new(kong.ParseError); errors.As(err, &parse) && parse.Context != nil {
-		command = parse.Context.Selected()
-		if command == nil {
-			command = parse.Context.Model.Node
-		}
+// failedCommand returns the command of a parser's error, or the program without one.
+func failedCommand(err error) *kong.Node {
+	parse := new(kong.ParseError)
+	if !errors.As(err, &parse) || parse.Context == nil {
+		return nil
 	}
+	if command := parse.Context.Selected(); command != nil {
+		return command
+	}
+	return parse.Context.Model.Node
+}
+
+// foreignWord returns an error for words of a command that should name a data set and do not.
+func foreignWord(k *kong.Context) error {
+	command := k.Selected()
+	if command == nil || !command.Target.CanAddr() {
+		return nil
+	}
+	if c, ok := command.Target.Addr().Interface().(interface{ foreign() string }); ok && c.foreign() != "" {
+		return fmt.Errorf("unexpected argument %s", c.foreign())
+	}
+	return nil
+}
+
+// usageMessage returns the parser's message about a command line with our hint: the parser only compares letters.
+func usageMessage(err error, command *kong.Node, args []string) string {
+	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	if command == nil {
 		return text
 	}

@@ -42,7 +42,7 @@ type Settings struct {
 	Epochs     int                    `yaml:"epochs" doc:"passes over the data, the labelled images first; 0: none, the model is measured as it was initialised"`
 	EpochSteps int                    `yaml:"epoch_steps" doc:"steps after which an epoch ends early, for large data sets; 0: a full pass"`
 	HoldOut    float64                `yaml:"hold_out" doc:"fraction of the images held out of training, at random; metrics are measured on them"`
-	Validation *Validation            `yaml:"validation" doc:"images that do not train: their losses are measured after epochs, logged as validation, and can stop training"`
+	Validation *Validation            `yaml:"validation,omitempty" doc:"images that do not train: their losses are measured after epochs, logged as validation, and can stop training"`
 	Batch      int                    `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
 	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
 	Parts      []engine.Part          `yaml:"parts" doc:"options of the optimiser for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; where several fit, the last one that has the option counts"`

@@ -181,3 +181,22 @@ func TestValidationMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Runs and the ledger are older than the key: a config without validation is the same text as before, and has the same
+// hash.
+func TestWithoutValidation(t *testing.T) {
+	c, err := Load("validated.yaml", []byte(validated))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Encode()
+	if err != nil || bytes.Contains(text, []byte("validation")) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	if c, err = Load("validated.yaml", []byte(validated), "train.validation.fraction=0.5"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = c.Encode(); err != nil || !bytes.Contains(text, []byte("validation:\n    fraction: 0.5\n    dataset: null\n    every: 1\n")) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}

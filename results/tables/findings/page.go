@@ -211,7 +211,7 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 
 const head = `# Results
 
-What comes out of the [ledger](ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
+What comes out of the [ledger](../ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
 ` + "`unravel docs --results docs/papers/results.md`" + `, and a test holds it against the ledger.
 
 ## In short
