@@ -48,7 +48,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	line := fmt.Sprintf("%d codes of %d columns in %s", codes.Rows, codes.Cols, out)
-	if f := d.Factors(); len(f) > 1 || f[0].Size > 1 {
+	if f := d.Factors(); c.Images == "" || len(f) > 1 || f[0].Size > 1 { // pictures have no factors
 		for name, write := range rundir.FactorFiles(d) {
 			if err := writeInRun(besideCodes(out, name), write); err != nil {
 				return err
