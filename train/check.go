@@ -117,6 +117,9 @@ func (e *Experiment) compile() (*engine.Loop, *monitor, error) {
 
 // watch prepares the measurements during training: validation losses and metrics.
 func (e *Experiment) watch(l *engine.Loop) (*monitor, error) {
+	if err := e.openOthers(); err != nil {
+		return nil, err
+	}
 	var err error
 	if e.validation, err = e.newValidation(l); err != nil {
 		return nil, err

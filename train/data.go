@@ -44,13 +44,33 @@ func PrepareData(ctx context.Context, d catalog.Choice, w io.Writer) error {
 
 // prepareData converts the files of the config's data set.
 func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
-	if err := PrepareData(ctx, c.Dataset, w); err != nil {
-		if ctx.Err() != nil {
-			return ErrStopped
+	for _, part := range c.dataSets() {
+		if err := PrepareData(ctx, part.choice, w); err != nil {
+			if ctx.Err() != nil {
+				return ErrStopped
+			}
+			return &dataError{c.mistake(part.key+"."+part.choice.Name, err), err}
 		}
-		return &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
 	}
 	return nil
+}
+
+// dataSet is a data set in a config.
+type dataSet struct {
+	key    string
+	choice catalog.Choice
+}
+
+// dataSets lists the data sets of a config: for training, for validation and for metrics.
+func (c *Config) dataSets() []dataSet {
+	list := []dataSet{{"dataset", c.Dataset}}
+	if v := c.Train.Validation; v != nil && v.Dataset != nil {
+		list = append(list, dataSet{"train.validation.dataset", *v.Dataset})
+	}
+	for i, m := range c.Metrics.On {
+		list = append(list, dataSet{fmt.Sprintf("metrics.on.%d.dataset", i), m.Dataset})
+	}
+	return list
 }
 
 // PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
@@ -100,7 +120,9 @@ func (c *Config) readers() (list []reader) {
 			list = append(list, reader{r, key})
 		}
 	}
-	add("dataset."+c.Dataset.Name, c.Dataset.Value)
+	for _, d := range c.dataSets() {
+		add(d.key+"."+d.choice.Name, d.choice.Value)
+	}
 	for i, s := range c.Supervision {
 		key := "supervision."
 		if len(c.Supervision) > 1 {

@@ -24,6 +24,7 @@ type Experiment struct {
 	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
 
 	validated  []int // images of train.validation.fraction, ascending; nil: none
+	others     []*Experiment // on the data sets of metrics.on
 	validation *engine.Validation
 	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
 	images     []int             // indices in the config's data set of the images in Data; nil: all

@@ -40,12 +40,16 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
-	for _, results := range [][]metrics.Result{r.Metrics, averaged} {
+	others, err := s.measureOthers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, results := range [][]metrics.Result{r.Metrics, averaged, others} {
 		if err := s.logs.metrics(l.Epoch(), l.Step(), results); err != nil {
 			return err
 		}
 	}
-	r.Metrics = append(r.Metrics, averaged...)
+	r.Metrics = append(append(r.Metrics, averaged...), others...)
 	if err := s.store.Write(rundir.MetricsFile, rundir.JSON(r.Metrics)); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
 type Measures struct {
 	Final    []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
+	On       []MeasuredOn     `yaml:"on,omitempty" doc:"metrics of the end on other data sets, such as [{dataset: sprites, metrics: [mig]}]; their results are called mig-on-sprites"`
 	Sample   int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
 	Interval float64          `yaml:"interval" doc:"percent of a confidence interval of every final metric, such as 95; 0: none"`
 	Encode   Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
@@ -41,7 +42,7 @@ const trainedPerMeasured = 20
 const fewestLooks = 10
 
 // measureKeys are the keys of Measures.
-var measureKeys = []string{"final", "sample", "interval", "encode", "during", "every", "images"}
+var measureKeys = []string{"final", "on", "sample", "interval", "encode", "during", "every", "images"}
 
 // defaultMeasures measures 10,000 images, as disentanglement_lib does.
 func defaultMeasures() Measures { return Measures{Images: 10000} }
@@ -92,7 +93,7 @@ func (m Measures) ConfigForms() []any { return []any{measures(m), config.Short("
 
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
-	return "a list of metrics, or final, sample, interval, encode, during, every and images"
+	return "a list of metrics, or final, on, sample, interval, encode, during, every and images"
 }
 
 // measures is Measures as a plain struct of keys.

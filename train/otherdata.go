@@ -16,7 +16,7 @@ func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, erro
 	}
 	other := *e
 	other.Config.Dataset, other.Config.Metrics.Sample = c, 0
-	other.Data, other.HeldOut, other.validated, other.images, other.explored, other.Learned = d, nil, nil, nil, nil, nil
+	other.Data, other.HeldOut, other.validated, other.images, other.explored, other.Learned, other.others = d, nil, nil, nil, nil, nil, nil
 	other.Split = &supervision.Split{Unlabelled: all(d), Rotations: e.Split.Rotations, Actions: e.Split.Actions}
 	return &other, nil
 }

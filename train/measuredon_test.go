@@ -1,0 +1,61 @@
+package train
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A model that trained without labels is measured on other data sets, by metrics of factors too.
+func TestMeasuredOn(t *testing.T) {
+	const on = "metrics={final: [mutual-information], on: [{dataset: {bumps: {}}, metrics: [mig, {dci: {bins: 8}}], sample: 600}, {dataset: {entangled: {}}, metrics: [total-correlation]}]}"
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load("validated.yaml", []byte(validated), on)
+	if err == nil {
+		err = Check(c)
+	}
+	if err == nil || !strings.Contains(err.Error(), "metrics.on.1.dataset: entangled has images of") {
+		t.Errorf("%v; want images of another shape refused before training", err)
+	}
+	r, err := runOf(t, validated, Options{Dir: dir + "2"}, on, "metrics.on.1.dataset=bumps")
+	if err == nil || !strings.Contains(err.Error(), "bumps is in the list twice") {
+		t.Errorf("%v; want one entry for a data set", err)
+	}
+	if r, err = runOf(t, validated, Options{Dir: dir + "3"}, "metrics={final: [mutual-information], on: [{dataset: bumps, metrics: [mig, {dci: {bins: 8}}], sample: 600}]}"); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range r.Metrics {
+		names = append(names, m.Name)
+	}
+	if want := []string{"mutual-information", "mig-on-bumps", "dci-on-bumps"}; !reflect.DeepEqual(names, want) || r.Metrics[1].Basis.Rows != 600 {
+		t.Errorf("results %v of %d rows; want %v of 600", names, r.Metrics[1].Basis.Rows, want)
+	}
+	e, _, err := OpenExperiment(dir + "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := e.On(e.Config.Metrics.On[0].Dataset, e.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other = other.Some(600)
+	codes, err := other.Codes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := other.Evaluate(context.Background(), codes, e.Config.Metrics.On[0].Metrics)
+	if err != nil || again[0].Value != r.Metrics[1].Value || again[1].Value != r.Metrics[2].Value {
+		t.Errorf("%v, %v; want the values of the run", again, err)
+	}
+	a, err := HashParameters(dir)
+	b, also := HashParameters(dir + "3")
+	if err != nil || also != nil || a != b {
+		t.Error("measuring on another data set changed the training")
+	}
+}
