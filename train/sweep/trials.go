@@ -110,6 +110,7 @@ func readTrials(dirs []string, r *Reader) (*Trials, error) {
 		} else if other := differentSearch(method, found.Method); other != "" {
 			return nil, fmt.Errorf("%s belongs to another search than %s: %s; want one search in a folder", path, found.List[0].Dir, other)
 		}
+		found.Method = method // later trials may have a larger budget
 		t := Trial{Entry: e, Index: file.Trial, Value: math.NaN()}
 		if err := t.readSettings(found.Method.Value.Common().Space, file); err != nil {
 			return nil, err
