@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/mlflowtest"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -78,7 +79,7 @@ func TestIrregularFiles(t *testing.T) {
 			}
 			replaceFile(t, filepath.Join(bad, p.file), p.kind)
 			for _, args := range [][]string{
-				{"runs", dir}, {"runs", dir, "--mlflow", filepath.Join(t.TempDir(), "m"), "--copy"}, {"compare", bad, good}, {"report", "--run", bad, "--out", filepath.Join(t.TempDir(), "page.html")},
+				{"runs", dir}, {"runs", dir, "--mlflow", mlflowtest.New(t).URL}, {"compare", bad, good}, {"report", "--run", bad, "--out", filepath.Join(t.TempDir(), "page.html")},
 				{"eval", "--run", bad}, {"encode", "--run", bad, "--out", filepath.Join(t.TempDir(), "c.npy")}, {"preview", bad}, {"train", "--resume", "--run", bad},
 			} {
 				o := within(t, args...)
@@ -132,9 +133,9 @@ func TestDamagedAmongOthers(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(bad, rundir.MetricsFile), readFile(t, filepath.Join(good[0], rundir.MetricsFile)))
 	replaceFile(t, filepath.Join(bad, rundir.LogFile), "a pipe")
-	o = call(t, "runs", dir, "--mlflow", filepath.Join(t.TempDir(), "store"))
+	o = call(t, "runs", dir, "--mlflow", mlflowtest.New(t).URL)
 	checkMistake(t, outcome{o.code, "", o.log}, 1, "unravel: run: ", rundir.LogFile+" is a pipe")
-	if !strings.HasPrefix(o.out, "2 runs in 1 experiment, of which 2 new") {
+	if !strings.HasPrefix(o.out, "on the server: 2 runs in 1 experiment, 2 new") {
 		t.Error(o)
 	}
 }

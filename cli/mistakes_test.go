@@ -250,8 +250,6 @@ func TestNoFolder(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"docs --out file", "unravel: file is a file; want a folder"},
 		{"docs --reference file/x", "unravel: file/x: file is a file; want a folder"},
-		{"runs " + filepath.Dir(dir) + " --mlflow file", "unravel: file is a file; want a folder"},
-		{"runs " + filepath.Dir(dir) + " --mlflow file/x", "unravel: file/x: file is a file; want a folder"},
 		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want one that exists"},
 		{"data show bumps --out file/a.png", "unravel: writing file/a.png: file is a file; want a folder"},
 	} {

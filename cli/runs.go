@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep/mlflow"
 )
 
 // runsCommand is `unravel runs [DIR]`.
@@ -26,14 +27,18 @@ type runsCommand struct {
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
 
-	MLflow      string `name:"mlflow" placeholder:"DIR" xor:"format" help:"Write the runs to MLflow's file store in this folder." detail:"The command makes or updates the folder."`
-	Copy        bool   `help:"With --mlflow: copy results and figures into the store, instead of links to all files."`
+	MLflow      string `name:"mlflow" placeholder:"URL" xor:"format" help:"Send the runs to the MLflow server at this address." detail:"The command sends what the server lacks. MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, are the credentials."`
 	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Write the runs' settings and metrics for TensorBoard's page HParams." detail:"They go into a file in the folder of the runs."`
 }
 
 // Run lists runs.
 func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	exports := c.MLflow != "" || c.TensorBoard
+	if c.MLflow != "" {
+		if err := mlflow.CheckAddress(c.MLflow); err != nil {
+			return usagef("--mlflow: %w", err)
+		}
+	}
 	if exports {
 		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && exists(c.Dir) { // before the command makes an index
 			return fmt.Errorf("there is no run in %s", c.Dir)
@@ -58,14 +63,12 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	switch {
 	case exports && len(c.By) > 0:
 		return usagef("--by prints groups; want it without --mlflow and --tensorboard")
-	case c.Copy && c.MLflow == "":
-		return usagef("--copy is for --mlflow DIR")
 	case exports && len(runs) == 0:
 		return fmt.Errorf("there is no run in %s that passes the filters", c.Dir)
 	case len(c.By) > 0:
 		return c.compare(s, runs)
 	case c.MLflow != "":
-		return c.writeMLflow(ctx, s, runs)
+		return c.sendMLflow(ctx, s, runs)
 	case c.TensorBoard:
 		return c.writeTensorBoard(s, runs)
 	case c.JSON:
@@ -79,8 +82,8 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 // readEvery is the time between two lines on the progress of reading runs.
 const readEvery = 5 * time.Second
 
-// readingRuns returns a context that logs now and then how many runs have been read. Reading tens of thousands of
-// runs without an index takes a while.
+// readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
+// of runs without an index takes a while.
 func readingRuns(ctx context.Context, s *streams) context.Context {
 	said := time.Now()
 	return progress.With(ctx, func(what string, done, total int64) {

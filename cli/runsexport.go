@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,18 +16,18 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/mlflow"
 )
 
-// writeMLflow writes runs to a store of MLflow.
-func (c *runsCommand) writeMLflow(ctx context.Context, s *streams, runs []*index.Run) error {
-	sum, err := mlflow.Write(ctx, c.MLflow, c.Dir, runs, mlflow.Options{Copy: c.Copy})
-	if sum.Runs == 0 && err != nil {
-		return err
-	}
-	failed := err
+// sendMLflow sends runs to a server of MLflow. The environment has the credentials under MLflow's names.
+func (c *runsCommand) sendMLflow(ctx context.Context, s *streams, runs []*index.Run) error {
+	to := mlflow.Server{URL: c.MLflow, Token: os.Getenv("MLFLOW_TRACKING_TOKEN"),
+		User: os.Getenv("MLFLOW_TRACKING_USERNAME"), Password: os.Getenv("MLFLOW_TRACKING_PASSWORD")}
+	sum, failed := mlflow.Send(readingRuns(ctx, s), to, c.Dir, runs)
 	for _, note := range sum.Notes {
 		fmt.Fprintln(s.log, note)
 	}
-	_, err = fmt.Fprintf(s.out, "%s in %s, of which %d new or changed, are in %s; to see them: mlflow ui --backend-store-uri %s\n",
-		counted(sum.Runs, "run"), counted(sum.Experiments, "experiment"), sum.Changed, c.MLflow, c.MLflow)
+	if sum.Runs == 0 && failed != nil {
+		return failed
+	}
+	_, err := fmt.Fprintf(s.out, "on the server: %s in %s, %d new or changed\n", counted(sum.Runs, "run"), counted(sum.Experiments, "experiment"), sum.Changed)
 	return errors.Join(err, failed)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,29 +10,38 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/mlflowtest"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// Runs can be written to a store of MLflow, repeatedly, and to TensorBoard's page of settings.
+// Runs can be sent to MLflow, repeatedly, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	succeed(t, "sweep", file, "--out", dir)
-	store := filepath.Join(t.TempDir(), "mlruns")
+	server := mlflowtest.New(t)
+	server.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		refused := r.Header.Get("Authorization") != "Bearer secret"
+		if refused {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		return refused
+	}
+	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL), 1, server.URL, "401", "MLFLOW_TRACKING_TOKEN")
+	t.Setenv("MLFLOW_TRACKING_TOKEN", "secret")
 	for _, changed := range []string{"2", "0"} {
-		o := succeed(t, "runs", dir, "--mlflow", store)
-		if want := "2 runs in 1 experiment, of which " + changed + " new or changed, are in " + store; !strings.HasPrefix(o.out, want) {
+		o := succeed(t, "runs", dir, "--mlflow", server.URL)
+		if want := "on the server: 2 runs in 1 experiment, " + changed + " new or changed\n"; o.out != want {
 			t.Errorf("%q, want %q", o.out, want)
 		}
 	}
-	metas, err := filepath.Glob(filepath.Join(store, "*", "*", "meta.yaml"))
-	if err != nil || len(metas) != 2 || !strings.Contains(string(readFile(t, metas[0])), "status: 3\n") {
-		t.Errorf("%v, %v", metas, err)
+	if len(server.Runs) != 2 || server.Runs[0].Status != "FINISHED" {
+		t.Errorf("%v", server.Runs)
 	}
-	if o := succeed(t, "runs", dir, "--mlflow", store, "--filter", "seed=0", "--copy"); !strings.HasPrefix(o.out, "1 run in 1 experiment, of which 1 ") {
+	if o := succeed(t, "runs", dir, "--mlflow", server.URL, "--filter", "seed=0"); !strings.HasPrefix(o.out, "on the server: 1 run in 1 experiment, 0 ") {
 		t.Errorf("%q", o.out)
 	}
 	if o := succeed(t, "runs", dir, "--tensorboard"); !strings.Contains(o.out, " of 2 runs and 1 metric are in ") {
@@ -58,27 +68,26 @@ func TestRunsExport(t *testing.T) {
 	if strings.Contains(content, "fit.") {
 		t.Error("what is no metric is compared")
 	}
-	checkMistake(t, call(t, "runs", dir, "--copy"), 2, "--copy is for --mlflow DIR")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", store, "--by", "seed"), 2, "--by prints groups")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", store, "--json"), 2, "")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", dir), 1, "in the folder of runs")
+	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--by", "seed"), 2, "--by prints groups")
+	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--json"), 2, "")
+	checkMistake(t, call(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address", "such as http://localhost:5000", "from version 3.13 on")
 }
 
 // Without runs nothing is written.
 func TestRunsExportNothing(t *testing.T) {
-	dir, store := t.TempDir(), filepath.Join(t.TempDir(), "m")
-	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", store}} {
+	dir, server := t.TempDir(), mlflowtest.New(t)
+	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
 		checkMistake(t, call(t, append([]string{"runs", dir}, flags...)...), 1, "there is no run in "+dir)
 	}
-	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 || exists(store) {
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		t.Errorf("written: %v, %v", list, err)
 	}
 	run := finished(t)
 	parent := filepath.Dir(run)
-	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", store}} {
+	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
 		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...), 1, "there is no run in "+parent+" that passes the filters")
 	}
-	if exists(filepath.Join(parent, boardFile)) || exists(store) {
+	if exists(filepath.Join(parent, boardFile)) || len(server.Requests) > 0 {
 		t.Error("without runs that pass a file is written")
 	}
 }
@@ -121,10 +130,14 @@ func TestRunStates(t *testing.T) {
 			t.Errorf("%s: runs %s, want %s", filter, got, want)
 		}
 	}
-	store := filepath.Join(t.TempDir(), "mlruns")
-	succeed(t, "runs", dir, "--mlflow", store)
-	if metas, err := filepath.Glob(filepath.Join(store, "*", "*", "tags", "unravel.state")); err != nil || len(metas) != 4 {
-		t.Error(metas, err)
+	server := mlflowtest.New(t)
+	succeed(t, "runs", dir, "--mlflow", server.URL)
+	var states []string
+	for _, r := range server.Runs {
+		states = append(states, r.Status)
+	}
+	if slices.Sort(states); !slices.Equal(states, []string{"FINISHED", "KILLED", "RUNNING"}) {
+		t.Errorf("in MLflow: %q", states)
 	}
 	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
 	rank(list, []*index.Run{{State: sweep.Stopped}})

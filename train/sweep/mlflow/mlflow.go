@@ -1,252 +1,296 @@
-// Package mlflow writes runs as a file store of MLflow, for MLflow's page and programs.
+// Package mlflow sends runs to a tracking server of MLflow by its REST API
+// (https://mlflow.org/docs/latest/rest-api.html).
 //
-// A store has a folder for each experiment, and inside it a folder for each run. A run's folder holds meta.yaml, and
-// files named after parameters, metrics and tags (mlflow/store/tracking/file_store.py). The runs of one folder form an
-// experiment. Ids derive from the paths of folders, and writing a run again updates it in place. Changes by MLflow's
-// users stay: names, their tags, and deleted runs and experiments.
+// The runs of one folder form an experiment. The tag unravel.run identifies a run: the hash of its computation and the
+// name of its folder. A server keeps parameters and metrics as they are. Send therefore adds missing ones, and an
+// interrupted call continues. Changes by MLflow's users stay: names, their tags, and deleted runs and experiments.
 package mlflow
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
+	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// Names of files and folders of a store.
-const (
-	metaFile    = "meta.yaml"
-	trash       = ".trash"
-	defaultID   = "0"
-	paramsDir   = "params"
-	metricsDir  = "metrics"
-	tagsDir     = "tags"
-	artifactDir = "artifacts"
-)
-
-// Options tell Write how to write runs.
-type Options struct {
-	Copy bool // results and figures are copied into the store; otherwise all files of the runs are linked
-}
-
-// Summary counts the written runs and lists notes.
+// Summary counts the runs of a call and lists notes.
 type Summary struct {
-	Runs, Changed int      // runs in the store, and the new or changed ones among them
+	Runs, Changed int      // runs on the server, and the new or changed ones among them
 	Experiments   int      // experiments of these runs
 	Notes         []string // deviations from the request
 }
 
-// Write writes runs of a folder to a store, and makes a missing store. It skips damaged runs. It also skips runs with
-// unreadable files, and names these runs in the error.
-func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options) (sum Summary, err error) {
-	if err := disk.CheckDir(store); err != nil {
-		return sum, err
-	}
-	w := &writer{options: o, experiments: map[string]string{}, holders: rundir.NewHolders()}
-	if w.store, err = realPath(store); err != nil {
-		return sum, err
-	}
-	if w.dir, err = realPath(dir); err != nil {
-		return sum, err
-	}
-	if err := w.check(); err != nil {
-		return sum, err
-	}
-	unlock, err := rundir.Lock(ctx, w.store)
+// Send sends runs of the folder dir to a server. It leaves out damaged runs and runs that have not begun. It also
+// leaves out runs with unreadable files or refused values, and names these runs in the error.
+func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summary, error) {
+	c, err := newClient(to)
 	if err != nil {
-		return sum, err
+		return Summary{}, err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if err := w.prepare(); err != nil {
-		return sum, err
+	defer c.http.HTTPClient.CloseIdleConnections()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return Summary{}, err
 	}
-	damaged := 0
-	var failed error
+	s := &sender{client: c, dir: dir}
+	experiments := s.prepare(runs)
+	for _, name := range slices.Sorted(maps.Keys(experiments)) {
+		if err := s.experiment(ctx, name, experiments[name]); err != nil {
+			return s.sum, errors.Join(s.failed, err)
+		}
+	}
+	return s.sum, s.failed
+}
+
+// sender sends runs to one server.
+type sender struct {
+	client *client
+	dir    string // absolute
+	sum    Summary
+	failed error // errors of single runs
+	far    bool  // a note says that the server does not take artifacts
+}
+
+func (s *sender) note(format string, args ...any) {
+	s.sum.Notes = append(s.sum.Notes, fmt.Sprintf(format, args...))
+}
+
+// job is a run to send.
+type job struct {
+	run    *index.Run
+	folder string
+	key    string // value of the tag unravel.run
+	status string
+	stamp  string // changes with any part of the run that is sent
+	begun  time.Time
+
+	remote  remoteRun // the run on the server; without an id if there is none
+	same    bool      // the server has this stamp
+	deleted bool      // a user deleted the run
+}
+
+// prepare returns the runs to send by the name of their experiment.
+func (s *sender) prepare(runs []*index.Run) map[string][]*job {
+	holders := rundir.NewHolders()
+	damaged, waiting := 0, 0
+	jobs := map[string][]*job{}
 	for _, r := range runs {
-		if ctx.Err() != nil {
-			return sum, context.Cause(ctx)
-		}
-		if r.State == sweep.Damaged {
+		folder := filepath.Join(s.dir, filepath.FromSlash(r.Dir))
+		status := statusOf(r, folder, holders)
+		switch {
+		case r.State == sweep.Damaged:
 			damaged++
-			continue
-		}
-		changed, err := w.run(r)
-		if errors.As(err, new(unreadableError)) {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", r.Dir, err))
-			continue
-		}
-		if err != nil {
-			return sum, fmt.Errorf("%s: %w", r.Dir, err)
-		}
-		sum.Runs++
-		if changed {
-			sum.Changed++
+		case status == "":
+			waiting++
+		default:
+			name := s.experimentName(filepath.Dir(folder))
+			jobs[name] = append(jobs[name], &job{run: r, folder: folder, key: cut(r.Hash+"/"+filepath.Base(folder), maxTag),
+				status: status, stamp: stampOf(folder, status)})
 		}
 	}
 	if damaged > 0 {
-		w.note("left out %d damaged runs; `unravel runs --filter state=damaged --json` says why they are", damaged)
+		s.note("left out %d damaged runs; `unravel runs --filter state=damaged --json` says why they are", damaged)
 	}
-	sum.Experiments, sum.Notes = len(w.experiments), w.notes
-	return sum, failed
+	if waiting > 0 {
+		s.note("left out %d runs that have not begun", waiting)
+	}
+	return jobs
 }
 
-// writer writes runs to one store.
-type writer struct {
-	store, dir  string // without links, absolute
-	options     Options
-	experiments map[string]string // by folder: their ids
-	names       map[string]string // ids of the experiments in the store by name
-	holders     *rundir.Holders
-	notes       []string
-	linkless    bool // the file system has no links
+// experimentName names the experiment for the runs of a folder: the path of the folder, from the name of dir on.
+func (s *sender) experimentName(folder string) string {
+	name := filepath.Base(folder)
+	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
+		name = path.Join(filepath.Base(s.dir), filepath.ToSlash(rel))
+	}
+	return cut(name, maxExperimentName)
 }
 
-func (w *writer) note(format string, args ...any) {
-	w.notes = append(w.notes, fmt.Sprintf(format, args...))
-}
-
-// realPath returns a folder's absolute path without links. The folder may be missing.
-func realPath(dir string) (string, error) {
-	whole, err := filepath.Abs(dir)
+// experiment sends the runs of an experiment.
+func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error {
+	id, deleted, err := s.client.experiment(ctx, name)
 	if err != nil {
-		return "", err
+		return err
 	}
-	found, err := filepath.EvalSymlinks(whole)
-	if errors.Is(err, fs.ErrNotExist) {
-		if parent := filepath.Dir(whole); parent != whole {
-			if parent, err = realPath(parent); err == nil {
-				found = filepath.Join(parent, filepath.Base(whole))
-			}
-		}
-	}
-	return found, err
-}
-
-// check refuses a store that holds other files, or where the store's files would look like runs.
-func (w *writer) check() error {
-	if rel, err := filepath.Rel(w.dir, w.store); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".") || w.dir == w.store {
-		return fmt.Errorf("%s is in the folder of runs %s; want a store elsewhere", w.store, w.dir)
-	}
-	entries, err := os.ReadDir(w.store)
-	if errors.Is(err, fs.ErrNotExist) {
+	if deleted {
+		s.note("left out %d runs: their experiment %s was deleted in MLflow; restore it there to send them", len(jobs), name)
 		return nil
 	}
-	if err != nil {
+	s.sum.Experiments++
+	if err := s.find(ctx, id, jobs); err != nil {
 		return err
 	}
-	other := ""
-	for _, e := range entries {
-		if _, err := os.Lstat(filepath.Join(w.store, e.Name(), metaFile)); err == nil || e.Name() == trash {
+	deletedRuns := 0
+	for i, j := range jobs {
+		progress.Report(ctx, "sending runs of "+name, int64(i), int64(len(jobs)))
+		switch {
+		case j.deleted:
+			deletedRuns++
+			continue
+		case !j.same:
+			err := s.send(ctx, id, j)
+			if local(err) {
+				s.failed = errors.Join(s.failed, fmt.Errorf("%s: %w", j.run.Dir, err))
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", j.run.Dir, err)
+			}
+			s.sum.Changed++
+		}
+		s.sum.Runs++
+		j.remote = remoteRun{} // the memory of a hundred thousand runs
+	}
+	if deletedRuns > 0 {
+		s.note("left out %d runs of %s that were deleted in MLflow; restore them there to send them", deletedRuns, name)
+	}
+	return nil
+}
+
+// local reports whether an error concerns a single run, and others can go on.
+func local(err error) bool {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge
+	}
+	return errors.As(err, new(unreadableError))
+}
+
+// unreadableError is an error of the files of a run.
+type unreadableError struct{ error }
+
+func (e unreadableError) Unwrap() error { return e.error }
+
+// find looks for runs on the server by their tags.
+func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error {
+	byKey := map[string]*job{}
+	for _, j := range jobs {
+		byKey[j.key] = j
+	}
+	return s.client.search(ctx, experiment, func(r *remoteRun) {
+		tags := r.tags()
+		j := byKey[tags[runTag]]
+		if j == nil || j.remote.Info.RunID != "" && !j.deleted {
+			return
+		}
+		j.deleted = r.Info.Stage == "deleted"
+		j.remote = remoteRun{Info: r.Info}
+		if j.same = tags[stampTag] == j.stamp; !j.same {
+			j.remote = *r
+		}
+	})
+}
+
+// send sends what a server lacks of a run. The stamp comes last: without a stamp, the next call continues.
+func (s *sender) send(ctx context.Context, experiment string, j *job) error {
+	for _, name := range sentFiles {
+		if err := rundir.CheckFile(j.folder, name); err != nil {
+			return unreadableError{err}
+		}
+	}
+	log, err := readLog(j.folder)
+	if err != nil {
+		return unreadableError{err}
+	}
+	j.begun = begunAt(j.folder)
+	if j.remote.Info.RunID == "" {
+		if err := s.create(ctx, experiment, j); err != nil {
+			return err
+		}
+	}
+	params, note := paramsOf(j.run)
+	params, note = keepParams(params, j.remote.params(), note)
+	points := missing(metricsOf(j.run, j.folder, log, j.begun), j.remote.Data.Metrics)
+	if err := s.client.log(ctx, j.remote.Info.RunID, points, params, nil); err != nil {
+		return err
+	}
+	update := map[string]any{"run_id": j.remote.Info.RunID, "status": j.status}
+	if j.status != statusRunning {
+		if err := s.artifacts(ctx, j); err != nil {
+			return err
+		}
+		update["end_time"] = endedAt(j.run, j.folder).UnixMilli()
+	}
+	if err := s.client.call(ctx, http.MethodPost, "runs/update", nil, update, nil); err != nil {
+		return err
+	}
+	tags := tagsOf(j.run, note)
+	tags[stampTag] = j.stamp
+	return s.client.log(ctx, j.remote.Info.RunID, nil, nil, tags)
+}
+
+// create makes a run on the server. A server may have made the run of a request without an answer. After such a
+// request, create looks for the run.
+func (s *sender) create(ctx context.Context, experiment string, j *job) error {
+	request := map[string]any{"experiment_id": experiment, "run_name": cut(filepath.Base(j.folder), maxTag),
+		"start_time": j.begun.UnixMilli(),
+		"tags":       pairs(map[string]string{runTag: j.key, kindTag: "LOCAL", sourceTag: "unravel train"})}
+	for try := 1; ; try++ {
+		var answer struct{ Run remoteRun }
+		err := s.client.call(once(ctx), http.MethodPost, "runs/create", nil, request, &answer)
+		if err == nil && answer.Run.Info.RunID == "" {
+			return fmt.Errorf("%s: POST runs/create: the answer has no run_id; want a server of MLflow", s.client.name())
+		}
+		if err == nil {
+			j.remote = answer.Run
 			return nil
 		}
-		if !strings.HasPrefix(e.Name(), ".") {
-			other = e.Name()
+		var refused *Error
+		if ctx.Err() != nil || try > retries || errors.As(err, &refused) && refused.Status < 500 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(s.client.http.RetryWaitMin << (try - 1)):
+		}
+		if err := s.find(ctx, experiment, []*job{j}); err != nil || j.remote.Info.RunID != "" {
+			return err
 		}
 	}
-	if other != "" {
-		return fmt.Errorf("%s holds other files, such as %s, and is no store of MLflow; want a store, or an empty or missing folder", w.store, other)
-	}
-	return nil
 }
 
-// prepare makes the files of every store, and reads the existing experiments.
-func (w *writer) prepare() error {
-	if err := os.MkdirAll(filepath.Join(w.store, trash), 0o777); err != nil {
-		return err
+// artifacts sends the results and figures of a run, if the server takes artifacts itself.
+func (s *sender) artifacts(ctx context.Context, j *job) error {
+	at, err := url.Parse(j.remote.Info.ArtifactURI)
+	if err != nil || at.Scheme != "mlflow-artifacts" || at.Host != "" && at.Host != s.client.base.Host {
+		if !s.far {
+			s.far = true
+			s.note("left out artifacts: the server keeps them at %s; want a server with `--serve-artifacts`",
+				j.remote.Info.ArtifactURI)
+		}
+		return nil
 	}
-	w.names = map[string]string{}
-	entries, err := os.ReadDir(w.store)
+	figures, err := filepath.Glob(filepath.Join(j.folder, rundir.FiguresDir, "*"))
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if m, err := readMeta(filepath.Join(w.store, e.Name(), metaFile)); err == nil {
-			w.names[m.text("name")] = e.Name()
-		}
+	names := slices.Clone(sentFiles)
+	for _, figure := range figures {
+		names = append(names, rundir.FiguresDir+"/"+filepath.Base(figure))
 	}
-	if w.names["Default"] == "" { // every page of MLflow begins with it
-		return w.writeExperiment(defaultID, "Default", time.Now())
+	for _, name := range names {
+		content, ok, err := readArtifact(j.folder, name)
+		if err != nil {
+			return unreadableError{err}
+		}
+		if !ok {
+			continue
+		}
+		if err := s.client.put(ctx, strings.Trim(at.Path, "/")+"/"+name, content); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// experiment returns the id of the experiment for the runs of a folder, and makes a missing experiment. It returns ""
-// for an experiment that MLflow's users have deleted.
-func (w *writer) experiment(folder string, begun time.Time) (string, error) {
-	if id, ok := w.experiments[folder]; ok {
-		return id, nil
-	}
-	id := experimentID(folder)
-	if _, err := os.Lstat(filepath.Join(w.store, trash, id)); err == nil {
-		w.note("left out the runs in %s: their experiment %s was deleted in MLflow; restore it there to have them", folder, id)
-		w.experiments[folder] = ""
-		return "", nil
-	}
-	if _, err := os.Lstat(filepath.Join(w.store, id, metaFile)); err != nil {
-		name := filepath.Base(w.dir)
-		if rel, err := filepath.Rel(w.dir, folder); err == nil && filepath.IsLocal(rel) {
-			name = path.Join(name, filepath.ToSlash(rel))
-		} else {
-			name = filepath.Base(folder)
-		}
-		if other := w.names[name]; other != "" && other != id {
-			name = folder
-		}
-		if err := w.writeExperiment(id, cut(name, maxExperimentName), begun); err != nil {
-			return "", err
-		}
-		w.names[name] = id
-	}
-	w.experiments[folder] = id
-	return id, nil
-}
-
-// writeExperiment makes an experiment.
-func (w *writer) writeExperiment(id, name string, created time.Time) error {
-	dir := filepath.Join(w.store, id)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	ms := created.UnixMilli()
-	_, err := put(filepath.Join(dir, metaFile), meta{
-		{"artifact_location", fileURI(dir)}, {"creation_time", ms}, {"experiment_id", id},
-		{"last_update_time", ms}, {"lifecycle_stage", "active"}, {"name", name},
-	}.encode())
-	return err
-}
-
-// experimentID is the id of a folder's experiment: 18 digits, like MLflow's ids.
-func experimentID(folder string) string {
-	sum := sha256.Sum256([]byte("experiment " + filepath.ToSlash(folder)))
-	const least = 100_000_000_000_000_000
-	return fmt.Sprint(least + binary.BigEndian.Uint64(sum[:])%(9*least))
-}
-
-// runID is the id of a folder's run: 32 hexadecimal digits, like MLflow's ids.
-func runID(folder string) string {
-	sum := sha256.Sum256([]byte("run " + filepath.ToSlash(folder)))
-	return hex.EncodeToString(sum[:16])
-}
-
-// fileURI returns the file: address of an absolute path.
-func fileURI(p string) string {
-	p = filepath.ToSlash(p)
-	if !strings.HasPrefix(p, "/") {
-		p = "/" + p // of Windows, with a drive
-	}
-	return (&url.URL{Scheme: "file", Path: p}).String()
 }

@@ -2,7 +2,10 @@ package mlflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/mlflowtest"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -60,17 +64,20 @@ func begun(t *testing.T, dir string, overrides ...string) *rundir.Run {
 	return r
 }
 
-// written writes the runs of a folder to a store.
-func written(t *testing.T, store, dir string, o Options) Summary {
+// logged appends lines to the log of a run.
+func logged(t *testing.T, dir, lines string) {
 	t.Helper()
-	sum, err := write(t, store, dir, o)
+	f, err := os.OpenFile(filepath.Join(dir, rundir.LogFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(lines)
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sum
 }
 
-func write(t *testing.T, store, dir string, o Options) (Summary, error) {
+func send(t *testing.T, to Server, dir string) (Summary, error) {
 	t.Helper()
 	x, err := index.Open(t.Context(), dir)
 	if err != nil {
@@ -81,30 +88,33 @@ func write(t *testing.T, store, dir string, o Options) (Summary, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Write(t.Context(), store, dir, runs, o)
+	to.Wait = time.Millisecond
+	return Send(t.Context(), to, dir, runs)
 }
 
-func TestWrite(t *testing.T) {
-	dir, store := filepath.Join(t.TempDir(), "runs"), filepath.Join(t.TempDir(), "sub", "store")
-	trained(t, filepath.Join(dir, "one"), "seed=1")
-	trained(t, filepath.Join(dir, "sweep", "two"), "seed=2")
+// sent sends the runs of a folder.
+func sent(t *testing.T, s *mlflowtest.Server, dir string) Summary {
+	t.Helper()
+	sum, err := send(t, Server{URL: s.URL}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func TestSend(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	s.PageSize = 1
+	trained(t, filepath.Join(dir, "one"), "seed=1", "train.figures=true")
 	held := begun(t, filepath.Join(dir, "sweep", "held"), "seed=3")
 	defer held.Close()
 	if err := begun(t, filepath.Join(dir, "sweep", "waiting"), "seed=4").Close(); err != nil {
 		t.Fatal(err)
 	}
 	stopped := begun(t, filepath.Join(dir, "stopped"), "seed=5")
-	if err := os.WriteFile(stopped.Path(rundir.LogFile), []byte(`{"step":1,"epoch":1,"seconds":2,"losses":{"o":{"loss":1}}}`+"\n{\"st"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := stopped.Close(); err != nil {
-		t.Fatal(err)
-	}
+	logged(t, stopped.Dir(), `{"step":1,"epoch":1,"seconds":2,"losses":{"o":{"loss":1}}}`+"\n{\"st")
 	failed := begun(t, filepath.Join(dir, "failed"), "seed=6")
-	if err := failed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now()); err != nil {
+	if err := errors.Join(stopped.Close(), failed.Close(), rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "damaged"), 0o777); err != nil {
@@ -113,30 +123,28 @@ func TestWrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "damaged", rundir.Config), []byte("x: ["), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sum := written(t, store, dir, Options{})
-	if sum.Runs != 6 || sum.Changed != 6 || sum.Experiments != 2 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "1 damaged") {
+	sum := sent(t, s, dir)
+	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 || !strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
 		t.Errorf("%+v", sum)
 	}
-	experiments, runs := readStore(t, store)
-	if len(experiments) != 3 || len(runs) != 6 || experiments["0"] != "Default" {
-		t.Fatalf("%v, %v", experiments, runs)
+	if len(s.Experiments) != 3 || s.Experiments["1"].Name != "runs" || s.Experiments["2"].Name != "runs/sweep" || len(s.Runs) != 4 {
+		t.Fatalf("%v, %d runs", s.Experiments, len(s.Runs))
 	}
-	for name, status := range map[string]int{"runs/one": statusFinished, "runs/sweep/two": statusFinished, "runs/sweep/held": statusRunning,
-		"runs/sweep/waiting": statusScheduled, "runs/stopped": statusKilled, "runs/failed": statusFailed} {
-		r := runs[name]
-		if r == nil || r.status != status || (r.ended == 0) != (status < statusFinished) || r.ended != 0 && r.ended < r.begun-1000 || r.begun == 0 {
-			t.Errorf("%s: %+v, want status %d", name, r, status)
+	for name, status := range map[string]string{"one": statusFinished, "held": statusRunning, "stopped": statusKilled, "failed": statusFailed} {
+		r := s.Run(name)
+		if r == nil || r.Status != status || (r.Ended == 0) != (status == statusRunning) || r.Ended != 0 && r.Ended < r.Begun-1000 {
+			t.Errorf("%s: %+v, want status %s", name, r, status)
 		}
 	}
-	one := runs["runs/one"]
-	for key, want := range map[string]string{"seed": "1", "model": "lsbd-vae", "losses": "reconstruction+kl+lsbd", "train.batch": "32", "train.figures": "false"} {
-		if one.params[key] != want {
-			t.Errorf("parameter %s is %q, want %q", key, one.params[key], want)
+	one := s.Run("one")
+	for key, want := range map[string]string{"seed": "1", "model": "lsbd-vae", "losses": "reconstruction+kl+lsbd", "train.batch": "32", "train.figures": "true"} {
+		if one.Params[key] != want {
+			t.Errorf("parameter %s is %q, want %q", key, one.Params[key], want)
 		}
 	}
 	for _, name := range []string{"supervised/lsbd", "supervised/loss", "metrics/dlsbd"} {
-		p := one.metrics[name]
-		if len(p) != 3 || p[0].step != 2 || p[2].step != 6 || p[0].ms < one.begun || p[1].ms < p[0].ms || p[2].ms > one.ended+1000 {
+		p := one.Metrics[name]
+		if len(p) != 3 || p[0].Step != 2 || p[2].Step != 6 || p[0].Timestamp < one.Begun || p[1].Timestamp < p[0].Timestamp || p[2].Timestamp > one.Ended+1000 {
 			t.Errorf("%s: %v", name, p)
 		}
 	}
@@ -148,193 +156,298 @@ func TestWrite(t *testing.T) {
 	if err := view.ReadLog(func(l rundir.Line) { log = append(log, l) }); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := one.metrics["supervised/lsbd"][0].value, log[0].Losses["supervised"]["lsbd"]; got != want {
+	if got, want := one.Metrics["supervised/lsbd"][0].Value, log[0].Losses["supervised"]["lsbd"]; got != want {
 		t.Errorf("lsbd after the first epoch is %v, want %v", got, want)
 	}
-	if p := one.metrics["fit/reconstruction"]; len(p) != 1 || p[0].step != 6 {
+	if p := one.Metrics["fit/reconstruction"]; len(p) != 1 || p[0].Step != 6 {
 		t.Errorf("the fit is %v", p)
 	}
-	if runs["runs/failed"].tags["unravel.problem"] != "too hot" || one.tags["mlflow.source.type"] != "LOCAL" {
-		t.Errorf("tags %v", one.tags)
+	if s.Run("failed").Tags["unravel.problem"] != "too hot" || one.Tags["mlflow.source.type"] != "LOCAL" || !strings.HasSuffix(one.Tags[runTag], "/one") {
+		t.Errorf("tags %v", one.Tags)
 	}
-	if got := runs["runs/stopped"].metrics["o/loss"]; len(got) != 1 || got[0].ms != runs["runs/stopped"].begun+2000 {
+	if got := s.Run("stopped").Metrics["o/loss"]; len(got) != 1 || got[0].Timestamp != s.Run("stopped").Begun+2000 {
 		t.Errorf("without TensorBoard's file: %v", got)
 	}
-	config, err := os.ReadFile(filepath.Join(one.artifacts, rundir.Config))
-	want, err2 := os.ReadFile(filepath.Join(dir, "one", rundir.Config))
-	if err != nil || err2 != nil || string(config) != string(want) {
-		t.Errorf("config %s, %v, %v", config, err, err2)
+	for _, name := range []string{rundir.Config, rundir.ReportFile, "figures/losses.png"} {
+		want, err := os.ReadFile(filepath.Join(dir, "one", name))
+		if got := s.Artifacts["1/"+one.ID+"/artifacts/"+name]; err != nil || got != string(want) {
+			t.Errorf("%s has %d bytes, want %d; %v", name, len(got), len(want), err)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(one.artifacts, rundir.CheckpointFile)); err != nil {
-		t.Error(err)
+	if _, ok := s.Artifacts["1/"+one.ID+"/artifacts/"+rundir.CheckpointFile]; ok {
+		t.Error("weights are an artifact")
+	}
+	before := s.Writes
+	if sum := sent(t, s, dir); sum.Runs != 4 || sum.Changed != 0 || s.Writes != before {
+		t.Errorf("the second call: %+v, %d changes", sum, s.Writes-before)
 	}
 }
 
-// A second call writes only changes, and keeps the edits of MLflow's users.
-func TestWriteAgain(t *testing.T) {
-	base, store := t.TempDir(), t.TempDir()
-	dir := filepath.Join(base, "runs")
-	trained(t, filepath.Join(dir, "one"), "seed=1")
-	trained(t, filepath.Join(dir, "two"), "seed=2")
-	written(t, store, dir, Options{})
-	before := snapshot(t, store)
-	if sum := written(t, store, dir, Options{}); sum.Runs != 2 || sum.Changed != 0 {
-		t.Errorf("%+v", sum)
-	}
-	if after := snapshot(t, store); !reflect.DeepEqual(after, before) {
-		t.Errorf("the store changed:\n%v\n%v", before, after)
-	}
-	_, runs := readStore(t, store)
-	one, two := runs["runs/one"], runs["runs/two"]
-	at := filepath.Join(store, one.experiment, one.id)
-	for name, text := range map[string]string{"tags/mlflow.runName": "best", "tags/mlflow.note.content": "look", "params/old": "gone", "metrics/gone": "1 2 3\n"} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	replaceIn(t, filepath.Join(at, metaFile), `run_name: "one"`, `run_name: best`)
-	replaceIn(t, filepath.Join(store, two.experiment, two.id, metaFile), `lifecycle_stage: "active"`, "lifecycle_stage: deleted\ndeleted_time: 12")
-	trained(t, filepath.Join(dir, "one"), "seed=1", "train.epochs=4")
-	trained(t, filepath.Join(dir, "two"), "seed=2", "train.epochs=4")
-	if sum := written(t, store, dir, Options{}); sum.Changed != 2 {
-		t.Errorf("%+v", sum)
-	}
-	_, runs = readStore(t, store)
-	again := runs["runs/best"]
-	if again == nil || again.id != one.id || again.begun != one.begun || again.tags["mlflow.note.content"] != "look" || again.params["train.epochs"] != "4" ||
-		again.params["old"] != "" || again.metrics["gone"] != nil || len(again.metrics["metrics/dlsbd"]) != 4 {
-		t.Errorf("%+v", again)
-	}
-	if r := runs["runs/two"]; !r.deleted || r.id != two.id || len(r.metrics["metrics/dlsbd"]) != 4 {
-		t.Errorf("a deleted run: %+v", r)
-	}
-	if err := os.Rename(filepath.Join(store, one.experiment), filepath.Join(store, trash, one.experiment)); err != nil {
+// A running run sends what is new. Edits of MLflow's users stay.
+func TestSendAgain(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	r := begun(t, filepath.Join(dir, "one"))
+	logged(t, r.Dir(), `{"step":1,"losses":{"o":{"loss":1}}}`+"\n")
+	sent(t, s, dir)
+	one := s.Run("one")
+	one.Name, one.Tags["mlflow.runName"], one.Tags["mlflow.note.content"], one.Params["train.batch"] = "best", "best", "look", "31"
+	logged(t, r.Dir(), `{"step":2,"losses":{"o":{"loss":0.5}}}`+"\n"+`{"step":2,"metrics":{"n":3}}`+"\n")
+	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if sum := written(t, store, dir, Options{}); sum.Changed != 0 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "was deleted in MLflow") {
+	if sum := sent(t, s, dir); sum.Changed != 1 || len(s.Runs) != 1 {
+		t.Errorf("%+v, %d runs", sum, len(s.Runs))
+	}
+	if p := one.Metrics["o/loss"]; len(p) != 2 || p[1].Step != 2 || p[1].Value != 0.5 || one.Status != statusKilled || len(one.Metrics["metrics/n"]) != 1 {
+		t.Errorf("%+v", one)
+	}
+	if one.Name != "best" || one.Tags["mlflow.note.content"] != "look" || one.Params["train.batch"] != "31" || one.Tags[noteTag] != "train.batch is now 32." {
+		t.Errorf("%+v", one)
+	}
+	logged(t, r.Dir(), `{"step":3,"losses":{"o":{"loss":1}}}`+"\n")
+	one.Deleted = true
+	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "deleted in MLflow") {
+		t.Errorf("a deleted run: %+v", sum)
+	}
+	s.Experiments[one.Experiment].Deleted = true
+	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "deleted in MLflow") {
 		t.Errorf("a deleted experiment: %+v", sum)
 	}
 }
 
-func replaceIn(t *testing.T, path, old, new string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), old) {
-		t.Fatalf("%s: %v: %s", path, err, text)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// snapshot lists the files of a folder with their contents and times.
-func snapshot(t *testing.T, dir string) (list []string) {
-	t.Helper()
-	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || filepath.Base(path) == ".lock" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		list = append(list, fmt.Sprintln(path, info.ModTime(), string(text)))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-// Copies replace links and the other way round; weights are linked only.
-func TestCopy(t *testing.T) {
-	dir, store := filepath.Join(t.TempDir(), "runs"), t.TempDir()
-	trained(t, filepath.Join(dir, "one"), "train.figures=true")
-	for _, o := range []Options{{}, {Copy: true}, {}} {
-		if sum := written(t, store, dir, o); sum.Changed != 1 {
-			t.Errorf("%+v: %+v", o, sum)
-		}
-		_, runs := readStore(t, store)
-		for name, linked := range map[string]bool{"config.yaml": true, "report.html": true, "figures/losses.png": true, rundir.CheckpointFile: false} {
-			info, err := os.Lstat(filepath.Join(runs["runs/one"].artifacts, name))
-			switch {
-			case o.Copy && !linked:
-				if err == nil {
-					t.Errorf("%s is copied", name)
-				}
-			case err != nil || info.Mode().IsRegular() != o.Copy:
-				t.Errorf("copies %t: %s: %v, %v", o.Copy, name, info, err)
-			}
-		}
-		if _, err := os.Lstat(filepath.Join(runs["runs/one"].artifacts, ".lock")); err == nil {
-			t.Error("a hidden file is an artifact")
-		}
-	}
-}
-
-// Names and values that MLflow forbids are mapped, and folders with the same name are different experiments.
-func TestHostile(t *testing.T) {
-	base, store := t.TempDir(), t.TempDir()
-	dir, other := filepath.Join(base, "a", "runs"), filepath.Join(base, "b", "runs")
-	name := "x\"\n[é\u0085] %41#?"
-	long := strings.Repeat("é", 7000)
-	trained(t, filepath.Join(dir, name), "train.epochs=1")
-	trained(t, filepath.Join(other, name), "train.epochs=1")
-	run := func(from string) *index.Run {
-		return &index.Run{Dir: name, State: "finished", Settings: index.NewSettings(map[string]string{"a:b": "1", "a_b": "2", "a/../b": "3", "..": "4", "A_B": "5", "": "6",
-			long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"}),
-			Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5}), Problem: from}
-	}
-	for _, from := range []string{dir, other} {
-		if _, err := Write(t.Context(), store, from, []*index.Run{run(from)}, Options{}); err != nil {
+// A call that stops at any of its requests continues, and sends nothing twice. A server that is away for a moment, or
+// loses answers, changes nothing.
+func TestInterrupted(t *testing.T) {
+	dir, whole := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	for _, name := range []string{"one", "two"} {
+		r := begun(t, filepath.Join(dir, name))
+		logged(t, r.Dir(), `{"step":1,"losses":{"o":{"loss":1}}}`+"\n"+`{"step":2,"losses":{"o":{"loss":2}}}`+"\n")
+		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	experiments, runs := readStore(t, store)
-	r := runs["runs/"+name]
-	if len(experiments) != 3 || len(runs) != 2 || r == nil {
-		t.Fatalf("%q, %v", experiments, runs)
+	sent(t, whole, dir)
+	same := func(s *mlflowtest.Server) bool {
+		return reflect.DeepEqual(s.Runs, whole.Runs) && reflect.DeepEqual(s.Artifacts, whole.Artifacts)
 	}
-	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…", "bad": "\ufffd\x00", "f.g": "", "end._": "9", "日本": "10"} {
-		if got, ok := r.params[key]; !ok || got != want {
-			t.Errorf("%q is %.20q, want %.20q", key, got, want)
+	for at := range whole.Requests {
+		s, n := mlflowtest.New(t), 0
+		s.Before = func(w http.ResponseWriter, _ *http.Request) bool {
+			if n++; n > at {
+				http.Error(w, "no", http.StatusNotImplemented)
+			}
+			return n > at
+		}
+		if _, err := send(t, Server{URL: s.URL}, dir); err == nil || !strings.Contains(err.Error(), "501 Not Implemented: no") {
+			t.Errorf("stopped at request %d: %v", at, err)
+		}
+		s.Before = nil
+		if sent(t, s, dir); !same(s) {
+			t.Errorf("stopped at request %d, %s", at, whole.Requests[at])
+		}
+		before := s.Writes
+		if sent(t, s, dir); s.Writes != before {
+			t.Errorf("stopped at request %d: a third call changes something", at)
 		}
 	}
-	if len(r.params) != run(dir).Settings.Len() {
-		t.Errorf("%d parameters, want %d", len(r.params), run(dir).Settings.Len())
+	s, n := mlflowtest.New(t), 0
+	s.Before = func(w http.ResponseWriter, _ *http.Request) bool {
+		if n++; n%2 == 1 {
+			w.WriteHeader([]int{503, 429, 500}[n/2%3])
+		}
+		return n%2 == 1
+	}
+	if sent(t, s, dir); !same(s) {
+		t.Error("a server that is away now and then")
+	}
+	s, n = mlflowtest.New(t), 0
+	s.After = func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/create") {
+			n++
+			return n%2 == 1
+		}
+		return false
+	}
+	if sent(t, s, dir); !same(s) || n < 3 {
+		t.Errorf("lost answers: %d creations, %d runs", n, len(s.Runs))
+	}
+}
+
+// Names and values that MLflow forbids are mapped, and requests keep to MLflow's limits.
+func TestHostile(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	name := "x\"\n[é\u0085] %41#?"
+	r := begun(t, filepath.Join(dir, name))
+	for step := range 1100 {
+		logged(t, r.Dir(), fmt.Sprintf(`{"step":%d,"losses":{"o(1)":{"loss":1,"../%s":2}}}`+"\n", step, strings.Repeat("x", 300)))
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("é", 7000)
+	settings := map[string]string{"a:b": "1", "a_b": "2", "a/../b": "3", "..": "4", "A_B": "5", "": "6",
+		long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"}
+	for i := range 230 {
+		settings[fmt.Sprintf("a%03d", i)] = "small"
+		settings[fmt.Sprintf("z%03d", i)] = strings.Repeat("<", 1663) // 100 have a little more than a megabyte
+	}
+	run := &index.Run{Dir: name, State: "stopped", Hash: "h", Settings: index.NewSettings(settings), Problem: long,
+		Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5})}
+	if _, err := Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}); err != nil {
+		t.Fatal(err)
+	}
+	got := s.Runs[0]
+	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…", "bad": "\ufffd\ufffd", "f.g": "", "end._": "9", "日本": "10"} {
+		if v, ok := got.Params[key]; !ok || v != want {
+			t.Errorf("%q is %.20q, want %.20q", key, v, want)
+		}
+	}
+	if len(got.Params) != run.Settings.Len() {
+		t.Errorf("%d parameters, want %d", len(got.Params), run.Settings.Len())
 	}
 	var values []float64
-	for name, p := range r.metrics {
-		if strings.HasPrefix(name, "metrics/m_1_") || strings.HasPrefix(name, "fit/") || name == "metrics/_.._x" {
-			values = append(values, p[0].value)
+	for name, p := range got.Metrics {
+		if strings.HasPrefix(name, "metrics/") || strings.HasPrefix(name, "fit/") {
+			values = append(values, p[0].Value)
 		}
 	}
 	if slices.Sort(values); !reflect.DeepEqual(values, []float64{1, 2, 3, 4, 5}) {
-		t.Errorf("metrics %v in %v", values, r.metrics)
+		t.Errorf("metrics %v", values)
 	}
-	if note := r.tags[noteTag]; !strings.Contains(note, "long") || !strings.Contains(note, "6000") {
+	if p := got.Metrics["o_1_/loss"]; len(p) != 1100 || len(got.Metrics) != 7 {
+		t.Errorf("%d steps, %d metrics", len(p), len(got.Metrics))
+	}
+	if note := got.Tags[noteTag]; !strings.Contains(note, "long") || !strings.Contains(note, "6000") {
 		t.Errorf("note %q", note)
 	}
 }
 
-// A store is refused where it would do harm.
+// Errors name the server, the request and the answer. No redirect gets the token, and no message has it.
 func TestRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
-	trained(t, filepath.Join(dir, "one"), "train.epochs=1")
-	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for store, want := range map[string]string{dir: "in the folder of runs", filepath.Join(dir, "store"): "in the folder of runs",
-		full: "holds other files, such as thesis.tex", filepath.Join(full, "thesis.tex"): "thesis.tex"} {
-		if _, err := write(t, store, dir, Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", store, err, want)
+	r := begun(t, filepath.Join(dir, "one"))
+	defer r.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
+	defer other.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	s := mlflowtest.New(t)
+	for _, test := range []struct {
+		address string
+		answer  func(w http.ResponseWriter)
+		want    string
+	}{
+		{"mlruns", nil, "mlruns is no address; want the address of a tracking server, such as http://localhost:5000; Unravel no longer writes folders"},
+		{"sqlite:///x.db", nil, "is no address"},
+		{"http:///x", nil, "http:///x has no host"},
+		{gone.URL, nil, gone.URL + ": GET experiments/get-by-name: dial tcp"},
+		{s.URL, func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, "401 Unauthorized; want MLFLOW_TRACKING_USERNAME"},
+		{s.URL, func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }, s.URL + ": GET experiments/get-by-name: the server answers 503 Service Unavailable"},
+		{s.URL, func(w http.ResponseWriter) { fmt.Fprint(w, "<html>\n Hello") }, "the answer is no JSON of MLflow (invalid character '<' looking for beginning of value): <html> Hello"},
+		{s.URL, func(w http.ResponseWriter) { fmt.Fprint(w, "{}") }, "the answer has no experiment_id"},
+		{s.URL, func(w http.ResponseWriter) {
+			w.Header().Set("Location", other.URL+"/x")
+			w.WriteHeader(http.StatusFound)
+		}, "302 Found: redirects are not followed; want the address " + other.URL + "/x"},
+		{s.URL, func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error_code":"FEATURE_DISABLED","message":"not here"}`)
+		}, "404 Not Found, FEATURE_DISABLED: not here"},
+	} {
+		s.Before = func(w http.ResponseWriter, _ *http.Request) bool {
+			if test.answer != nil {
+				test.answer(w)
+			}
+			return test.answer != nil
 		}
-	}
-	if _, err := write(t, filepath.Join(dir, ".store"), dir, Options{}); err != nil {
-		t.Errorf("a hidden folder: %v", err)
+		if _, err := send(t, Server{URL: test.address, Token: "secret"}, dir); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", test.address, err, test.want)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Write(ctx, filepath.Join(dir, ".store"), dir, []*index.Run{{Dir: "one"}}, Options{}); err == nil {
-		t.Error("a cancelled context: no error")
+	if _, err := Send(ctx, Server{URL: s.URL}, dir, []*index.Run{{Dir: "one", State: "running"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled context: %v", err)
+	}
+}
+
+// A user and a password go before a token; also in an address, without a trace in messages.
+func TestCredentials(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	r := begun(t, filepath.Join(dir, "one"))
+	defer r.Close()
+	var got string
+	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		got = r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	}
+	for _, test := range []struct {
+		server Server
+		want   string
+	}{
+		{Server{URL: s.URL}, ""},
+		{Server{URL: s.URL, Token: "t"}, "Bearer t"},
+		{Server{URL: s.URL, Token: "t", User: "u", Password: "secret"}, "Basic dTpzZWNyZXQ="},
+		{Server{URL: strings.Replace(s.URL, "://", "://u:secret@", 1), Token: "t"}, "Basic dTpzZWNyZXQ="},
+	} {
+		if _, err := send(t, test.server, dir); err == nil || strings.Contains(err.Error(), "secret") || got != test.want {
+			t.Errorf("%+v: %q, %v; want %q", test.server, got, err, test.want)
+		}
+	}
+}
+
+// Without the proxy of artifacts the rest is sent. Unreadable files and refused values stop no other run.
+func TestOthersGoOn(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	s.ArtifactURI = "/mnt/artifacts"
+	for _, name := range []string{"a", "b", "c", "d"} {
+		r := begun(t, filepath.Join(dir, name))
+		logged(t, r.Dir(), `{"step":1}`+"\n")
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "a", rundir.ReportFile), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	creations := 0
+	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "runs/create") {
+			creations++
+		}
+		if creations == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			creations++
+			return true
+		}
+		return false
+	}
+	sum, err := send(t, Server{URL: s.URL}, dir)
+	if err == nil || !strings.Contains(err.Error(), "a: ") || !strings.Contains(err.Error(), "report.html is a folder") || !strings.Contains(err.Error(), "b: ") {
+		t.Error(err)
+	}
+	if sum.Runs != 2 || len(s.Runs) != 2 || len(s.Artifacts) != 0 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "keeps them at /mnt/artifacts/1/") {
+		t.Errorf("%+v, %d runs", sum, len(s.Runs))
+	}
+}
+
+// Artifacts go to the tracking server alone, also behind a path.
+func TestArtifacts(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
+	r := begun(t, filepath.Join(dir, "one"))
+	logged(t, r.Dir(), `{"step":1}`+"\n")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	behind := httptest.NewServer(http.StripPrefix("/a b", s))
+	defer behind.Close()
+	for uri, want := range map[string]int{"mlflow-artifacts:": 2, strings.Replace(behind.URL, "http", "mlflow-artifacts", 1): 2,
+		"mlflow-artifacts://elsewhere:80": 0, "s3://bucket": 0, "file:": 0, "%": 0} {
+		s.Runs, s.Artifacts, s.ArtifactURI = nil, map[string]string{}, uri
+		sum, err := send(t, Server{URL: behind.URL + "/a%20b/"}, dir)
+		if err != nil || len(s.Artifacts) != want || len(sum.Notes) != 1-want/2 {
+			t.Errorf("%s: %d artifacts, %+v, %v", uri, len(s.Artifacts), sum, err)
+		}
 	}
 }

@@ -10,12 +10,15 @@ import (
 	"unicode"
 )
 
-// maxFile bounds the bytes of a name, which becomes a file name; MLflow allows 250 characters.
-const maxFile = 200
+// Limits of names in bytes, before a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
+const (
+	maxName = 200
+	maxPart = 110
+)
 
 // mapNames maps names to distinct names that MLflow allows for parameters, metrics and tags. Letters, digits,
-// underscores, hyphens, points and spaces stay. Allowed names do not change.
-func mapNames(list []string) map[string]string {
+// underscores, hyphens, points and spaces stay. Allowed names of at most so many bytes do not change.
+func mapNames(list []string, most int) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {
 		return cmp.Or(strings.Compare(fmt.Sprint(allowed(a) != a), fmt.Sprint(allowed(b) != b)), strings.Compare(a, b))
@@ -23,11 +26,11 @@ func mapNames(list []string) map[string]string {
 	to, taken := map[string]string{}, map[string]bool{}
 	for _, name := range slices.Compact(list) {
 		mapped := allowed(name)
-		if len(mapped) > maxFile || taken[strings.ToLower(mapped)] { // some file systems have no case
+		if len(mapped) > most || taken[strings.ToLower(mapped)] { // some databases have no case
 			sum := sha256.Sum256([]byte(name))
-			for len(mapped) > maxFile {
+			for len(mapped) > most {
 				letters := []rune(mapped)
-				mapped = string(letters[:len(letters)*maxFile/len(mapped)])
+				mapped = string(letters[:len(letters)*most/len(mapped)])
 			}
 			mapped += "_" + hex.EncodeToString(sum[:4])
 		}

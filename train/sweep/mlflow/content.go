@@ -1,0 +1,353 @@
+package mlflow
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// The statuses of runs (https://mlflow.org/docs/latest/rest-api.html, RunStatus).
+const (
+	statusRunning  = "RUNNING"
+	statusFinished = "FINISHED"
+	statusFailed   = "FAILED"
+	statusKilled   = "KILLED"
+)
+
+// Tags of this package and of MLflow.
+const (
+	runTag    = "unravel.run"
+	stampTag  = "unravel.stamp"
+	noteTag   = "unravel.note"
+	sourceTag = "mlflow.source.name"
+	kindTag   = "mlflow.source.type"
+	commitTag = "mlflow.source.git.commit"
+)
+
+// The limits of MLflow, in characters (https://mlflow.org/docs/latest/rest-api.html).
+const (
+	maxParam          = 6000
+	maxTag            = 5000
+	maxExperimentName = 500
+)
+
+// formatVersion is part of the stamps of runs: Send updates runs that another version of this package sent.
+const formatVersion = 3
+
+// patience is the longest pause in the output of a run on another machine before the run counts as stopped.
+const patience = 10 * time.Minute
+
+// sentFiles lists the files of a run that become artifacts, besides figures. Weights stay in the run's folder.
+var sentFiles = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile, rundir.LogFile}
+
+var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// statusOf returns MLflow's status for a run's state; empty for a run that has not begun.
+func statusOf(r *index.Run, folder string, holders *rundir.Holders) string {
+	switch r.State {
+	case sweep.Finished:
+		return statusFinished
+	case sweep.Failed:
+		return statusFailed
+	case sweep.Running:
+		return statusRunning
+	case sweep.Waiting:
+		return ""
+	case sweep.Stopped:
+		return statusKilled
+	}
+	if holders.Held(folder, patience) {
+		return statusRunning
+	}
+	if _, err := os.Lstat(filepath.Join(folder, rundir.LogFile)); err != nil {
+		return ""
+	}
+	return statusKilled
+}
+
+// stampOf returns a text that changes with any part of a run that is sent.
+func stampOf(folder, status string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", formatVersion, status)
+	for _, name := range sentFiles {
+		if info, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			fmt.Fprintf(&b, " %d:%d", info.Size(), info.ModTime().UnixNano())
+		} else {
+			b.WriteString(" -")
+		}
+	}
+	return b.String()
+}
+
+// readLog reads the complete lines of a run's log. A run that has not begun has no lines.
+func readLog(folder string) (lines []rundir.Line, err error) {
+	text, err := rundir.ReadFile(folder, rundir.LogFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for raw := range strings.Lines(string(text)) {
+		var line rundir.Line
+		if json.Unmarshal([]byte(raw), &line) != nil {
+			break // a line that is being written
+		}
+		lines = append(lines, line)
+	}
+	return lines, err
+}
+
+// readArtifact reads a file of a run; ok is false for a missing or unfinished file.
+func readArtifact(folder, name string) (content []byte, ok bool, err error) {
+	if base := filepath.Base(name); strings.HasPrefix(base, ".") || disk.IsTemporary(base) {
+		return nil, false, nil
+	}
+	content, err = rundir.ReadFile(folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return content, err == nil, err
+}
+
+// paramsOf returns the settings of a run as parameters, and a note about shortened values.
+func paramsOf(r *index.Run) (params map[string]string, note string) {
+	values := map[string]string{}
+	for _, key := range []string{"dataset", "supervision", "model", "losses"} {
+		if c, err := index.FindColumn([]*index.Run{r}, key); err == nil {
+			if v, ok := c.Of(r); ok {
+				values[key] = v
+			}
+		}
+	}
+	maps.Insert(values, r.Settings.All())
+	params, to := map[string]string{}, mapNames(slices.Collect(maps.Keys(values)), maxName)
+	var long []string
+	for key, value := range values {
+		if params[to[key]] = cut(value, maxParam); params[to[key]] != valid(value) {
+			long = append(long, key)
+		}
+	}
+	if len(long) > 0 {
+		slices.Sort(long)
+		note = fmt.Sprintf("cut to %d characters: %s; %s has them whole. ", maxParam, strings.Join(long, ", "), rundir.Config)
+	}
+	return params, note
+}
+
+// keepParams returns the parameters that a server lacks. MLflow never changes a parameter: the note has the new values.
+func keepParams(params, has map[string]string, note string) (lacking map[string]string, with string) {
+	lacking = map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		old, ok := has[key]
+		switch {
+		case !ok:
+			lacking[key] = params[key]
+		case old != params[key]:
+			note += fmt.Sprintf("%s is now %s. ", key, params[key])
+		}
+	}
+	return lacking, strings.TrimSpace(note)
+}
+
+// tagsOf returns the tags of a run.
+func tagsOf(r *index.Run, note string) map[string]string {
+	tags := map[string]string{"unravel.folder": r.Dir, "unravel.state": string(r.State)}
+	for tag, value := range map[string]string{noteTag: note, "unravel.hash": r.Hash, "unravel.version": r.Version,
+		"unravel.problem": r.Problem, "unravel.kernels": r.Machine.Kernels, "unravel.go": r.Machine.Go} {
+		if value != "" {
+			tags[tag] = value
+		}
+	}
+	if r.Machine.Threads > 0 {
+		tags["unravel.threads"] = strconv.Itoa(r.Machine.Threads)
+	}
+	if commit.MatchString(r.Version) {
+		tags[commitTag] = r.Version
+	}
+	for tag, value := range tags {
+		tags[tag] = cut(value, maxTag)
+	}
+	return tags
+}
+
+// pairs lists parameters or tags by their keys.
+func pairs(all map[string]string) (list []pair) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, pair{key, all[key]})
+	}
+	return list
+}
+
+// A group is the part before the / in the name of a metric that is no loss. MLflow's page has a section for each group.
+const (
+	metricsGroup = "metrics"
+	fitGroup     = "fit"
+)
+
+// point is a number of a metric.
+type point struct {
+	Key       string  `json:"key"`
+	Value     float64 `json:"value"`
+	Timestamp int64   `json:"timestamp"` // milliseconds since 1970
+	Step      int     `json:"step"`
+}
+
+// metricsOf returns the metrics of a run by step: losses by objective, and metrics of evaluations. Numbers known only
+// at the end, such as parts of metrics, are at the last step.
+func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) (all []point) {
+	type source struct{ group, name string }
+	var sources []source
+	add := func(group, name string, at time.Time, value float64, step int) {
+		sources = append(sources, source{group, name})
+		all = append(all, point{"", value, max(0, at.UnixMilli()), step})
+	}
+	at, last := timesOf(folder, log, begun), rundir.Line{}
+	measured := map[string]bool{}
+	for i, line := range log {
+		for objective, parts := range line.Losses {
+			for name, value := range parts {
+				add(objective, name, at[i], value, line.Step)
+			}
+		}
+		for name, value := range line.Metrics {
+			add(metricsGroup, name, at[i], value, line.Step)
+			measured[name] = true
+		}
+		last = line
+	}
+	end := begun
+	if len(log) > 0 {
+		end = at[len(log)-1]
+	}
+	for name, value := range r.Results.All() {
+		if part, ok := strings.CutPrefix(name, fitGroup+"."); ok {
+			add(fitGroup, part, end, value, last.Step)
+		} else if !measured[name] {
+			add(metricsGroup, name, end, value, last.Step)
+		}
+	}
+	groups := map[string][]string{}
+	for _, s := range sources {
+		groups[s.group] = append(groups[s.group], s.name)
+	}
+	names := map[string]map[string]string{}
+	for group, members := range groups {
+		names[group] = mapNames(members, maxPart)
+	}
+	folders := mapNames(slices.Collect(maps.Keys(groups)), maxPart)
+	for i, s := range sources {
+		all[i].Key = folders[s.group] + "/" + names[s.group][s.name]
+	}
+	slices.SortFunc(all, func(a, b point) int { return cmp.Or(a.Step-b.Step, strings.Compare(a.Key, b.Key)) })
+	return all
+}
+
+// missing returns the points that a server lacks. Points are sent by step. The last step of a metric therefore says
+// which points the server has.
+func missing(all []point, has []latest) []point {
+	last := map[string]int{}
+	for _, m := range has {
+		last[m.Key] = int(m.Step)
+	}
+	return slices.DeleteFunc(all, func(p point) bool {
+		step, ok := last[p.Key]
+		return ok && p.Step <= step
+	})
+}
+
+// timesOf returns the times of the lines of a log: from TensorBoard's file, or computed from the durations of epochs.
+func timesOf(folder string, log []rundir.Line, begun time.Time) []time.Time {
+	known := map[int64]time.Time{}
+	events(folder, func(e *tfevents.Event) bool {
+		if _, ok := known[e.Step]; !ok && len(e.Values) > 0 && e.Values[0].Plugin == nil {
+			known[e.Step] = e.Time()
+		}
+		return true
+	})
+	times, at := make([]time.Time, len(log)), begun
+	for i, line := range log {
+		at = at.Add(time.Duration(line.Seconds * float64(time.Second)))
+		if t, ok := known[int64(line.Step)]; ok {
+			at = t
+		}
+		times[i] = at
+	}
+	return times
+}
+
+// begunAt returns the time at the beginning of a run: the first time of TensorBoard's file, or the time of the config.
+func begunAt(folder string) (begun time.Time) {
+	events(folder, func(e *tfevents.Event) bool {
+		begun = e.Time()
+		return false
+	})
+	if begun.IsZero() {
+		begun = modified(folder, rundir.Config)
+	}
+	return begun
+}
+
+// endedAt returns the end of a run: the recorded time, or the time of the log's last line.
+func endedAt(r *index.Run, folder string) time.Time {
+	if t, err := time.Parse(time.RFC3339, r.Ended); err == nil {
+		return t
+	}
+	return modified(folder, rundir.LogFile)
+}
+
+// modified returns the time at which a file of a run was written; the zero time for a missing file.
+func modified(folder, name string) time.Time {
+	info, err := os.Lstat(filepath.Join(folder, name))
+	if err != nil {
+		return time.Unix(0, 0)
+	}
+	return info.ModTime()
+}
+
+// events calls f for each complete event in a run's TensorBoard file, until f returns false.
+func events(folder string, f func(*tfevents.Event) bool) {
+	path, err := tfevents.Find(folder)
+	if path == "" || err != nil {
+		return
+	}
+	file, err := disk.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close() // it was only read
+	for r := tfevents.NewReader(file); ; {
+		e, err := r.Next()
+		if err != nil || !f(e) {
+			return
+		}
+	}
+}
+
+// valid replaces bytes that databases refuse.
+func valid(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// cut shortens a text to so many characters, and ends a shortened text in an ellipsis.
+func cut(s string, most int) string {
+	s = valid(s)
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
