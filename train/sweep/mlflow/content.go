@@ -112,18 +112,6 @@ func readLog(folder string) (lines []rundir.Line, err error) {
 	return lines, err
 }
 
-// readArtifact reads a file of a run; ok is false for a missing or unfinished file.
-func readArtifact(folder, name string) (content []byte, ok bool, err error) {
-	if base := filepath.Base(name); strings.HasPrefix(base, ".") || disk.IsTemporary(base) {
-		return nil, false, nil
-	}
-	content, err = rundir.ReadFile(folder, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	return content, err == nil, err
-}
-
 // paramsOf returns the settings of a run as parameters, and a note about shortened values.
 func paramsOf(r *index.Run) (params map[string]string, note string) {
 	values := map[string]string{}

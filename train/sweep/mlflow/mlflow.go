@@ -10,15 +10,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -272,21 +275,23 @@ func (s *sender) artifacts(ctx context.Context, j *job) error {
 		}
 		return nil
 	}
-	figures, err := filepath.Glob(filepath.Join(j.folder, rundir.FiguresDir, "*"))
-	if err != nil {
-		return err
+	figures, err := os.ReadDir(filepath.Join(j.folder, rundir.FiguresDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unreadableError{err}
 	}
 	names := slices.Clone(sentFiles)
-	for _, figure := range figures {
-		names = append(names, rundir.FiguresDir+"/"+filepath.Base(figure))
+	for _, f := range figures {
+		if f.Type().IsRegular() && !strings.HasPrefix(f.Name(), ".") && !disk.IsTemporary(f.Name()) {
+			names = append(names, rundir.FiguresDir+"/"+f.Name())
+		}
 	}
 	for _, name := range names {
-		content, ok, err := readArtifact(j.folder, name)
+		content, err := rundir.ReadFile(j.folder, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return unreadableError{err}
-		}
-		if !ok {
-			continue
 		}
 		if err := s.client.put(ctx, strings.Trim(at.Path, "/")+"/"+name, content); err != nil {
 			return err

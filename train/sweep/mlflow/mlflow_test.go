@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -278,8 +279,15 @@ func TestHostile(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	name := "x\"\n[é\u0085] %41#?"
 	r := begun(t, filepath.Join(dir, name))
+	var log strings.Builder
 	for step := range 1100 {
-		logged(t, r.Dir(), fmt.Sprintf(`{"step":%d,"losses":{"o(1)":{"loss":1,"../%s":2}}}`+"\n", step, strings.Repeat("x", 300)))
+		fmt.Fprintf(&log, `{"step":%d,"losses":{"o(1)":{"loss":1,"../%s":2}}}`+"\n", step, strings.Repeat("x", 300))
+	}
+	logged(t, r.Dir(), log.String())
+	for _, figure := range []string{"50% [a].png", ".hidden.png"} {
+		if err := r.Write("figures/"+figure, rundir.Bytes([]byte("x"))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -316,6 +324,9 @@ func TestHostile(t *testing.T) {
 	}
 	if p := got.Metrics["o_1_/loss"]; len(p) != 1100 || len(got.Metrics) != 7 {
 		t.Errorf("%d steps, %d metrics", len(p), len(got.Metrics))
+	}
+	if len(s.Artifacts) != 3 || s.Artifacts["1/"+got.ID+"/artifacts/figures/50% [a].png"] != "x" {
+		t.Errorf("artifacts %v", slices.Sorted(maps.Keys(s.Artifacts)))
 	}
 	if note := got.Tags[noteTag]; !strings.Contains(note, "long") || !strings.Contains(note, "6000") {
 		t.Errorf("note %q", note)
