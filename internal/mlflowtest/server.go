@@ -142,7 +142,7 @@ func (s *Server) answer(r *http.Request, name string, body []byte) (any, *refusa
 	return nil, &refusal{http.StatusNotFound, "ENDPOINT_NOT_FOUND", r.Method + " " + r.URL.Path}
 }
 
-// decode decodes a request whose fields and types must be known.
+// decode decodes a request, and refuses unknown fields and wrong types.
 func decode(body []byte, into any) *refusal {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

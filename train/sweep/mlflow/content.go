@@ -298,7 +298,7 @@ func endedAt(r *index.Run, folder string) time.Time {
 	return modified(folder, rundir.LogFile)
 }
 
-// modified returns the time at which a file of a run was written; the zero time for a missing file.
+// modified returns the time of the last change of a run's file; 1970 for a missing file.
 func modified(folder, name string) time.Time {
 	info, err := os.Lstat(filepath.Join(folder, name))
 	if err != nil {

@@ -2,7 +2,7 @@
 // (https://mlflow.org/docs/latest/rest-api.html).
 //
 // The runs of one folder form an experiment. The tag unravel.run identifies a run: the hash of its computation and the
-// name of its folder. A server keeps parameters and metrics as they are. Send therefore adds missing ones, and an
+// name of its folder. A server never changes parameters and metrics. Send therefore adds the missing ones, and an
 // interrupted call continues. Changes by MLflow's users stay: names, their tags, and deleted runs and experiments.
 package mlflow
 
@@ -111,7 +111,7 @@ func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 	return jobs
 }
 
-// experimentName names the experiment for the runs of a folder: the path of the folder, from the name of dir on.
+// experimentName names the experiment for the runs of a folder. The name is the folder's path below the parent of dir.
 func (s *sender) experimentName(folder string) string {
 	name := filepath.Base(folder)
 	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
@@ -161,7 +161,7 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 	return nil
 }
 
-// local reports whether an error concerns a single run, and others can go on.
+// local reports whether an error concerns a single run.
 func local(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -195,7 +195,7 @@ func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error
 	})
 }
 
-// send sends what a server lacks of a run. The stamp comes last: without a stamp, the next call continues.
+// send sends the missing parts of a run. The stamp comes last: without a stamp, the next call continues.
 func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	for _, name := range sentFiles {
 		if err := rundir.CheckFile(j.folder, name); err != nil {
