@@ -62,6 +62,9 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	if err := in.SetFactors(columns, c.Bins); err != nil {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
+	for j := range factors.Words {
+		in.Factors[j].NameLevels(factors.Words[j])
+	}
 	if c.Rotations != "" {
 		notes, err := addRotations(in, c.Rotations)
 		if err != nil {
@@ -189,26 +192,12 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 	for j := range t.Cols {
 		switch f := in.Factors[j]; {
 		case t.Words != nil && t.Words[j] != nil:
-			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, numberedWords(t.Words[j])))
+			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size))
 		}
 	}
 	return remarks
-}
-
-// numberedWords lists words with the numbers of their levels.
-func numberedWords(words []string) string {
-	const most = 12
-	var parts []string
-	for l, word := range words {
-		if l == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(words)-l))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%d is %s", l, word))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // addRotations adds a file's factor of rotations to an input, and returns remarks on the file.

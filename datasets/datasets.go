@@ -54,6 +54,14 @@ type FileNamed interface {
 	FindFile(name string) (i int, ok bool)
 }
 
+// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
+func FileName(d Dataset, i int) string {
+	if named, ok := d.(interface{ FileName(i int) string }); ok {
+		return named.FileName(i)
+	}
+	return ""
+}
+
 // RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
 // of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
 func RealValued(d Dataset) bool {

@@ -37,6 +37,9 @@ func (s sample) Missing() []int { return s.missing }
 // Expect implements expecter.
 func (s sample) Expect(first, count int) { stored.Expect(s.Dataset, s.indices[first:first+count]) }
 
+// FileName implements the function FileName.
+func (s sample) FileName(i int) string { return FileName(s.Dataset, s.indices[i]) }
+
 // RealValued implements the function RealValued.
 func (s sample) RealValued() bool { return RealValued(s.Dataset) }
 

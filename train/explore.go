@@ -28,7 +28,7 @@ func (e *Experiment) Explore(images []int, codes matrix.Matrix) (*web.Explore, e
 	}
 	ranged, starts := apart(codes.Rows, exploreRanged), apart(codes.Rows, exploreStarts)
 	known, shown := selected(codes, ranged), gathered(images, starts)
-	x := report.Explored{Codes: decode.Of(e.Model, known), At: selected(codes, starts), Starts: gathered(e.images, shown), Decoder: e.decoder(),
+	x := report.Explored{Codes: decode.Of(e.Model, known), At: selected(codes, starts), Starts: gathered(e.images, shown), Names: report.FileNames(e.Data, shown), Decoder: e.decoder(),
 		Followed: report.FollowedBy(e.InputOf(known, gathered(images, ranged)))}
 	d := x.Decoder
 	x.Pixels = make([]float32, len(shown)*d.Height*d.Width*d.Channels)

@@ -165,6 +165,18 @@ func TestLevels(t *testing.T) {
 	if len(s.Factors) != 1 || s.Factors[0].Name != "unknown" || s.Missing != nil || s.Images[0] != 9 {
 		t.Errorf("%+v", s)
 	}
+	k.Options = "names"
+	named := factor.Factor{Name: "animal", Size: 2, Kind: factor.Categorical, Names: []string{"cat", "owl"}}
+	s, err = Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+		return errors.Join(w.Begin(2, 1, 1, 1, []factor.Factor{named}), w.WriteAt(0, []uint8{9, 8}), w.SetLevels([]int32{0, 1}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSet(t, s)
+	if !slices.Equal(s.Factors[0].Names, named.Names) {
+		t.Errorf("names %q; want %q", s.Factors[0].Names, named.Names)
+	}
 }
 
 // A mistake of a conversion is an error that leaves nothing behind.

@@ -107,6 +107,7 @@ type factorRecord struct {
 	Size      int          `json:"size"`
 	Kind      factor.Kind  `json:"kind"`
 	Values    []float64    `json:"values,omitempty"`
+	Names     []string     `json:"names,omitempty"`
 	Angles    []float64    `json:"angles,omitempty"`
 	Rotations [][9]float64 `json:"rotations,omitempty"`
 }

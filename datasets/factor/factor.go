@@ -56,6 +56,7 @@ type Factor struct {
 	Size   int       // number of levels; levels are 0 .. Size-1
 	Kind   Kind      // relation between the levels
 	Values []float64 // by level: its value, in the factor's units; nil: the level itself
+	Names  []string  // by level: its name for people; nil: none
 
 	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
 	Angles []float64
@@ -71,6 +72,19 @@ func (f Factor) Value(level int) float64 {
 		return float64(level)
 	}
 	return f.Values[level]
+}
+
+// NameLevels sets Names: a level of value v has the name words[v]. It does nothing if a value is no index of a word.
+func (f *Factor) NameLevels(words []string) {
+	names := make([]string, f.Size)
+	for level := range names {
+		v := f.Value(level)
+		if v != math.Trunc(v) || v < 0 || v >= float64(len(words)) {
+			return
+		}
+		names[level] = words[int(v)]
+	}
+	f.Names = names
 }
 
 // Angle returns the angle of a level of a circular factor, in radians: the entry in Angles, or 2 pi level/Size.

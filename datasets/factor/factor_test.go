@@ -218,3 +218,23 @@ func BenchmarkGridIndex(b *testing.B) {
 		sprites.Index(levels)
 	}
 }
+
+// Levels get the names of their values, which need not be all words; other values keep no names.
+func TestNameLevels(t *testing.T) {
+	words := []string{"cat", "dog", "owl"}
+	for _, c := range []struct {
+		values []float64
+		want   []string
+	}{{nil, words}, {[]float64{0, 2}, []string{"cat", "owl"}}, {[]float64{0, 1, 3}, nil}, {[]float64{0.5, 1}, nil}, {[]float64{-1, 1}, nil}} {
+		f := factor.Factor{Name: "animal", Size: max(len(c.values), len(c.want)), Kind: factor.Categorical, Values: c.values}
+		if f.NameLevels(words); !slices.Equal(f.Names, c.want) {
+			t.Errorf("values %v have the names %q; want %q", c.values, f.Names, c.want)
+		}
+		if err := factor.Validate([]factor.Factor{f}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := factor.Validate([]factor.Factor{{Name: "animal", Size: 2, Names: words}}); err == nil {
+		t.Error("three names of two levels are valid")
+	}
+}

@@ -8,8 +8,9 @@ import (
 // MaxSize is the largest number of levels of a factor.
 const MaxSize = 1 << 30
 
-// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. Values, Angles and
-// Rotations, if set, must have one finite entry for each level and suit the Kind. Each of Rotations must be a rotation.
+// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. Values, Names,
+// Angles and Rotations, if set, must have one entry for each level. They suit the Kind, numbers are finite, and each of
+// Rotations is a rotation.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {
@@ -39,7 +40,7 @@ func (f Factor) validate() error {
 		n    int
 		of   Kind
 		any  bool
-	}{{"values", len(f.Values), 0, true}, {"angles", len(f.Angles), Circular, false}, {"rotations", len(f.Rotations), Categorical, false}} {
+	}{{"values", len(f.Values), 0, true}, {"names", len(f.Names), 0, true}, {"angles", len(f.Angles), Circular, false}, {"rotations", len(f.Rotations), Categorical, false}} {
 		if list.n != 0 && list.n != f.Size {
 			return fmt.Errorf("%d %s; want none, or one for each of the %d levels", list.n, list.name, f.Size)
 		}

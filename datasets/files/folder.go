@@ -216,6 +216,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable) error {
 		if err != nil {
 			return err
 		}
+		of.NameLevels(words)
 		d.Columns[j] = of
 		for i, l := range levels {
 			d.Levels[i*k+j] = l

@@ -213,6 +213,36 @@ func TestFolderLabels(t *testing.T) {
 	}
 }
 
+// Words become names of levels, but numbers do not. The names are no part of the set's identity. Images and chosen
+// images have the names of their files.
+func TestFolderNames(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a/x.png", "a/y.png", "b/z.png")
+	f := newFolder(t, dir)
+	f.Labels = "labels.csv"
+	placed(t, dir, "labels.csv", "file,animal,count,size\na/x.png,owl,1,small\na/y.png,,2,big\nb/z.png,cat,3,small\n")
+	f.Kinds = factor.ColumnKinds{Named: map[string]string{"size": "ordinal"}}
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, of := range d.Factors() {
+		names = append(names, fmt.Sprint(of.Name, of.Names))
+	}
+	if want := []string{"animal[cat owl]", "count[]", "size[big small]"}; !slices.Equal(names, want) {
+		t.Errorf("names %q; want %q", names, want)
+	}
+	if some := datasets.Sample(d, []int{2, 0}); datasets.FileName(some, 0) != "b/z.png" || datasets.FileName(d, 1) != "a/y.png" {
+		t.Errorf("files %q, %q", datasets.FileName(some, 0), datasets.FileName(d, 1))
+	}
+	set := d.(*folderSet)
+	set.Columns[0].Names = nil
+	if hash := labelsHash(set.Set); hash != set.LabelsHash {
+		t.Errorf("the hash of the labels is %s without names; want %s", hash, set.LabelsHash)
+	}
+}
+
 func TestFolderMistakes(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()

@@ -102,12 +102,13 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 			return nil, fmt.Errorf("%s: %w", f.File, err)
 		}
 		of.Name = columns[c].Name
+		if t.Words != nil && t.Words[c] != nil {
+			of.NameLevels(t.Words[c])
+			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, factor.NumberedWords(t.Words[c])))
+		}
 		columns[c] = of
 		for i, level := range levels {
 			l.table[i*l.width+c] = level
-		}
-		if t.Words != nil && t.Words[c] != nil {
-			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, factor.NumberedWords(t.Words[c])))
 		}
 	}
 	return columns, nil

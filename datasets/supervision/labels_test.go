@@ -308,7 +308,7 @@ func TestLabelTables(t *testing.T) {
 		name, text, kind string
 		want             string // name, size, levels, angles in turns
 	}{
-		{"words and an index", ",shape\n0,heart\n1,ellipse\n2,NA\n3,heart\n", "", "shape 2 [1 0 -1 1] []"},
+		{"words and an index", ",shape\n0,heart\n1,ellipse\n2,NA\n3,heart\n", "", "shape 2 [1 0 -1 1] [] ellipse heart"},
 		{"pandas, a missing one", "size\n0.0\n1.0\n\"\"\n2.0\n", "ordinal", "size 3 [0 1 -1 2] []"},
 		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 4 [0 0 3 3] []"},
 		{"real degrees", "a;\n0;\n4,428;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0123 0.75]"},
@@ -331,7 +331,8 @@ func TestLabelTables(t *testing.T) {
 		for _, a := range f.Angles {
 			turns = append(turns, a/(2*math.Pi))
 		}
-		if got := fmt.Sprint(f.Name, f.Size, " ", levels, " ", turns); got != strings.Replace(c.want, " ", "", 1) && got != c.want {
+		got := strings.TrimSpace(fmt.Sprint(f.Name, f.Size, " ", levels, " ", turns, " ", strings.Join(f.Names, " ")))
+		if got != strings.Replace(c.want, " ", "", 1) && got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -27,6 +27,7 @@ const (
 type Explored struct {
 	Codes   *decode.Codes // Known has the codes of images that give controls their ranges
 	Starts  []int         // numbers of images to start from
+	Names   []string      // their files; nil: they have none
 	At      matrix.Matrix // their codes
 	Pixels  []float32     // pixels of the start images, [n, Height, Width, Channels]
 	Decoder Decoder
@@ -50,7 +51,7 @@ func Explore(x Explored) (*web.Explore, error) {
 		Image:    web.Image{Height: d.Height, Width: d.Width, Channels: d.Channels, Low: web.Number(limits.Low), High: web.Number(limits.High), Curves: limits.Curves()},
 		Columns:  x.Codes.Width(),
 		Controls: x.controls(x.Codes.Controls()),
-		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
+		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Names: x.Names, Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
 		Known:    borrowed(x.Codes),
 	}
 	if e.Pictures, err = sheetOf(pictures, startsAcross); err != nil {

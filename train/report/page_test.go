@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
@@ -63,6 +64,34 @@ func TestPageCodes(t *testing.T) {
 		t.Errorf("no codes: %v, %v", c, err)
 	}
 }
+
+// A page has the names of levels and files, and otherwise values and numbers.
+func TestPageNames(t *testing.T) {
+	in, d, rows, spaces := coded(t, 2, nil)
+	in.Factors[2].Names = []string{"left", "right", "top"}
+	in.Factors[1].Size, in.Factors[1].Values = 2, []float64{0.5, 1}
+	c, err := PageCodes(in, inFiles{d}, rows, nil, spaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := c.Factors; len(f[0].Levels) != f[0].Size || !slices.Equal(f[1].Levels, []string{"0.5", "1"}) || !slices.Equal(f[2].Levels, in.Factors[2].Names) {
+		t.Errorf("levels %q, %q, %q", f[0].Levels, f[1].Levels, f[2].Levels)
+	}
+	if len(c.Names) != len(rows) || c.Names[1] != fmt.Sprint(rows[1], ".png") {
+		t.Errorf("files %q", c.Names)
+	}
+	if c, err = PageCodes(in, d, rows, nil, spaces); err != nil || c.Names != nil {
+		t.Errorf("error %v, files %q of images without files", err, c.Names)
+	}
+	if label := valueLabel(in.Factors[2], 1); label != "right" {
+		t.Errorf("figures call a level %q; want right", label)
+	}
+}
+
+// inFiles is a data set of files.
+type inFiles struct{ datasets.Dataset }
+
+func (inFiles) FileName(i int) string { return fmt.Sprint(i, ".png") }
 
 // Thumbnails stay within their bounds for all images.
 func TestThumbnails(t *testing.T) {

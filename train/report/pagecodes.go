@@ -163,9 +163,24 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 		}
 		c.Components = pageComponents(p, in.Codes)
 	}
+	c.Names = FileNames(d, images)
 	sheet, err := thumbnails(d, images)
 	c.Thumbnails = sheet
 	return c, err
+}
+
+// FileNames lists the files of some images of a data set; nil means that an image has no file.
+func FileNames(d datasets.Dataset, images []int) []string {
+	names := make([]string, len(images))
+	for i, image := range images {
+		if d != nil {
+			names[i] = datasets.FileName(d, image)
+		}
+		if names[i] == "" {
+			return nil
+		}
+	}
+	return names
 }
 
 // pageComponents projects codes onto their first two principal components.
@@ -233,7 +248,11 @@ func pageFactor(in *metrics.Input, j int) web.Factor {
 		}
 	}
 	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(values, n)}
-	if f.Values != nil && f.Size <= mostLevelNames {
+	switch {
+	case f.Size > mostLevelNames:
+	case f.Names != nil:
+		w.Levels = f.Names
+	case f.Values != nil:
 		for l := range f.Size {
 			w.Levels = append(w.Levels, valueLabel(f, l))
 		}

@@ -115,6 +115,9 @@ func wholePage(t *testing.T, width int, names []string) Page {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := 0; len(names) > 0 && i < len(rows); i++ {
+		p.Codes.Names = append(p.Codes.Names, names[i%len(names)])
+	}
 	return p
 }
 

@@ -272,7 +272,11 @@ func evenly(n, most, otherwise int) []int {
 	return levels
 }
 
+// valueLabel returns the name of a level, or its value to three digits.
 func valueLabel(f factor.Factor, level int) string {
+	if f.Names != nil {
+		return f.Names[level]
+	}
 	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
 }
 

@@ -61,6 +61,7 @@ type Factor struct {
 	Kind   factor.Kind `json:"kind"`
 	Size   int         `json:"size"`             // number of levels
 	Values []float64   `json:"values,omitempty"` // by level, in the factor's units; empty: the level itself
+	Names  []string    `json:"names,omitempty"`  // by level, for people; empty: none
 	Angles []float64   `json:"angles,omitempty"` // by level, in radians; empty: evenly spaced, or no angles
 
 	Column string `json:"column"` // kind of the column for the data set grid
@@ -285,7 +286,7 @@ func (s *Set) describe(f factor.Factor, levels []int, k int) func(level int) flo
 		f.Values = nil
 	}
 	column, value := columnOf(f, levels, k)
-	s.Factors = append(s.Factors, Factor{f.Name, f.Kind, f.Size, f.Values, f.Angles, column})
+	s.Factors = append(s.Factors, Factor{f.Name, f.Kind, f.Size, f.Values, f.Names, f.Angles, column})
 	if f.Rotations != nil {
 		s.Lost = append(s.Lost, fmt.Sprintf("the rotations in space of %s are missing", f.Name))
 	}

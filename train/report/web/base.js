@@ -71,6 +71,9 @@ Unravel.data = function (name) {
 // isolate keeps the direction of writing of a name from that of the text around it.
 Unravel.isolate = (text) => `\u2068${text}\u2069`;
 
+// imageName names the image of row i: its file, or its number in the data set.
+Unravel.imageName = (names, rows, i) => (names ? Unravel.isolate(names[i]) : "image " + rows[i]);
+
 // css returns a custom property of the style sheet, such as --ink, as it is in the theme now.
 Unravel.css = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();

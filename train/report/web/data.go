@@ -30,6 +30,7 @@ type Codes struct {
 	Factors    []Factor    `json:"factors"`              // may be empty
 	Spaces     []Space     `json:"spaces"`               // spaces of the latent code with more than single columns
 	Rows       Array       `json:"rows"`                 // numbers of the images in the data set
+	Names      []string    `json:"names,omitempty"`      // files of the images; none: they have no files
 	Components *Components `json:"components,omitempty"` // nil: not known
 	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // thumbnails of the first rows; nil: none
 }

@@ -44,8 +44,9 @@ type Option struct {
 
 // Starts are the start images.
 type Starts struct {
-	Rows  Array `json:"rows"`  // their numbers in the data set
-	Codes Array `json:"codes"` // [n, columns]: from the encoder
+	Rows  Array    `json:"rows"`            // their numbers in the data set
+	Names []string `json:"names,omitempty"` // their files; none: they have no files
+	Codes Array    `json:"codes"`           // [n, columns]: from the encoder
 }
 
 // Sheets are pictures of codes with two moving controls. The other controls have the values of the first start image.

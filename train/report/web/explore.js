@@ -67,7 +67,8 @@
     constructor(element, data) {
       Object.assign(this, {element, data, id: "explore" + ++widgets, buttons: new Map(), steps: new Map(), labels: [], last: [], frames: 0, waiting: 0, timer: 0});
       this.read(data);
-      this.images = Array.from(Unravel.array(data.starts.rows));
+      const numbers = Array.from(Unravel.array(data.starts.rows));
+      this.images = numbers.map((number, i) => Unravel.imageName(data.starts.names, numbers, i));
       this.named = new Map();
       every(data.controls, (c) => this.named.set(c.name, c));
       this.start = 0;
@@ -125,7 +126,7 @@
     // thumbnail is the button of a start image.
     thumbnail(image, i) {
       const canvas = document.createElement("canvas");
-      const button = Unravel.element("button", {type: "button", "aria-label": "Start from image " + image, title: "image " + image}, canvas);
+      const button = Unravel.element("button", {type: "button", "aria-label": "Start from " + image, title: image}, canvas);
       button.addEventListener("click", () => this.show(i));
       button.canvas = canvas;
       return button;
@@ -150,7 +151,7 @@
       this.code = this.starts[i].slice();
       this.last = [];
       this.stamp(this.original, i);
-      this.caption.textContent = "image " + this.images[i];
+      this.caption.textContent = this.images[i];
       this.thumbnails.forEach((button, k) => button.setAttribute("aria-pressed", String(k === i)));
       this.draw();
     }

@@ -89,9 +89,9 @@ Unravel.neighboursOf = function (element, points) {
   return () => document.removeEventListener("unravel-picture", hear);
 };
 
-// face is a point's picture, or the number of the image where there is none.
+// face is a point's picture, or the name of the image where there is none.
 Unravel.face = function (points, i, width) {
-  const name = "image " + points.rows[i];
+  const name = Unravel.imageName(points.names, points.rows, i);
   if (points.pictures && i < points.pictures.count) return points.pictures.element(i, width, name);
   return Unravel.element("span", { className: "faceless" }, name);
 };

@@ -8,7 +8,7 @@
 Unravel.points = function (data) {
   const codes = Unravel.array(data.codes);
   const [count, width] = codes.shape;
-  const points = { count, width, codes, spaces: data.spaces || [], rows: Unravel.array(data.rows), pictures: null };
+  const points = { count, width, codes, spaces: data.spaces || [], rows: Unravel.array(data.rows), names: data.names, pictures: null };
   points.factors = (data.factors || []).map((f) => ({ ...f, values: Unravel.array(f.values), factor: true }));
   points.axes = Unravel.pointAxes(points, data);
   if (data.thumbnails) points.pictures = Unravel.pictures(data.thumbnails);
@@ -132,7 +132,7 @@ Unravel.pictures = function (sheet) {
 
 // describe lists what is known of a point, one line for each factor.
 Unravel.describe = function (points, i) {
-  return ["image " + points.rows[i], ...points.factors.map((f) => `${Unravel.isolate(f.name)}: ${Unravel.level(f, f.values[i])}`)];
+  return [Unravel.imageName(points.names, points.rows, i), ...points.factors.map((f) => `${Unravel.isolate(f.name)}: ${Unravel.level(f, f.values[i])}`)];
 };
 
 // tip makes the box that shows a point beside the pointer: show(i, x, y) and hide(), in pixels of its parent.
