@@ -325,18 +325,23 @@ func gemm(a *attributes) (compute, error) {
 		if err := plans.of(x.floats, f, nil, y.floats, x.shape[0], inner, columns); err != nil {
 			return nil, err
 		}
-		for i := range y.floats {
-			y.floats[i] *= alpha
-		}
-		if bias == nil {
-			return y, nil
-		}
-		shape, err := broadcastShape(y.shape, bias.shape)
-		if err != nil || !slices.Equal(shape, y.shape) {
-			return nil, fmt.Errorf("its input C has shape %v; want one that can be repeated to %v", bias.shape, y.shape)
-		}
-		return apply(y, bias, func(a, b float32) float32 { return a + beta*b }, nil)
+		return scaledSum(y, alpha, bias, beta)
 	}, nil
+}
+
+// scaledSum returns alpha y + beta c for a c that can be repeated to the shape of y; nil is 0. It changes y.
+func scaledSum(y *value, alpha float32, c *value, beta float32) (*value, error) {
+	for i := range y.floats {
+		y.floats[i] *= alpha
+	}
+	if c == nil {
+		return y, nil
+	}
+	shape, err := broadcastShape(y.shape, c.shape)
+	if err != nil || !slices.Equal(shape, y.shape) {
+		return nil, fmt.Errorf("its input C has shape %v; want one that can be repeated to %v", c.shape, y.shape)
+	}
+	return apply(y, c, func(a, b float32) float32 { return a + beta*b }, nil)
 }
 
 // matMul is the product of matrices, or of matrices in arrays with further axes before the last two.
@@ -373,15 +378,7 @@ func matMul(*attributes) (compute, error) {
 		if product(w.shape[:rw]) == 1 { // one matrix for all rows
 			err = plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
 		} else {
-			sx, sw := strides(x.shape[:rx], stack), strides(w.shape[:rw], stack)
-			for i := 0; i < product(stack) && err == nil; i++ {
-				fromX, fromW, rest := 0, 0, i
-				for k := len(stack) - 1; k >= 0; k-- {
-					at := rest % stack[k]
-					fromX, fromW, rest = fromX+at*sx[k], fromW+at*sw[k], rest/stack[k]
-				}
-				err = plans.of(x.floats[fromX*rows*inner:][:rows*inner], w.floats[fromW*inner*columns:][:inner*columns], nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns)
-			}
+			err = plans.stacked(x, w, y, stack)
 		}
 		if err != nil {
 			return nil, err
@@ -395,6 +392,25 @@ func matMul(*attributes) (compute, error) {
 		}
 		return y.reshaped(shape), nil
 	}, nil
+}
+
+// stacked multiplies the matrices of the last two axes of x and w, which repeat to a stack of matrices.
+func (p products) stacked(x, w, y *value, stack []int) error {
+	rx, rw := len(x.shape)-2, len(w.shape)-2
+	rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
+	sx, sw := strides(x.shape[:rx], stack), strides(w.shape[:rw], stack)
+	for i := range product(stack) {
+		fromX, fromW, rest := 0, 0, i
+		for k := len(stack) - 1; k >= 0; k-- {
+			at := rest % stack[k]
+			fromX, fromW, rest = fromX+at*sx[k], fromW+at*sw[k], rest/stack[k]
+		}
+		a, b := x.floats[fromX*rows*inner:][:rows*inner], w.floats[fromW*inner*columns:][:inner*columns]
+		if err := p.of(a, b, nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batchNorm is (x - mean) / sqrt(variance + epsilon) scale + offset, by channel.
@@ -423,30 +439,35 @@ func batchNorm(a *attributes) (compute, error) {
 			s := float64(in[1].floats[i]) / math.Sqrt(float64(in[4].floats[i])+float64(epsilon))
 			scale[i], offset[i] = float32(s), float32(float64(in[2].floats[i])-float64(in[3].floats[i])*s)
 		}
-		y := x.like()
-		if x.last || len(x.shape) == 2 {
-			pixels := x.len() / max(c, 1)
-			const block = 256
-			parallel.For((pixels+block-1)/block, func(_, b int) {
-				for p := b * block; p < min(pixels, (b+1)*block); p++ {
-					from, to := x.floats[p*c:(p+1)*c], y.floats[p*c:(p+1)*c]
-					for i, v := range from {
-						to[i] = v*scale[i] + offset[i]
-					}
+		return scaledChannels(x, scale, offset), nil
+	}, nil
+}
+
+// scaledChannels returns x scale + offset, by channel.
+func scaledChannels(x *value, scale, offset []float32) *value {
+	y, c := x.like(), x.shape[1]
+	if x.last || len(x.shape) == 2 {
+		pixels := x.len() / max(c, 1)
+		const block = 256
+		parallel.For((pixels+block-1)/block, func(_, b int) {
+			for p := b * block; p < min(pixels, (b+1)*block); p++ {
+				from, to := x.floats[p*c:(p+1)*c], y.floats[p*c:(p+1)*c]
+				for i, v := range from {
+					to[i] = v*scale[i] + offset[i]
 				}
-			})
-			return y, nil
-		}
-		plane := product(x.shape[2:])
-		parallel.For(x.shape[0]*c, func(_, i int) {
-			from, to := x.floats[i*plane:(i+1)*plane], y.floats[i*plane:(i+1)*plane]
-			s, o := scale[i%c], offset[i%c]
-			for j, v := range from {
-				to[j] = v*s + o
 			}
 		})
-		return y, nil
-	}, nil
+		return y
+	}
+	plane := product(x.shape[2:])
+	parallel.For(x.shape[0]*c, func(_, i int) {
+		from, to := x.floats[i*plane:(i+1)*plane], y.floats[i*plane:(i+1)*plane]
+		s, o := scale[i%c], offset[i%c]
+		for j, v := range from {
+			to[j] = v*s + o
+		}
+	})
+	return y
 }
 
 // maxPool is the largest pixel of each window, by channel.

@@ -198,12 +198,15 @@ func axesInput(a *attributes, k, since int) func(in []*value) ([]int, error) {
 		axes := attribute(a, "axes", []int(nil))
 		return func([]*value) ([]int, error) { return axes, nil }
 	}
-	return func(in []*value) ([]int, error) {
-		if len(in) <= k || in[k] == nil {
-			return nil, nil
-		}
-		return asInts(in[k], "the list of axes")
+	return func(in []*value) ([]int, error) { return givenInts(in, k, nil, "the list of axes") }
+}
+
+// givenInts returns the integers of input k, and otherwise if the input is left out.
+func givenInts(in []*value, k int, otherwise []int, what string) ([]int, error) {
+	if len(in) <= k || in[k] == nil {
+		return otherwise, nil
 	}
+	return asInts(in[k], what)
 }
 
 // squeeze removes axes of size 1.
@@ -351,50 +354,61 @@ func concat(a *attributes) (compute, error) {
 		if slices.Contains(in, nil) {
 			return nil, errors.New("an input is left out")
 		}
-		first := in[0]
-		k, err := axisOf(axis, len(first.shape))
+		k, err := axisOf(axis, len(in[0].shape))
 		if err != nil {
 			return nil, err
 		}
-		shape := slices.Clone(first.shape)
-		shape[k] = 0
-		parts := make([]*value, len(in))
-		for i, x := range in {
-			same := len(x.shape) == len(shape) && (x.ints == nil) == (first.ints == nil)
-			for j := 0; same && j < len(shape); j++ {
-				same = j == k || x.shape[j] == shape[j]
-			}
-			if !same {
-				return nil, fmt.Errorf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k)
-			}
-			shape[k] += x.shape[k]
-			parts[i] = x.plain()
+		shape, err := joinedShape(in, k)
+		if err != nil {
+			return nil, err
 		}
 		n, err := count(shape)
 		if err != nil {
 			return nil, err
 		}
 		y := &value{shape: shape}
-		if first.ints != nil {
+		if in[0].ints != nil {
 			y.ints = make([]int64, n)
 		} else {
 			y.floats = make([]float32, n)
 		}
-		inner, at := product(shape[k+1:]), 0
-		for _, x := range parts {
-			size := x.shape[k] * inner
-			for row := range product(shape[:k]) {
-				to := row*shape[k]*inner + at
-				if first.ints != nil {
-					copy(y.ints[to:to+size], x.ints[row*size:])
-				} else {
-					copy(y.floats[to:to+size], x.floats[row*size:])
-				}
+		rows, row, at := product(shape[:k]), product(shape[k:]), 0
+		for _, x := range in {
+			x, n := x.plain(), product(x.shape[k:])
+			if x.ints != nil {
+				copyRows(y.ints, x.ints, rows, row, n, at)
+			} else {
+				copyRows(y.floats, x.floats, rows, row, n, at)
 			}
-			at += size
+			at += n
 		}
 		return y, nil
 	}, nil
+}
+
+// joinedShape returns the shape of arrays side by side along axis k. Their other axes must be equal.
+func joinedShape(in []*value, k int) ([]int, error) {
+	first := in[0]
+	shape := slices.Clone(first.shape)
+	shape[k] = 0
+	for i, x := range in {
+		same := len(x.shape) == len(shape) && (x.ints == nil) == (first.ints == nil)
+		for j := 0; same && j < len(shape); j++ {
+			same = j == k || x.shape[j] == shape[j]
+		}
+		if !same {
+			return nil, fmt.Errorf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k)
+		}
+		shape[k] += x.shape[k]
+	}
+	return shape, nil
+}
+
+// copyRows copies the rows of n elements of x to place at of the rows of y.
+func copyRows[T any](y, x []T, rows, row, n, at int) {
+	for r := range rows {
+		copy(y[r*row+at:][:n], x[r*n:])
+	}
 }
 
 // slice takes elements from start to end in steps, along axes. These are attributes before operator set 10.
@@ -407,44 +421,59 @@ func slice(a *attributes) (compute, error) {
 		}
 	}
 	return func(in []*value) (*value, error) {
-		x, l := in[0], lists
+		l := lists
 		if !old && len(in) < 3 {
 			return nil, errors.New("it has no starts and ends")
 		}
-		for i := 1; i < len(in); i++ {
-			if in[i] == nil || old {
-				continue
+		for i, name := range []string{"starts", "ends", "axes", "steps"} {
+			if old {
+				break
 			}
 			var err error
-			if l[i-1], err = asInts(in[i], "the list "+[]string{"of starts", "of ends", "of axes", "of steps"}[i-1]); err != nil {
+			if l[i], err = givenInts(in, i+1, nil, "the list of "+name); err != nil {
 				return nil, err
 			}
 		}
-		starts, ends, axes, steps := l[0], l[1], l[2], l[3]
-		if axes == nil {
-			for k := range starts {
-				axes = append(axes, k)
-			}
-		}
-		if steps == nil {
-			steps = slices.Repeat([]int{1}, len(starts))
-		}
-		if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-			return nil, fmt.Errorf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps))
-		}
-		if _, err := axesOf(axes, len(x.shape)); err != nil {
+		places, err := slicePlaces(in[0].shape, l[0], l[1], l[2], l[3])
+		if err != nil {
 			return nil, err
 		}
-		places := make([][]int, len(x.shape))
-		for i, axis := range axes {
-			k, _ := axisOf(axis, len(x.shape))
-			if steps[i] == 0 {
-				return nil, errors.New("a step is 0")
-			}
-			places[k] = sliced(x.shape[k], starts[i], ends[i], steps[i])
-		}
-		return taken(x, places, 0)
+		return taken(in[0], places, 0)
 	}, nil
+}
+
+// slicePlaces lists the places of a slice along each axis. nil axes are the first ones, and nil steps are 1.
+func slicePlaces(shape, starts, ends, axes, steps []int) ([][]int, error) {
+	if axes == nil {
+		axes = countUp(len(starts))
+	}
+	if steps == nil {
+		steps = slices.Repeat([]int{1}, len(starts))
+	}
+	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
+		return nil, fmt.Errorf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps))
+	}
+	if _, err := axesOf(axes, len(shape)); err != nil {
+		return nil, err
+	}
+	places := make([][]int, len(shape))
+	for i, axis := range axes {
+		k, _ := axisOf(axis, len(shape))
+		if steps[i] == 0 {
+			return nil, errors.New("a step is 0")
+		}
+		places[k] = sliced(shape[k], starts[i], ends[i], steps[i])
+	}
+	return places, nil
+}
+
+// countUp returns 0, 1, ..., n-1.
+func countUp(n int) []int {
+	list := make([]int, n)
+	for k := range list {
+		list[k] = k
+	}
+	return list
 }
 
 // sliced lists the places of a slice of n elements.
@@ -507,24 +536,20 @@ func split(a *attributes) (compute, error) {
 	}
 	output := a.output
 	return func(in []*value) (*value, error) {
-		x, sizes := in[0], sizes
+		x := in[0]
 		k, err := axisOf(axis, len(x.shape))
 		if err != nil {
 			return nil, err
 		}
-		if len(in) > 1 && in[1] != nil {
-			if sizes, err = asInts(in[1], "the list of sizes"); err != nil {
-				return nil, err
-			}
+		sizes, err := givenInts(in, 1, sizes, "the list of sizes")
+		if err != nil {
+			return nil, err
 		}
 		if sizes == nil {
 			if parts < 1 || parts > x.shape[k] || parts != len(a.node.Outputs) {
 				return nil, fmt.Errorf("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape)
 			}
-			each := (x.shape[k] + parts - 1) / parts // the last part may be smaller
-			for at := 0; len(sizes) < parts; at += each {
-				sizes = append(sizes, max(0, min(each, x.shape[k]-at)))
-			}
+			sizes = equalParts(x.shape[k], parts)
 		}
 		from, all := 0, 0
 		for i, n := range sizes {
@@ -542,6 +567,15 @@ func split(a *attributes) (compute, error) {
 		places[k] = sliced(x.shape[k], from, from+sizes[output], 1)
 		return taken(x, places, 0)
 	}, nil
+}
+
+// equalParts divides n elements into parts of equal size. The last parts may be smaller.
+func equalParts(n, parts int) (sizes []int) {
+	each := (n + parts - 1) / parts
+	for at := 0; len(sizes) < parts; at += each {
+		sizes = append(sizes, max(0, min(each, n-at)))
+	}
+	return sizes
 }
 
 // depthToSpace makes blocks of pixels from channels.
@@ -573,52 +607,63 @@ func pad(a *attributes) (compute, error) {
 		pads, fill = attribute(a, "pads", pads), attribute(a, "value", fill)
 	}
 	return func(in []*value) (*value, error) {
-		x, pads, fill := in[0], pads, fill
-		rank := len(x.shape)
-		axes := make([]int, rank)
-		for k := range axes {
-			axes[k] = k
+		pads, err := givenInts(in, 1, pads, "the list of pads")
+		if err != nil {
+			return nil, err
+		}
+		fill, err := givenNumber(in, 2, fill)
+		if err != nil {
+			return nil, err
+		}
+		axes, err := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
+		if err != nil {
+			return nil, err
+		}
+		places, err := padPlaces(in[0].shape, pads, axes, mode)
+		if err != nil {
+			return nil, err
+		}
+		return taken(in[0], places, fill)
+	}, nil
+}
+
+// givenNumber returns the number of input k, and otherwise if the input is left out.
+func givenNumber(in []*value, k int, otherwise float32) (float32, error) {
+	if len(in) <= k || in[k] == nil {
+		return otherwise, nil
+	}
+	switch v := in[k]; {
+	case v.len() != 1:
+		return 0, fmt.Errorf("the number to pad with has shape %v", v.shape)
+	case v.ints != nil:
+		return float32(v.ints[0]), nil
+	default:
+		return v.floats[0], nil
+	}
+}
+
+// padPlaces lists the places of elements along each axis after padding; nil: an axis stays. pads has the numbers before
+// each of the axes, then the numbers after them.
+func padPlaces(shape, pads, axes []int, mode string) ([][]int, error) {
+	if _, err := axesOf(axes, len(shape)); err != nil {
+		return nil, err
+	}
+	if len(pads) != 2*len(axes) {
+		return nil, fmt.Errorf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes))
+	}
+	places := make([][]int, len(shape))
+	for i, axis := range axes {
+		k, _ := axisOf(axis, len(shape))
+		before, after := pads[i], pads[len(axes)+i]
+		if before == 0 && after == 0 {
+			continue
 		}
 		var err error
-		if len(in) > 1 && in[1] != nil {
-			if pads, err = asInts(in[1], "the list of pads"); err != nil {
-				return nil, err
-			}
+		if places[k], err = padded(shape[k], before, after, mode); err != nil {
+			return nil, err
 		}
-		if len(in) > 2 && in[2] != nil {
-			switch v := in[2]; {
-			case v.len() != 1:
-				return nil, fmt.Errorf("the number to pad with has shape %v", v.shape)
-			case v.ints != nil:
-				fill = float32(v.ints[0])
-			default:
-				fill = v.floats[0]
-			}
-		}
-		if len(in) > 3 && in[3] != nil {
-			if axes, err = asInts(in[3], "the list of axes"); err != nil {
-				return nil, err
-			}
-			if _, err := axesOf(axes, rank); err != nil {
-				return nil, err
-			}
-		}
-		if len(pads) != 2*len(axes) {
-			return nil, fmt.Errorf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes))
-		}
-		places := make([][]int, rank)
-		for i, axis := range axes {
-			k, _ := axisOf(axis, rank)
-			before, after := pads[i], pads[len(axes)+i]
-			if before == 0 && after == 0 {
-				continue
-			}
-			if places[k], err = padded(x.shape[k], before, after, mode); err != nil {
-				return nil, err
-			}
-		}
-		return taken(x, places, fill)
-	}, nil
+	}
+	return places, nil
 }
 
 // padded lists the places of n elements with others before and after.

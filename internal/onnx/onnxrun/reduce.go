@@ -80,29 +80,32 @@ func reduce(f reduction, since int) func(a *attributes) (compute, error) {
 				if none {
 					return x, nil
 				}
-				for k := range rank {
-					axes = append(axes, k)
-				}
+				axes = countUp(rank)
 			}
-			var perm []int
-			full, short := []int{}, []int{}
-			n := 1
-			for k, d := range x.shape {
-				if slices.Contains(axes, k) {
-					n *= d
-					full = append(full, 1)
-					continue
-				}
-				perm, full, short = append(perm, k), append(full, d), append(short, d)
-			}
-			x = permuted(x, append(perm, axes...)) // reduced axes last
-			shape := short
-			if keep {
-				shape = full
-			}
-			return &value{shape: shape, floats: reduced(x.floats, product(short), n, f)}, nil
+			return reduceAxes(x, axes, keep, f), nil
 		}, nil
 	}
+}
+
+// reduceAxes reduces some axes of a plain array. It removes them, or keeps them with size 1.
+func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
+	var perm []int
+	full, short := []int{}, []int{}
+	n := 1
+	for k, d := range x.shape {
+		if slices.Contains(axes, k) {
+			n *= d
+			full = append(full, 1)
+			continue
+		}
+		perm, full, short = append(perm, k), append(full, d), append(short, d)
+	}
+	x = permuted(x, append(perm, axes...)) // reduced axes last
+	shape := short
+	if keep {
+		shape = full
+	}
+	return &value{shape: shape, floats: reduced(x.floats, product(short), n, f)}
 }
 
 // globalPool reduces whole images, by channel.

@@ -31,40 +31,11 @@ func resize(a *attributes) (compute, error) {
 			return nil, err
 		}
 		x := in[0].plain()
-		var scales, sizes *value
-		switch {
-		case !modern && len(in) == 2:
-			scales = in[1]
-		case modern && len(in) > 2:
-			if scales = in[2]; len(in) > 3 {
-				sizes = in[3]
-			}
-		}
-		to := slices.Clone(x.shape)
-		factors := make([]float64, len(to))
-		switch {
-		case sizes != nil && len(sizes.ints) == len(to):
-			for k, n := range sizes.ints {
-				if n < 1 || n > mostElements {
-					return nil, fmt.Errorf("it resizes to %v", sizes.ints)
-				}
-				to[k], factors[k] = int(n), float64(n)/float64(x.shape[k])
-			}
-		case scales != nil && len(scales.floats) == len(to):
-			for k, f := range scales.floats {
-				size := math.Floor(float64(x.shape[k]) * float64(f))
-				if !(f > 0) || size > mostElements {
-					return nil, fmt.Errorf("its factors are %v", scales.floats)
-				}
-				to[k], factors[k] = int(size), float64(f)
-			}
-		default:
-			return nil, errors.New("it has neither factors nor sizes, one for each axis")
-		}
-		if _, err := count(to); err != nil {
+		scales, sizes := resizeInputs(in, modern)
+		to, factors, err := targets(x.shape, scales, sizes)
+		if err != nil {
 			return nil, err
 		}
-		var err error
 		for k := range to {
 			if to[k] == x.shape[k] && factors[k] == 1 {
 				continue
@@ -78,6 +49,45 @@ func resize(a *attributes) (compute, error) {
 		}
 		return x, nil
 	}, nil
+}
+
+// resizeInputs returns the inputs with factors and sizes; nil: left out. Only modern nodes have sizes.
+func resizeInputs(in []*value, modern bool) (scales, sizes *value) {
+	switch {
+	case !modern && len(in) == 2:
+		scales = in[1]
+	case modern && len(in) > 2:
+		if scales = in[2]; len(in) > 3 {
+			sizes = in[3]
+		}
+	}
+	return scales, sizes
+}
+
+// targets returns the size and the factor of each axis, from sizes or else from factors.
+func targets(shape []int, scales, sizes *value) (to []int, factors []float64, err error) {
+	to, factors = make([]int, len(shape)), make([]float64, len(shape))
+	switch {
+	case sizes != nil && len(sizes.ints) == len(to):
+		for k, n := range sizes.ints {
+			if n < 1 || n > mostElements {
+				return nil, nil, fmt.Errorf("it resizes to %v", sizes.ints)
+			}
+			to[k], factors[k] = int(n), float64(n)/float64(shape[k])
+		}
+	case scales != nil && len(scales.floats) == len(to):
+		for k, f := range scales.floats {
+			size := math.Floor(float64(shape[k]) * float64(f))
+			if !(f > 0) || size > mostElements {
+				return nil, nil, fmt.Errorf("its factors are %v", scales.floats)
+			}
+			to[k], factors[k] = int(size), float64(f)
+		}
+	default:
+		return nil, nil, errors.New("it has neither factors nor sizes, one for each axis")
+	}
+	_, err = count(to)
+	return to, factors, err
 }
 
 // source returns the coordinate in an axis of n elements for element i of m elements.
