@@ -78,6 +78,12 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *comparison {
 			m.Values[i] = cell(v)
 		}
 	}
+	x.rank()
+	return x
+}
+
+// rank sets the ranks of the runs by each metric, and Kendall's tau between metrics.
+func (x *comparison) rank() {
 	goodness := make([][]float64, len(x.Metrics)) // larger is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
@@ -97,7 +103,6 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *comparison {
 		}
 		x.Tau = append(x.Tau, row)
 	}
-	return x
 }
 
 // fewestForTau is the smallest number of runs for Kendall's tau between two metrics: two runs always agree or
@@ -200,22 +205,8 @@ func (x *comparison) print(w io.Writer) error {
 	fmt.Fprintln(t)
 	for _, m := range x.Metrics {
 		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
-		for i, v := range m.Values {
-			if math.IsNaN(float64(v)) {
-				fmt.Fprint(t, "\t-")
-				continue
-			}
-			fmt.Fprintf(t, "\t%s (%s)", report.Number(float64(v)), report.Number(float64(m.Ranks[i])))
-			if m.Intervals != nil && m.Intervals[i] != nil {
-				fmt.Fprintf(t, " [%s, %s]", report.Number(m.Intervals[i].Low), report.Number(m.Intervals[i].High))
-			}
-			if m.Chances != nil && m.Chances[i] != nil {
-				than := ", chance"
-				if !m.Chances[i].Differs {
-					than = ", no better than chance"
-				}
-				fmt.Fprintf(t, "%s %s", than, report.Number(m.Chances[i].Mean))
-			}
+		for i := range m.Values {
+			fmt.Fprint(t, "\t", m.text(i))
 		}
 		fmt.Fprintln(t)
 	}
@@ -225,24 +216,49 @@ func (x *comparison) print(w io.Writer) error {
 	x.printSeeds(t)
 	x.printSettings(t)
 	if x.hasTau() {
-		fmt.Fprint(t, "\nKendall's tau")
-		for i := range x.Metrics {
-			fmt.Fprintf(t, "\t%d", i+1)
-		}
-		fmt.Fprintln(t)
-		for i, row := range x.Tau {
-			fmt.Fprintf(t, "%d %s", i+1, x.Metrics[i].Name)
-			for _, v := range row {
-				if math.IsNaN(float64(v)) {
-					fmt.Fprint(t, "\t-")
-				} else {
-					fmt.Fprintf(t, "\t%.2f", float64(v))
-				}
-			}
-			fmt.Fprintln(t)
-		}
+		x.printTau(t)
 	}
 	return t.Flush()
+}
+
+// text describes the value of a run: its rank, interval and chance level, or - without a value.
+func (m *comparedMetric) text(run int) string {
+	v := float64(m.Values[run])
+	if math.IsNaN(v) {
+		return "-"
+	}
+	s := fmt.Sprintf("%s (%s)", report.Number(v), report.Number(float64(m.Ranks[run])))
+	if m.Intervals != nil && m.Intervals[run] != nil {
+		s += fmt.Sprintf(" [%s, %s]", report.Number(m.Intervals[run].Low), report.Number(m.Intervals[run].High))
+	}
+	if m.Chances != nil && m.Chances[run] != nil {
+		than := ", chance"
+		if !m.Chances[run].Differs {
+			than = ", no better than chance"
+		}
+		s += fmt.Sprintf("%s %s", than, report.Number(m.Chances[run].Mean))
+	}
+	return s
+}
+
+// printTau writes Kendall's tau between metrics.
+func (x *comparison) printTau(w io.Writer) {
+	fmt.Fprint(w, "\nKendall's tau")
+	for i := range x.Metrics {
+		fmt.Fprintf(w, "\t%d", i+1)
+	}
+	fmt.Fprintln(w)
+	for i, row := range x.Tau {
+		fmt.Fprintf(w, "%d %s", i+1, x.Metrics[i].Name)
+		for _, v := range row {
+			if math.IsNaN(float64(v)) {
+				fmt.Fprint(w, "\t-")
+			} else {
+				fmt.Fprintf(w, "\t%.2f", float64(v))
+			}
+		}
+		fmt.Fprintln(w)
+	}
 }
 
 func (x *comparison) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(x) }

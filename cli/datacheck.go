@@ -20,10 +20,6 @@ type dataCheckCommand struct {
 
 // Run reads all files of the sets and compares them with their hashes.
 func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
-	sets, err := cache.List()
-	if err != nil {
-		return err
-	}
 	t := newTransfer(s.log)
 	defer t.end()
 	ctx = cache.WithProgress(ctx, t.report)
@@ -37,6 +33,29 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 		}
 		broken++
 		fmt.Fprintf(s.out, "%s: %s: %v; %s\n", name, what, err, remedy(name))
+	}
+	if err := c.converted(ctx, say); err != nil {
+		return err
+	}
+	if err := c.downloads(ctx, say); err != nil {
+		return err
+	}
+	switch {
+	case found == 0 && c.Name != "":
+		return fmt.Errorf("dataset %s is not in %s; want `unravel data fetch %s`", c.Name, cache.Root(), c.Name)
+	case found == 0:
+		fmt.Fprintf(s.log, "there are no data sets in %s\n", cache.Root())
+	case broken > 0:
+		return fmt.Errorf("%d of %d are broken", broken, found)
+	}
+	return nil
+}
+
+// converted checks the converted sets, and calls say for each.
+func (c *dataCheckCommand) converted(ctx context.Context, say func(name, what string, err error)) error {
+	sets, err := cache.List()
+	if err != nil {
+		return err
 	}
 	for _, l := range sets {
 		if c.Name != "" && l.Name != c.Name {
@@ -58,6 +77,11 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 		}
 		say(l.Name, what, err)
 	}
+	return nil
+}
+
+// downloads checks the downloaded files of public sets, and calls say for each file on this machine.
+func (c *dataCheckCommand) downloads(ctx context.Context, say func(name, what string, err error)) error {
 	for _, e := range catalog.Registry.All() {
 		p, ok := e.New().(datasets.Public)
 		if !ok || c.Name != "" && e.Name != c.Name {
@@ -72,14 +96,6 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 				say(e.Name, f.Name, err)
 			}
 		}
-	}
-	switch {
-	case found == 0 && c.Name != "":
-		return fmt.Errorf("dataset %s is not in %s; want `unravel data fetch %s`", c.Name, cache.Root(), c.Name)
-	case found == 0:
-		fmt.Fprintf(s.log, "there are no data sets in %s\n", cache.Root())
-	case broken > 0:
-		return fmt.Errorf("%d of %d are broken", broken, found)
 	}
 	return nil
 }

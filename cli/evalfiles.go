@@ -20,26 +20,9 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.in.SetUnknown()
 		return nil
 	}
-	if c.Factors != "" {
-		if err := sameRows(c.Codes, c.Factors); err != nil {
-			return err
-		}
-	}
-	codes, err := readCodes(c.Codes, nil)
+	codes, factors, err := c.readTables()
 	if err != nil {
 		return err
-	}
-	factors := &table.Table{Rows: codes.Rows}
-	if c.Factors != "" {
-		if factors, err = readFactors(c.Factors); err != nil {
-			return err
-		}
-		if len(c.Types) != factors.Cols {
-			factors.DropCounter()
-		}
-	}
-	if table.Settle(codes, factors); factors.Rows != codes.Rows {
-		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
@@ -55,6 +38,40 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.in, e.withoutFactors = in, true
 		return nil
 	}
+	if err := c.setFactors(e, in, factors); err != nil {
+		return err
+	}
+	e.in = in
+	return nil
+}
+
+// readTables reads codes and factors, with a row for each row of the codes. Without --factors these have no columns.
+func (c *evalCommand) readTables() (codes, factors *table.Table, err error) {
+	if c.Factors != "" {
+		if err := sameRows(c.Codes, c.Factors); err != nil {
+			return nil, nil, err
+		}
+	}
+	if codes, err = readCodes(c.Codes, nil); err != nil {
+		return nil, nil, err
+	}
+	factors = &table.Table{Rows: codes.Rows}
+	if c.Factors != "" {
+		if factors, err = readFactors(c.Factors); err != nil {
+			return nil, nil, err
+		}
+		if len(c.Types) != factors.Cols {
+			factors.DropCounter()
+		}
+	}
+	if table.Settle(codes, factors); factors.Rows != codes.Rows {
+		return nil, nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
+	}
+	return codes, factors, nil
+}
+
+// setFactors gives in the factors of the table, and of --rotations. It adds remarks on them to e.
+func (c *evalCommand) setFactors(e *evaluation, in *metrics.Input, factors *table.Table) error {
 	columns, err := columnsOfTable(factors, c.Types, c.Factors)
 	if err != nil {
 		return usageError{err}
@@ -79,7 +96,6 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.remarks = append(e.remarks, "unknown factors: "+text)
 	}
 	e.remarks = append(e.remarks, remarksOnColumns(factors, in, c.Types)...)
-	e.in = in
 	return nil
 }
 
