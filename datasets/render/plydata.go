@@ -91,17 +91,11 @@ func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end
 		return nil
 	}
 	for row := range e.count {
-		for i, q := range e.properties {
-			n := 1
-			if q.list {
-				v, err := p.number(q.length)
-				if err != nil {
-					return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
-				}
-				if !(v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)) {
-					return p.errorf("list of %v numbers in row %d of element %s; want a length", v, row, e.name)
-				}
-				n = int(v)
+		for i := range e.properties {
+			q := &e.properties[i]
+			n, err := p.length(e, q, row)
+			if err != nil {
+				return err
 			}
 			for range n {
 				v, err := p.number(plyType{q.kind, q.size})
@@ -122,6 +116,21 @@ func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end
 		}
 	}
 	return nil
+}
+
+// length returns how many numbers of a property follow. It reads the length of a list.
+func (p *ply) length(e *plyElement, q *plyProperty, row int) (int, error) {
+	if !q.list {
+		return 1, nil
+	}
+	v, err := p.number(q.length)
+	if err != nil {
+		return 0, fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
+	}
+	if !(v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)) {
+		return 0, p.errorf("list of %v numbers in row %d of element %s; want a length", v, row, e.name)
+	}
+	return int(v), nil
 }
 
 // errorf returns an error at the line of a text, or at the byte after the last number.

@@ -16,12 +16,7 @@ func (v *inverse) of(matrix []float64, n int) bool {
 	copy(a, matrix[:n*n])
 	tiny := 1e-15 * largest(a)
 	for k := range n {
-		best := k
-		for i := k + 1; i < n; i++ {
-			if math.Abs(a[i*n+k]) > math.Abs(a[best*n+k]) {
-				best = i
-			}
-		}
+		best := pivotRow(a, n, k)
 		v.pivots[k] = best
 		row := a[k*n : (k+1)*n]
 		if best != k {
@@ -57,4 +52,15 @@ func (v *inverse) of(matrix []float64, n int) bool {
 		}
 	}
 	return true
+}
+
+// pivotRow returns the row from k on with the largest number in column k.
+func pivotRow(a []float64, n, k int) int {
+	best := k
+	for i := k + 1; i < n; i++ {
+		if math.Abs(a[i*n+k]) > math.Abs(a[best*n+k]) {
+			best = i
+		}
+	}
+	return best
 }
