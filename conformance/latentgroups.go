@@ -101,25 +101,8 @@ func (x *latentCheck) group() {
 
 // groupOf checks groups of four transformations: 0, a, b, and b after a.
 func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.Stream) {
-	var transformations, second []float64 // second holds 0 and b
 	product := columns == 1 || columns == 4
-	for range groupRows / 4 {
-		single := make([]float32, 3*columns)
-		fillTransformations(single, columns, 3, s)
-		t := wide(single)
-		if columns == 4 { // axes of any direction
-			for _, at := range []int{4, 8} {
-				axis(t[at:at+3], s)
-			}
-		}
-		zero, a, b := t[:columns], t[columns:2*columns], t[2*columns:]
-		c := b
-		if product {
-			c = compose(a, b)
-		}
-		transformations = slices.Concat(transformations, zero, a, b, c)
-		second = slices.Concat(second, zero, b)
-	}
+	transformations, second := drawGroups(columns, product, s)
 	moved, ok := x.move(points, transformations, turns, 4)
 	if !ok {
 		return
@@ -141,19 +124,49 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 		x.fixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
 	}
 	if turns {
-		whole := make([]float64, groupRows)
-		for i := range whole {
-			whole[i] = 2 * math.Pi * float64(i%4)
+		x.wholeTurns(points)
+	}
+}
+
+// drawGroups draws the transformations 0, a, b and c of each group, and 0 and b alone. c is b after a if the
+// transformations have a product, and b otherwise.
+func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64) {
+	for range groupRows / 4 {
+		single := make([]float32, 3*columns)
+		fillTransformations(single, columns, 3, s)
+		t := wide(single)
+		if columns == 4 { // axes of any direction
+			for _, at := range []int{4, 8} {
+				axis(t[at:at+3], s)
+			}
 		}
-		if round, ok := x.move(points, whole, true, 4); ok {
-			for g := range groupRows / 4 {
-				common := round[4*g*x.width : (4*g+1)*x.width]
-				for member := range 4 {
-					if farApart(round[(4*g+member)*x.width:(4*g+member+1)*x.width], common, 1e-4) >= 0 {
-						x.add("a whole turn of a circular factor moves a point; want it back where it was")
-						return
-					}
-				}
+		zero, a, b := t[:columns], t[columns:2*columns], t[2*columns:]
+		c := b
+		if product {
+			c = compose(a, b)
+		}
+		all = slices.Concat(all, zero, a, b, c)
+		second = slices.Concat(second, zero, b)
+	}
+	return all, second
+}
+
+// wholeTurns checks that whole turns of a circular factor move no point.
+func (x *latentCheck) wholeTurns(points []float64) {
+	whole := make([]float64, groupRows)
+	for i := range whole {
+		whole[i] = 2 * math.Pi * float64(i%4)
+	}
+	round, ok := x.move(points, whole, true, 4)
+	if !ok {
+		return
+	}
+	for g := range groupRows / 4 {
+		common := round[4*g*x.width : (4*g+1)*x.width]
+		for member := range 4 {
+			if farApart(round[(4*g+member)*x.width:(4*g+member+1)*x.width], common, 1e-4) >= 0 {
+				x.add("a whole turn of a circular factor moves a point; want it back where it was")
+				return
 			}
 		}
 	}

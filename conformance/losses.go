@@ -203,22 +203,29 @@ func (x *lossCheck) hard(used map[string]bool) {
 					free = append(free, nodes[a.name])
 				}
 			}
-			grads, err := gorgonia.Grad(n, free...)
-			if err == nil {
-				var all [][]float64
-				if all, err = run(append(gorgonia.Nodes{n}, grads...)...); err == nil {
-					for i, v := range all {
-						if at := notFinite(v); at >= 0 {
-							x.fail("at %s in %v: element %d of %s is %v; want a number", name, dt, at, append([]string{"the value"}, namesOf(free)...)[i], v[at])
-						}
-					}
-				}
-			}
-			if err != nil {
+			if err := x.finite(n, free, fmt.Sprintf("%s in %v", name, dt)); err != nil {
 				x.fail("at %s: %v", name, err)
 			}
 		}
 	}
+}
+
+// finite checks that the loss n and its gradients are finite at a point.
+func (x *lossCheck) finite(n *gorgonia.Node, free gorgonia.Nodes, point string) error {
+	grads, err := gorgonia.Grad(n, free...)
+	if err != nil {
+		return err
+	}
+	all, err := run(append(gorgonia.Nodes{n}, grads...)...)
+	if err != nil {
+		return err
+	}
+	for i, v := range all {
+		if at := notFinite(v); at >= 0 {
+			x.fail("at %s: element %d of %s is %v; want a number", point, at, append([]string{"the value"}, namesOf(free)...)[i], v[at])
+		}
+	}
+	return nil
 }
 
 func namesOf(nodes gorgonia.Nodes) []string {

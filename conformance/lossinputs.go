@@ -81,7 +81,21 @@ func drawExample(stream string) *losses.Example {
 			x.Active[i] = 1
 		}
 	}
+	drawLevels(x, r)
+	x.Different = differentRows(x.Levels)
+	x.Energy = draw(4*d, 1)
+	x.ActionAngles, x.Predicted, x.Actions = draw(4*6, 1), draw(n*d, 1), make([]float64, n*4)
 	for row := range n {
+		if row%exampleGroup > 0 {
+			x.Actions[4*row+r.IntN(4)] = 1
+		}
+	}
+	return x
+}
+
+// drawLevels draws the levels of an example, with their groups and values. Two levels are unknown.
+func drawLevels(x *losses.Example, r *rng.Stream) {
+	for row := range exampleRows {
 		for k, f := range exampleFactors() {
 			level, at := r.IntN(f.Size), 3*row+k
 			x.Levels[at], x.Groups[at], x.Values[at] = float64(level), float64(level), float64(float32(float64(level)/float64(f.Size-1)))
@@ -93,22 +107,20 @@ func drawExample(stream string) *losses.Example {
 			}
 		}
 	}
-	x.Different = make([]float64, n*3)
-	for at := range x.Different {
-		other := (at/3 + n/2) % n // pairs each row with the row half a batch away, if both levels are known and differ
-		x.Different[at] = -1
-		if a, b := x.Levels[at], x.Levels[3*other+at%3]; a >= 0 && b >= 0 && a != b {
-			x.Different[at] = float64(other)
+}
+
+// differentRows pairs each row with the row half a batch away, if both levels are known and differ; -1: no pair.
+func differentRows(levels []float64) []float64 {
+	const n = exampleRows
+	different := make([]float64, n*3)
+	for at := range different {
+		other := (at/3 + n/2) % n
+		different[at] = -1
+		if a, b := levels[at], levels[3*other+at%3]; a >= 0 && b >= 0 && a != b {
+			different[at] = float64(other)
 		}
 	}
-	x.Energy = draw(4*d, 1)
-	x.ActionAngles, x.Predicted, x.Actions = draw(4*6, 1), draw(n*d, 1), make([]float64, n*4)
-	for row := range n {
-		if row%exampleGroup > 0 {
-			x.Actions[4*row+r.IntN(4)] = 1
-		}
-	}
-	return x
+	return different
 }
 
 // posterior is the Gaussian posterior of an example.

@@ -127,16 +127,8 @@ func (x *splits) groups() {
 		x.add("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
 		return
 	}
-	seen := map[int]bool{}
-	for n, kind := range s.Kinds() {
-		if kind.Drawn {
-			break
-		}
-		if seen[kind.M] || n == 0 && kind.M != s.M || kind.M == 0 {
-			x.add("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, s.M)
-			return
-		}
-		seen[kind.M] = true
+	if !x.ordered() {
+		return
 	}
 	first, levels := make([]int, k), make([]int, k)
 	for g, group := range s.Groups {
@@ -165,6 +157,22 @@ func (x *splits) groups() {
 			}
 		}
 	}
+}
+
+// ordered checks that groups of M images come first, and groups of an equal number of images together.
+func (x *splits) ordered() bool {
+	seen := map[int]bool{}
+	for n, kind := range x.split.Kinds() {
+		if kind.Drawn {
+			break
+		}
+		if seen[kind.M] || n == 0 && kind.M != x.split.M || kind.M == 0 {
+			x.add("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, x.split.M)
+			return false
+		}
+		seen[kind.M] = true
+	}
+	return true
 }
 
 // angle checks that the angle of a factor leads from one level to another.
@@ -245,11 +253,18 @@ func (x *splits) known() {
 	if !(l.Share >= 0 && l.Share < 1) {
 		x.add("labels: Share is %v; want 0 or more, and less than 1", l.Share)
 	}
+	if x.labels(l) {
+		x.pairs(l)
+	}
+}
+
+// labels checks the labelled images and their levels. It reports whether the images are of the data set, in order.
+func (x *splits) labels(l *supervision.Labels) bool {
 	levels, own := make([]int, len(x.factors)), make([]int32, len(l.Factors))
 	for n, i := range l.Images {
 		if i < 0 || i >= x.set.Len() || n > 0 && i <= l.Images[n-1] {
 			x.add("labels: Images has %d; want images of the data set, ascending", i)
-			return
+			return false
 		}
 		if !l.At(i, own) {
 			continue
@@ -262,7 +277,12 @@ func (x *splits) known() {
 			}
 		}
 	}
-	other := make([]int, len(x.factors))
+	return true
+}
+
+// pairs checks that pairs with equal or different levels agree with the levels of the data set.
+func (x *splits) pairs(l *supervision.Labels) {
+	levels, other := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for n, p := range l.Pairs {
 		if min(p.A, p.B) < 0 || max(p.A, p.B) >= x.set.Len() || p.A == p.B || p.Factor < 0 || p.Factor >= len(l.Factors) {
 			x.add("labels: pair %d is %+v; want two different images, and one of the %d factors", n, p, len(l.Factors))
