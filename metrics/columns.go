@@ -53,53 +53,61 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 	n, k := in.Codes.Rows, len(columns)
 	in.Levels, in.Factors, in.Exact, in.arcs = make([]int, n*k), make([]factor.Factor, k), nil, max(bins, 1)
 	for j, c := range columns {
-		f := &in.Factors[j]
-		f.Name = c.Name
 		first := slices.IndexFunc(columns, func(other Column) bool { return other.Name == c.Name })
 		switch {
-		case f.Name == "" || first < j:
-			return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", f.Name, j)
+		case c.Name == "" || first < j:
+			return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", c.Name, j)
 		case len(c.Values) != n:
-			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", f.Name, len(c.Values), n)
+			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", c.Name, len(c.Values), n)
 		}
-		kind, rows := c.Type, c.known()
-		if len(rows) == 0 {
-			f.Kind, f.Size = kind.Kind, 1
-			in.setLevels(j, nil, nil)
-			continue
+		if err := in.setFactor(j, c, bins); err != nil {
+			return fmt.Errorf("factor %s: %w", c.Name, err)
 		}
-		if len(rows) < len(c.Values) {
-			c.Values, c.Ints = chosen(c.Values, rows), chosen(c.Ints, rows)
-		}
-		levels, distinct := c.levels()
-		if kind.Found {
-			whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-			kind = ColumnType{Kind: factor.Ordinal, Continuous: !whole && len(distinct) > bins}
-		}
-		if kind.Continuous {
-			var err error
-			if levels, distinct, err = Bin(c.Values, bins); err != nil {
-				return fmt.Errorf("factor %s: %w", f.Name, err)
-			}
-			if in.Exact == nil {
-				in.Exact = make([][]float64, k)
-			}
-			in.Exact[j], kind.Kind = slices.Repeat([]float64{math.NaN()}, in.Codes.Rows), factor.Ordinal
-			for at, i := range rows {
-				in.Exact[j][i] = c.Values[at]
-			}
-		}
-		f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
-		if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(levels, *f)) {
-			of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}.Levels(c.Values)
-			if err != nil {
-				return fmt.Errorf("factor %s: %w", f.Name, err)
-			}
-			of.Name, levels = f.Name, steps
-			*f = of
-		}
-		in.setLevels(j, rows, levels)
 	}
+	return nil
+}
+
+// setFactor sets factor j and its levels from a column.
+func (in *Input) setFactor(j int, c Column, bins int) error {
+	f := &in.Factors[j]
+	f.Name = c.Name
+	kind, rows := c.Type, c.known()
+	if len(rows) == 0 {
+		f.Kind, f.Size = kind.Kind, 1
+		in.setLevels(j, nil, nil)
+		return nil
+	}
+	if len(rows) < len(c.Values) {
+		c.Values, c.Ints = chosen(c.Values, rows), chosen(c.Ints, rows)
+	}
+	levels, distinct := c.levels()
+	if kind.Found {
+		whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
+		kind = ColumnType{Kind: factor.Ordinal, Continuous: !whole && len(distinct) > bins}
+	}
+	if kind.Continuous {
+		var err error
+		if levels, distinct, err = Bin(c.Values, bins); err != nil {
+			return err
+		}
+		if in.Exact == nil {
+			in.Exact = make([][]float64, len(in.Factors))
+		}
+		in.Exact[j], kind.Kind = slices.Repeat([]float64{math.NaN()}, in.Codes.Rows), factor.Ordinal
+		for at, i := range rows {
+			in.Exact[j][i] = c.Values[at]
+		}
+	}
+	f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
+	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(levels, *f)) {
+		of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}.Levels(c.Values)
+		if err != nil {
+			return err
+		}
+		of.Name, levels = f.Name, steps
+		*f = of
+	}
+	in.setLevels(j, rows, levels)
 	return nil
 }
 

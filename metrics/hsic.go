@@ -301,6 +301,14 @@ func (k *similarities) row(i int, dst []float64) (sum float64) {
 	return sum
 }
 
+// inner returns the inner product of a and b.
+func inner(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
 // criteria returns the criterion of each wanted pair of kernels of n rows.
 func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, j int) bool) ([][]float64, error) {
 	k := len(sides)
@@ -321,14 +329,9 @@ func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, 
 		products[row] = make([]float64, k*k)
 		for i := range k {
 			for j := range k {
-				if !wanted(i, j) {
-					continue
+				if wanted(i, j) {
+					products[row][i*k+j] = inner(alike[i], alike[j])
 				}
-				var sum float64
-				for at, v := range alike[i] {
-					sum += v * alike[j][at]
-				}
-				products[row][i*k+j] = sum
 			}
 		}
 		return nil

@@ -105,13 +105,8 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 	units := make([]*mat.Dense, len(codes))
 	a := &Agreement{Scores: make([]float64, len(codes)), Pairs: make([][]float64, len(codes)), Used: make([]int, len(codes))}
 	for i, c := range codes {
-		if c.Rows != n || c.Rows < 2 || len(c.Data) != c.Rows*c.Cols {
-			return nil, fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, two at least", i, c.Rows, n)
-		}
-		for at, v := range c.Data {
-			if v-v != 0 {
-				return nil, fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, at/c.Cols, at%c.Cols, v)
-			}
+		if err := checkCodes(i, c, n); err != nil {
+			return nil, err
 		}
 		units[i], a.Used[i] = u.unit(c)
 		a.Pairs[i] = make([]float64, len(codes))
@@ -143,6 +138,20 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 		a.Scores[i] = (others[(m-1)/2] + others[m/2]) / 2
 	}
 	return a, nil
+}
+
+// checkCodes returns an error for codes i of other images than n rows of the first codes, or with a number that is not
+// finite.
+func checkCodes(i int, c matrix.Matrix, n int) error {
+	if c.Rows != n || c.Rows < 2 || len(c.Data) != c.Rows*c.Cols {
+		return fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, two at least", i, c.Rows, n)
+	}
+	for at, v := range c.Data {
+		if v-v != 0 {
+			return fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, at/c.Cols, at%c.Cols, v)
+		}
+	}
+	return nil
 }
 
 // unit returns the used columns, or their ranks, with mean 0 and variance 1: [columns, rows].

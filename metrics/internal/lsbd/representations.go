@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -100,24 +101,9 @@ func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, 
 	if err != nil {
 		return 0, nil, false
 	}
-	// products[r][j] holds E rho_ij y_k of representation r and whitened codes y, k x i
 	products, first := make([][]*mat.Dense, len(all)), 0
 	for r, rep := range all {
-		for j := range rep.dims {
-			t := mat.NewDense(dims, rep.dims, nil)
-			for i := range rep.dims {
-				e := i*rep.dims + j
-				b := f.b[(first+rep.element[e])*d:][:d]
-				for k := range dims {
-					along := dot(c.Axes[k], b) / (c.Sigma[k] * math.Sqrt(float64(dims*rep.dims)))
-					if rep.sign != nil {
-						along *= rep.sign[e]
-					}
-					t.Set(k, i, along)
-				}
-			}
-			products[r] = append(products[r], t)
-		}
+		products[r] = rep.products(f.b[first*d:], d, dims, c)
 		first += len(rep.harmonics)
 	}
 	value = float64(n-1) / float64(n) // as the components have n-1 degrees of freedom
@@ -147,6 +133,27 @@ func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, 
 		}
 	}
 	return max(value, 0), names, true
+}
+
+// products returns E rho_ij y_k of a representation and whitened codes y, a matrix k x i for each j. b holds the
+// coefficients of its harmonics, d each, and c the principal components of the codes.
+func (r *irreducible) products(b []float64, d, dims int, c *geometry.Components) (list []*mat.Dense) {
+	for j := range r.dims {
+		t := mat.NewDense(dims, r.dims, nil)
+		for i := range r.dims {
+			e := i*r.dims + j
+			element := b[r.element[e]*d:][:d]
+			for k := range dims {
+				along := dot(c.Axes[k], element) / (c.Sigma[k] * math.Sqrt(float64(dims*r.dims)))
+				if r.sign != nil {
+					along *= r.sign[e]
+				}
+				t.Set(k, i, along)
+			}
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // stacked returns the harmonics of all representations.
