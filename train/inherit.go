@@ -30,38 +30,46 @@ func (c *Config) Inherit(choices []metrics.Choice, explicit func(i int, key stri
 	}
 	var list []metrics.Choice
 	for i, choice := range choices {
-		set := func(keys ...string) bool {
+		variants, err := c.variants(choice, func(keys ...string) bool {
 			return slices.ContainsFunc(keys, func(key string) bool { return explicit(i, key) })
-		}
-		var variants []metrics.Choice
-		for _, loss := range c.Losses {
-			if loss.Name != lossesOf[choice.Name] {
-				continue
-			}
-			own, err := copyOf(choice)
-			if err != nil {
-				return nil, err
-			}
-			if !inherit(own.Value, loss.Value, set) {
-				continue
-			}
-			if same, err := sameText(own, choice); err != nil {
-				return nil, err
-			} else if same {
-				own = choice
-			}
-			if !has(variants, own) {
-				variants = append(variants, own)
-			}
-		}
-		if len(variants) == 0 {
-			variants = []metrics.Choice{choice}
+		})
+		if err != nil {
+			return nil, err
 		}
 		for _, v := range variants {
 			if len(variants) == 1 || !has(list, v) {
 				list = append(list, v)
 			}
 		}
+	}
+	return list, nil
+}
+
+// variants returns the metric of a choice with the settings of each loss that it measures, or as it is without such a
+// loss. set reports whether a choice gives one of some keys itself.
+func (c *Config) variants(choice metrics.Choice, set func(keys ...string) bool) (list []metrics.Choice, err error) {
+	for _, loss := range c.Losses {
+		if loss.Name != lossesOf[choice.Name] {
+			continue
+		}
+		own, err := copyOf(choice)
+		if err != nil {
+			return nil, err
+		}
+		if !inherit(own.Value, loss.Value, set) {
+			continue
+		}
+		if same, err := sameText(own, choice); err != nil {
+			return nil, err
+		} else if same {
+			own = choice
+		}
+		if !has(list, own) {
+			list = append(list, own)
+		}
+	}
+	if len(list) == 0 {
+		list = []metrics.Choice{choice}
 	}
 	return list, nil
 }
@@ -113,70 +121,50 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 	switch l := l.(type) {
 	case *losses.ModularityLoss:
 		if m, ok := m.(*metrics.SubCodeDeviation); ok {
-			if len(l.Codes) > 0 && !set("codes", "assign", "project") {
-				m.Codes, m.Assign = l.Codes, metrics.AssignAuto
-			}
-			if !set("aggregate") {
-				m.Aggregate = l.Aggregate
-			}
+			own := len(l.Codes) == 0 || set("codes", "assign", "project")
+			unless(own, &m.Codes, l.Codes)
+			unless(own, &m.Assign, metrics.AssignAuto)
+			unless(set("aggregate"), &m.Aggregate, l.Aggregate)
 			return true
 		}
 	case *losses.ContractionLoss:
 		if m, ok := m.(*metrics.Contraction); ok {
-			if !set("columns") {
-				m.Columns = l.Columns
-			}
-			if !set("factors") {
-				m.Factors = l.Factors
-			}
-			if !set("units") {
-				m.Units = metrics.Units(l.Units)
-			}
+			unless(set("columns"), &m.Columns, l.Columns)
+			unless(set("factors"), &m.Factors, l.Factors)
+			unless(set("units"), &m.Units, metrics.Units(l.Units))
 			return true
 		}
 	case *losses.SeparationLoss:
 		if m, ok := m.(*metrics.Separation); ok {
-			if len(l.Codes) > 0 && !set("codes", "assign") {
-				m.Codes, m.Assign = l.Codes, metrics.AssignAuto
-			}
-			if !set("margin") {
-				m.Margin = l.Margin
-			}
-			if !set("aggregate") {
-				m.Aggregate = l.Aggregate
-			}
+			own := len(l.Codes) == 0 || set("codes", "assign")
+			unless(own, &m.Codes, l.Codes)
+			unless(own, &m.Assign, metrics.AssignAuto)
+			unless(set("margin"), &m.Margin, l.Margin)
+			unless(set("aggregate"), &m.Aggregate, l.Aggregate)
 			return true
 		}
 	case *losses.LeftInverseLoss:
 		return inheritInverse(m, l, set)
 	case *losses.LSBDLoss:
 		if m, ok := m.(*metrics.DLSBD); ok {
-			if codes := planesOf(l); codes != nil && !set("codes") {
-				m.Codes = codes
-			}
+			codes := planesOf(l)
+			unless(codes == nil || set("codes"), &m.Codes, codes)
 			return true
 		}
 	case *losses.HSICLoss:
 		if m, ok := m.(*metrics.HSIC); ok {
-			if len(l.Codes) > 0 && !set("codes", "assign") {
-				m.Codes = l.Codes
-			}
-			if !set("between") {
-				m.Between = metrics.Between(l.Between)
-			}
-			if !set("bandwidth") {
-				m.Bandwidth = l.Bandwidth
-			}
+			unless(len(l.Codes) == 0 || set("codes", "assign"), &m.Codes, l.Codes)
+			unless(set("between"), &m.Between, metrics.Between(l.Between))
+			unless(set("bandwidth"), &m.Bandwidth, l.Bandwidth)
 			return true
 		}
 	case *losses.ConditionalTCLoss:
 		if m, ok := m.(*metrics.ConditionalTC); ok {
-			if !set("active") {
-				m.Active = nil
-				for _, a := range l.Active {
-					m.Active = append(m.Active, metrics.ActiveCodes(a))
-				}
+			var active []metrics.ActiveCodes
+			for _, a := range l.Active {
+				active = append(active, metrics.ActiveCodes(a))
 			}
+			unless(set("active"), &m.Active, active)
 			return true
 		}
 	case *losses.LogicLoss:
@@ -185,6 +173,13 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 		}
 	}
 	return false
+}
+
+// unless sets a setting to a loss's value, unless the metric has its own.
+func unless[T any](own bool, to *T, value T) {
+	if !own {
+		*to = value
+	}
 }
 
 // inheritInverse gives a metric of the error of affine maps the loss's units and kind of largest error.
