@@ -282,16 +282,7 @@ func (f *tc[T]) divide(in [][]T) {
 	}
 	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
 	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
-	for r := range f.n {
-		f.hash[r], f.active[r] = 14695981039346656037, 0
-		for c := range f.width {
-			f.hash[r] *= 1099511628211
-			if on(r, c) {
-				f.hash[r]++
-				f.active[r]++
-			}
-		}
-	}
+	f.hashRows(on)
 	same := func(r, s int) bool {
 		if f.hash[r] != f.hash[s] {
 			return false
@@ -320,6 +311,25 @@ func (f *tc[T]) divide(in [][]T) {
 		}
 		f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], 1})
 	}
+	f.divideColumns(on)
+}
+
+// hashRows sets the hash and the number of active columns of each row.
+func (f *tc[T]) hashRows(on func(r, c int) bool) {
+	for r := range f.n {
+		f.hash[r], f.active[r] = 14695981039346656037, 0
+		for c := range f.width {
+			f.hash[r] *= 1099511628211
+			if on(r, c) {
+				f.hash[r]++
+				f.active[r]++
+			}
+		}
+	}
+}
+
+// divideColumns adds the mixture of each column that is active in a row with several active columns.
+func (f *tc[T]) divideColumns(on func(r, c int) bool) {
 	for c := range f.width {
 		first, from := len(f.columns), len(f.rows)
 		f.columns = append(f.columns, c)

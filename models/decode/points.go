@@ -69,15 +69,11 @@ func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bo
 				continue
 			}
 			for j := s.First; j < s.First+s.Width; j++ {
-				switch {
-				case j < k:
-					if t >= 0.5 {
-						code[j] = b[j]
-					}
-				case inA[j] && inB[j]:
-					code[j] += t * (b[j] - a[j])
-				case inB[j]:
+				switch option := j < k; {
+				case option && t >= 0.5, !option && !inA[j] && inB[j]:
 					code[j] = b[j]
+				case !option && inA[j] && inB[j]:
+					code[j] += t * (b[j] - a[j])
 				}
 			}
 		}
@@ -165,16 +161,8 @@ func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 	}
 	for i := range m.Rows {
 		row, off := m.Row(i), false
-		for j, v := range row {
-			if v-v != 0 || math.Abs(v) > math.MaxFloat32 {
-				return 0, fmt.Errorf("row %d, column %d is %v; want a finite number", i, j, v)
-			}
-		}
-		for j, n := range options {
-			if o := math.Round(row[j]); math.Abs(row[j]-o) > 1e-3 || o < 0 || int(o) > n {
-				return 0, fmt.Errorf("row %d, column %d is %v; want the number of an option, 1 to %d, or 0 where there is none", i, j, row[j], n)
-			}
-			row[j] = math.Round(row[j])
+		if err := settleOptions(row, options); err != nil {
+			return 0, fmt.Errorf("row %d, %w", i, err)
 		}
 		for _, s := range c.Spaces {
 			if !unit(s) {
@@ -193,6 +181,22 @@ func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 		}
 	}
 	return projected, nil
+}
+
+// settleOptions checks that the numbers of a row are finite, and rounds the first ones to numbers of options.
+func settleOptions(row []float64, options []int) error {
+	for j, v := range row {
+		if v-v != 0 || math.Abs(v) > math.MaxFloat32 {
+			return fmt.Errorf("column %d is %v; want a finite number", j, v)
+		}
+	}
+	for j, n := range options {
+		if o := math.Round(row[j]); math.Abs(row[j]-o) > 1e-3 || o < 0 || int(o) > n {
+			return fmt.Errorf("column %d is %v; want the number of an option, 1 to %d, or 0 where there is none", j, row[j], n)
+		}
+		row[j] = math.Round(row[j])
+	}
+	return nil
 }
 
 func sphereName(s models.Space) string {

@@ -15,14 +15,7 @@ func (r *run) grow() [][]int32 {
 		if taken[i] {
 			continue
 		}
-		part := []int32{int32(i)}
-		taken[i] = true
-		for at := i * k; at < (i+1)*k; at++ {
-			if j := r.neighbors[at]; r.similar[at] && !taken[j] {
-				taken[j] = true
-				part = append(part, j)
-			}
-		}
+		part := r.seed(i, taken)
 		stack = append(stack[:0], part...)
 		visited = visited[:0]
 		for len(stack) > 0 {
@@ -50,4 +43,18 @@ func (r *run) grow() [][]int32 {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+// seed takes a code and its similar neighbours that no component has.
+func (r *run) seed(i int, taken []bool) []int32 {
+	k := r.o.Neighbors
+	part := []int32{int32(i)}
+	taken[i] = true
+	for at := i * k; at < (i+1)*k; at++ {
+		if j := r.neighbors[at]; r.similar[at] && !taken[j] {
+			taken[j] = true
+			part = append(part, j)
+		}
+	}
+	return part
 }

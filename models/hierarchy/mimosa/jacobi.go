@@ -30,6 +30,11 @@ func diagonalise(a, vectors []float64, d int) {
 			}
 		}
 	}
+	sortEigenvalues(a, vectors, d)
+}
+
+// sortEigenvalues sorts the eigenvalues of a diagonal matrix in descending order, with their eigenvectors.
+func sortEigenvalues(a, vectors []float64, d int) {
 	for j := range d { // selection sort
 		top := j
 		for i := j + 1; i < d; i++ {
