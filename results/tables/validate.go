@@ -206,7 +206,7 @@ func (t *Table) validCurves(columns []string) error {
 
 // validNotes checks that notes are on cells of the table, at most one on each.
 func (t *Table) validNotes(rows, columns []string) error {
-	noted := map[[3]string]bool{}
+	noted := notedCells{}
 	for i, n := range t.Notes {
 		places := n.On
 		if len(places) == 0 {
@@ -227,16 +227,27 @@ func (t *Table) validNotes(rows, columns []string) error {
 				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
 			}
 			for _, row := range n.Rows {
-				for _, place := range places {
-					if noted[[3]string{row, column, place}] {
-						return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
-					}
-					noted[[3]string{row, column, place}] = true
+				if !noted.add(row, column, places) {
+					return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// notedCells are rows, columns and places with a note.
+type notedCells map[[3]string]bool
+
+// add adds a cell at some places. It returns false if the cell is there already.
+func (n notedCells) add(row, column string, places []string) bool {
+	for _, place := range places {
+		if n[[3]string{row, column, place}] {
+			return false
+		}
+		n[[3]string{row, column, place}] = true
+	}
+	return true
 }
 
 // Validate checks the settings.

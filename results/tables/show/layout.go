@@ -2,6 +2,7 @@
 package show
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,10 +97,7 @@ func layoutOf(r *tables.Result) *layout {
 	for _, row := range r.Rows {
 		shownRow := Line{Label: row.Label}
 		for i, c := range row.Cells {
-			decimals := r.Table.Decimals
-			if own := l.Heads[i].Decimals; own != nil {
-				decimals = *own
-			}
+			decimals := *cmp.Or(l.Heads[i].Decimals, &r.Table.Decimals)
 			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
 			shownRow.Compared = shownRow.Compared || c.Theirs != nil
 		}
