@@ -58,29 +58,18 @@ func (t *Tiles) Draw() *image.RGBA {
 	out := image.NewRGBA(image.Rect(0, 0, l.width, l.height))
 	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
 	y := margin
-	for i, line := range []string{t.Title, t.Subtitle, t.ColumnTitle} {
-		if line == "" {
-			continue
+	lines := func(text string, draw func(y int, line string)) {
+		if text == "" {
+			return
 		}
-		switch i {
-		case 0:
-			for i, part := range strings.Split(line, "\n") {
-				write(out, margin, y+i*lineHeight+textUp, part, ink, inconsolata.Bold8x16)
-			}
-			y += strings.Count(line, "\n") * lineHeight
-		case 1:
-			for i, part := range strings.Split(line, "\n") {
-				Text(out, margin, y+i*lineHeight+textUp, part, faint)
-			}
-			y += strings.Count(line, "\n") * lineHeight
-		case 2:
-			for i, part := range strings.Split(line, "\n") {
-				Text(out, l.left, y+i*lineHeight+textUp, part, faint)
-			}
-			y += strings.Count(line, "\n") * lineHeight
+		for line := range strings.SplitSeq(text, "\n") {
+			draw(y+textUp, line)
+			y += lineHeight
 		}
-		y += lineHeight
 	}
+	lines(t.Title, func(y int, line string) { write(out, margin, y, line, ink, inconsolata.Bold8x16) })
+	lines(t.Subtitle, func(y int, line string) { Text(out, margin, y, line, faint) })
+	lines(t.ColumnTitle, func(y int, line string) { Text(out, l.left, y, line, faint) })
 	for c, label := range t.ColumnLabels {
 		x := l.left + c*(l.cellW+l.gap) + (l.cellW-TextWidth(label))/2
 		Text(out, x, y+textUp, label, faint)
@@ -99,17 +88,22 @@ func (t *Tiles) Draw() *image.RGBA {
 			}
 			large := Enlarge(img, l.scale)
 			at := image.Pt(l.left+c*(l.cellW+l.gap)+(l.cellW-large.Bounds().Dx())/2, y)
-			frame := large.Bounds().Add(at).Inset(-1) // frame, to give a white image an edge
-			if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
-				draw.Draw(out, frame.Inset(-2), image.NewUniform(colours.Light.Accent), image.Point{}, draw.Src)
-			} else {
-				draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
-			}
+			t.frame(out, r, c, large.Bounds().Add(at))
 			draw.Draw(out, large.Bounds().Add(at), large, image.Point{}, draw.Src)
 			t.below(out, r, c, image.Pt(at.X, at.Y+l.cellH+2))
 		}
 	}
 	return out
+}
+
+// frame draws the frame of an image. It gives a white image an edge.
+func (t *Tiles) frame(out *image.RGBA, r, c int, bounds image.Rectangle) {
+	frame := bounds.Inset(-1)
+	if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
+		draw.Draw(out, frame.Inset(-2), image.NewUniform(colours.Light.Accent), image.Point{}, draw.Src)
+		return
+	}
+	draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
 }
 
 // below draws the caption and the marks of an image.
