@@ -142,13 +142,7 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 		}
 		return best
 	}
-	turns := func(a, b factor.Factor) bool {
-		if circular := a.Kind == factor.Circular; circular != (b.Kind == factor.Circular) {
-			return circular
-		}
-		return a.Kind != factor.Circular && a.Size > b.Size
-	}
-	sorts := func(a, b factor.Factor) bool { return a.Kind == factor.Categorical && b.Kind != factor.Categorical }
+	turns, sorts := turnsMore, moreCategorical
 	if !manyFactors(d) {
 		first := func(a, b factor.Factor) bool { return false }
 		turns, sorts = first, first
@@ -169,6 +163,19 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 		return 0, 0, fmt.Errorf("dataset %s has no factors", d.Name())
 	}
 	return row, column, nil
+}
+
+// turnsMore reports whether a is a better column than b: circular, or with more levels if neither is.
+func turnsMore(a, b factor.Factor) bool {
+	if circular := a.Kind == factor.Circular; circular != (b.Kind == factor.Circular) {
+		return circular
+	}
+	return a.Kind != factor.Circular && a.Size > b.Size
+}
+
+// moreCategorical reports whether a is a better row than b: categorical, and b is not.
+func moreCategorical(a, b factor.Factor) bool {
+	return a.Kind == factor.Categorical && b.Kind != factor.Categorical
 }
 
 // manyFactors reports whether more than two factors vary.

@@ -53,17 +53,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*average{}
-	for _, e := range entries {
-		if e.State != Finished {
-			continue
-		}
-		cost := CostOf(Run{Config: e.Config, Hash: e.Hash})
-		if known[cost] == nil {
-			known[cost] = &average{}
-		}
-		known[cost].add(secondsOf(e.Record))
-	}
+	known := knownTimes(entries)
 	found := Find(entries)
 	var list []Forecast
 	unknown := &kinds{}
@@ -78,8 +68,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 			missing++
 			if costs[i] = CostOf(r); known[costs[i]] == nil && how.Times != nil {
 				if takes, ok := how.Times(r); ok {
-					known[costs[i]] = &average{}
-					known[costs[i]].add(takes.Seconds())
+					known.add(costs[i], takes.Seconds())
 				}
 			}
 			if known[costs[i]] == nil {
@@ -114,6 +103,27 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		f.Takes = time.Duration(seconds * float64(time.Second))
 	}
 	return list, nil
+}
+
+// times holds the mean time of runs by their cost.
+type times map[string]*average
+
+func (t times) add(cost string, seconds float64) {
+	if t[cost] == nil {
+		t[cost] = &average{}
+	}
+	t[cost].add(seconds)
+}
+
+// knownTimes returns the times of finished runs.
+func knownTimes(entries []Entry) times {
+	known := times{}
+	for _, e := range entries {
+		if e.State == Finished {
+			known.add(CostOf(Run{Config: e.Config, Hash: e.Hash}), secondsOf(e.Record))
+		}
+	}
+	return known
 }
 
 // secondsOf returns how long a finished run took: in several sessions, or from begin to end.

@@ -166,19 +166,24 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		}
 		values[name] = data
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		switch {
-		case known[name] || !o.asks(native(name, l)):
-		case l == PyTorch && isCounter(given[name], name, known):
-			report.Counters = append(report.Counters, name)
-		default:
-			report.Unknown = append(report.Unknown, name)
-		}
-	}
+	report.others(given, known, l, o)
 	if o.Partial {
 		return report, values, nil
 	}
 	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
+}
+
+// others lists the tensors that no parameter has.
+func (r *Loaded) others(given map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch {
+		case known[name] || !o.asks(native(name, l)):
+		case l == PyTorch && isCounter(given[name], name, known):
+			r.Counters = append(r.Counters, name)
+		default:
+			r.Unknown = append(r.Unknown, name)
+		}
+	}
 }
 
 // isCounter reports whether a tensor is the batch counter of a batch norm in the model.
