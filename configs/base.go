@@ -15,8 +15,8 @@ import (
 
 // Child holds the keys of a config that builds on another one.
 type Child struct {
-	Base string         `yaml:"base" doc:"config to build on: a .yaml file, relative to this one, or the name of one that comes with unravel; mappings merge with its mappings, and other values replace its values"`
-	Set  map[string]any `yaml:"set" doc:"with base: key.path: value, after the other keys, such as losses.2.lsbd.weight: 10"`
+	Base string         `yaml:"base" doc:"config to build on: a .yaml file, relative to this file, or the name of a built-in config; mappings merge, other values replace the base's values"`
+	Set  map[string]any `yaml:"set" doc:"with base: key.path: value, set after the other keys, such as losses.2.lsbd.weight: 10"`
 }
 
 // Parse reads a config and the configs that it builds on, of the given settings with their defaults. The key base

@@ -104,11 +104,11 @@ func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap 
 // and Doshi-Velez 2021) also permutes the codes of the step, but trains on codes recomputed after it: Renew.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
-	Logits int     `yaml:"logits" doc:"1: the log ratio itself; 2: logits of a softmax"`
-	LR     float64 `yaml:"lr" doc:"learning rate of its Adam"`
+	Logits int     `yaml:"logits" doc:"1: the log density ratio; 2: logits of a softmax"`
+	LR     float64 `yaml:"lr" doc:"learning rate of Adam"`
 	Beta1  float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
-	Renew  bool    `yaml:"renew" doc:"recompute the codes it learns from with the updated parameters"`
+	Renew  bool    `yaml:"renew" doc:"recompute the training codes with the updated parameters"`
 
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }

@@ -43,7 +43,7 @@ type ActiveCodes struct {
 // levels of known factors.
 type ConditionalTCLoss struct {
 	TCLoss
-	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor; other columns always are. If absent, the model's own masks"`
+	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active; columns not listed are always active. If absent, the model's masks"`
 }
 
 // NewConditionalTC returns the default settings; the discriminator has COFHAE's (Ross and Doshi-Velez 2021).

@@ -117,9 +117,9 @@ type ContractionLoss struct {
 	Factors   []string         `yaml:"factors" doc:"names of the factors to compare; none: all"`
 	Distance  Distance         `yaml:"distance" doc:"distance of factors: euclidean, absolute, discrete, circular, or mixed (by each factor's kind)"`
 	Columns   []int            `yaml:"columns" doc:"code columns to compare; none: all"`
-	Pairs     int              `yaml:"pairs" doc:"number of images in the batch that each is paired with; 0: all"`
-	Units     Units            `yaml:"units" doc:"units of continuous factors: as-given, or range (each mapped to [0, 1] by its range); levels are always mapped to [0, 1]"`
-	On        On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
+	Pairs     int              `yaml:"pairs" doc:"number of batch images to pair each image with; 0: all"`
+	Units     Units            `yaml:"units" doc:"units of continuous factors: as-given, or range (maps each factor's range to [0, 1]); levels are always mapped to [0, 1]"`
+	On        On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded)"`
 }
 
 // NewContraction returns the default settings.

@@ -90,10 +90,10 @@ func (b *Between) UnmarshalText(text []byte) error {
 // sub-code.
 type HSICLoss struct {
 	Weight    Weight          `yaml:"weight" doc:"factor in the total"`
-	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
+	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns if factors are unknown"`
 	Between   Between         `yaml:"between" doc:"codes: pairs of sub-codes; factors: a sub-code and the other factors"`
 	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' Gaussian kernels; 0: the median distance. Kernels of factors use the median"`
-	On        On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
+	On        On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded)"`
 }
 
 // NewHSIC returns the default settings.

@@ -71,8 +71,8 @@ type LeftInverseLoss struct {
 	Weight Weight  `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
 	Ridge  float64 `yaml:"ridge" doc:"ridge penalty on the map's weights, with kind least-squares"`
-	Units  Units   `yaml:"units" doc:"units of continuous factors: as-given, or range (each mapped to [0, 1] by its range); levels are always mapped to [0, 1]"`
-	On     On      `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
+	Units  Units   `yaml:"units" doc:"units of continuous factors: as-given, or range (maps each factor's range to [0, 1]); levels are always mapped to [0, 1]"`
+	On     On      `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded)"`
 }
 
 // NewLeftInverse returns the default settings.

@@ -69,11 +69,11 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 type LSBDLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total: gamma"`
 	Variant  string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
-	Identity IdentityPart    `yaml:"identity" doc:"measure also the spaces on which only the identity acts, such as R^n, whose codes a labelled group then shares; false: the spaces that turn alone; if absent, true"`
-	Planes   factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
+	Identity IdentityPart    `yaml:"identity" doc:"measure identity spaces too, such as R^n, where a labelled group shares its code; false: only rotating spaces; if absent, true"`
+	Planes   factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's spaces"`
 	Spheres  []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
 	Project  bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
-	On       On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
+	On       On              `yaml:"on" doc:"codes for planes and spheres: sample (reparameterised z, as decoded) or codes (posterior mean)"`
 }
 
 // IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
@@ -288,9 +288,9 @@ func (f publicDistance[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // factor.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
-	Factor   string     `yaml:"factor" doc:"factor that rotates the columns: one of rotations in space, or a circular one, by its angle about the axis; empty: the rotation of an index"`
+	Factor   string     `yaml:"factor" doc:"factor that rotates the columns: rotations in space, or a circular factor (its angle about the axis); empty: use the key rotation"`
 	Axis     [3]float64 `yaml:"axis" doc:"axis of a circular factor's rotation"`
-	Rotation int        `yaml:"rotation" doc:"index of the rotation, from 0, among those of the supervision groups, if no factor is named"`
+	Rotation int        `yaml:"rotation" doc:"index of the rotation in the supervision groups, from 0, if factor is empty"`
 }
 
 // SetDefaults implements config.Defaulter.

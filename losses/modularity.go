@@ -84,10 +84,10 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 type ModularityLoss struct {
 	Weight    Weight              `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"aggregate over the values of a factor: mean, max, sum or mean-square"`
-	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased (for the data set; variance and mpd with aggregate mean only) or plain (for the batch alone: a value with a single image counts 0); if absent, unbiased where possible"`
+	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased (for the data set; only variance and mpd with aggregate mean) or plain (for the batch; a level with one image counts 0); if absent, unbiased where possible"`
 	Codes     factor.SubCodes     `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
-	On        On                  `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
-	Groups    GroupsFrom          `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
+	On        On                  `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded)"`
+	Groups    GroupsFrom          `yaml:"groups" doc:"groups by equal labels of factors, or by similarity pairs"`
 
 	deviation factor.Deviation
 }

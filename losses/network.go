@@ -22,7 +22,7 @@ type TrainedNetwork struct {
 
 // NetworkTraining holds the settings of the Adam that trains a network along.
 type NetworkTraining struct {
-	LR    float64 `yaml:"lr" doc:"learning rate of its Adam"`
+	LR    float64 `yaml:"lr" doc:"learning rate of Adam"`
 	Beta1 float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2 float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 }

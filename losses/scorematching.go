@@ -263,7 +263,7 @@ func (constantOne[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 type ScoreMatchingLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of the noise, in units of pixels"`
-	Dequantise bool    `yaml:"dequantise" doc:"whether pixels in [0, 1], of 256 values, first become any numbers: 255/256 x + U[0, 1)/256"`
+	Dequantise bool    `yaml:"dequantise" doc:"first dequantise pixels with 256 values in [0, 1]: 255/256 x + U[0, 1)/256"`
 }
 
 // NewScoreMatching returns the default settings.

@@ -52,11 +52,11 @@ type LogicLoss struct {
 	Weight   Weight           `yaml:"weight" doc:"factor in the total"`
 	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
-	On       On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
+	On       On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded); a sentence can also choose sample by the prefix: with z ~ q"`
 	Samples  int              `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
 
-	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator of independent[discriminator]; of no other sentence"`
-	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); of no other sentence"`
+	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator for independent[discriminator]; no other sentence uses it"`
+	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); no other sentence uses it"`
 }
 
 // NewLogic returns the default settings, without a sentence.

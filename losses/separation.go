@@ -151,10 +151,10 @@ func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // SeparationLoss is [Separation] of a model's codes, for pairs of images that are known to differ.
 type SeparationLoss struct {
 	Weight    Weight           `yaml:"weight" doc:"factor in the total"`
-	Margin    float64          `yaml:"margin" doc:"distance that sub-codes of images that differ must have, in units of the codes"`
+	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of images that differ, in units of the codes"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over the pairs of a factor: mean, max, sum or mean-square"`
 	Codes     factor.SubCodes  `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
-	On        On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
+	On        On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded)"`
 }
 
 // NewSeparation returns the default settings.

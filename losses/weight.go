@@ -49,12 +49,12 @@ func (s *Shape) UnmarshalText(text []byte) error {
 // Source: Bowman et al. 2016 (a ramp); Fu et al. 2019, equations 6 and 7 (cycles: their R is steps / cycle, their M the
 // steps of training / cycle).
 type Ramp struct {
-	From  float64 `yaml:"from" doc:"value in the first step, and in the first one of a cycle"`
+	From  float64 `yaml:"from" doc:"value in the first step, and in the first step of a cycle"`
 	To    float64 `yaml:"to" doc:"value at the end of the ramp"`
 	Steps int     `yaml:"steps" doc:"number of steps (updates) of the ramp; 0 uses to from the start"`
-	Shape Shape   `yaml:"shape,omitempty" doc:"of the ramp: linear or cosine"`
-	Cycle int     `yaml:"cycle,omitempty" doc:"number of steps after which the ramp begins anew; 0: never"`
-	Decay float64 `yaml:"decay,omitempty" doc:"in place of steps: factor of the distance to the end in each step, below 1"`
+	Shape Shape   `yaml:"shape,omitempty" doc:"shape of the ramp: linear or cosine"`
+	Cycle int     `yaml:"cycle,omitempty" doc:"number of steps before the ramp restarts; 0: never"`
+	Decay float64 `yaml:"decay,omitempty" doc:"instead of steps: factor that shrinks the distance to the end value in each step, below 1"`
 }
 
 // Validate checks the settings.

@@ -35,7 +35,7 @@ type ActiveCodes struct {
 //
 // Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
 type ConditionalTC struct {
-	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor, such as [{columns: [2, 3], factor: shape, levels: [0]}]; other columns always are. Empty: columns are inactive where they are 0, as codes with a hierarchy are"`
+	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active, such as [{columns: [2, 3], factor: shape, levels: [0]}]; unlisted columns are always active. Empty: a column is inactive where its code is 0, as in hierarchical codes"`
 }
 
 // Needs returns NoLevels: where levels are unknown, columns are inactive.

@@ -31,8 +31,8 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 // categorical factor have the difference 1. The part score is e^-value.
 type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
-	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
-	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
+	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
 
 	Columns []int    `yaml:"columns,omitempty" doc:"code columns to compare; none: all"`
 	Factors []string `yaml:"factors,omitempty" doc:"names of the factors to compare; none: all"`

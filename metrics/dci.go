@@ -35,12 +35,12 @@ import (
 // it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
-	Score          DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	Score          DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness (test accuracy); the other scores are parts"`
 	TrainTest      `yaml:",inline"`
 	mutual.Entropy `yaml:",inline"`
 	Rounds         int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
-	Bins           int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
-	Ties           Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
+	Bins           int  `yaml:"bins" doc:"number of equal-count bins for splits, 2 to 256, for large tables; 0: exact splits"`
+	Ties           Ties `yaml:"ties" doc:"choice among columns that split equally well: random (as in scikit-learn) or first"`
 }
 
 // DCIScore names one of the three scores.
@@ -297,7 +297,7 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 // Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
 // less in a column.
 type DCIRegression struct {
-	Score  DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness; the others are parts"`
+	Score  DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness; the other scores are parts"`
 	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`
 	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
 }

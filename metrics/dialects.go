@@ -32,7 +32,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		Source: "disent 0.8, disent/metrics", New: disent,
 	},
 	{
-		Name: "enriching", Doc: "properties as quantities; the existing metrics as the printed values of table 2 have them",
+		Name: "enriching", Doc: "properties as quantities; the existing metrics in the form of table 2's printed values",
 		Source: "Zhang and Sugiyama 2024, table 2", New: enriching,
 	},
 	{
@@ -42,7 +42,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		},
 	},
 	{
-		Name: "lsbd-vae", Doc: "D_LSBD of the authors' code (its tables print sums over subgroups), beside metrics of disentanglement_lib",
+		Name: "lsbd-vae", Doc: "D_LSBD of the authors' code (the paper's tables print sums over subgroups), and metrics of disentanglement_lib",
 		Source: "Tonnaer et al. 2022, section 4.3 and table 5", New: lsbdVAE,
 	},
 	{
@@ -50,7 +50,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		Source: "Ross and Doshi-Velez 2021, sections 5.2 and 6.2", New: hierarchical,
 	},
 	{
-		Name: "negative-free", Doc: "MED, beside metrics of disentanglement_lib; mig and sap of ten principal components",
+		Name: "negative-free", Doc: "MED and metrics of disentanglement_lib; mig and sap of ten principal components",
 		Source: "Cao et al. 2022, section 3 and appendix A.2", New: negativeFree,
 	},
 }}

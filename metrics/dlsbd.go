@@ -62,12 +62,12 @@ import (
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
 // exponentially distributed; columns and turns stay the same as for the value.
 type DLSBD struct {
-	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: mean, or sum as in the paper's tables"`
-	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects instead of the best one for each"`
-	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {row: [0, 1]}; a factor that is not named has all columns"`
-	Spaces      UseSpaces        `yaml:"spaces" doc:"whether to measure each latent space of a model by itself and take the best for a factor: where-arbitrary (if principal components of nearly equal variance do not determine the plane), always or never"`
-	Objects     Objects          `yaml:"objects" doc:"how combinations of the factors that are no angles (objects) are measured: each (by itself, then averaged) or together (one plane for all, a centre for each)"`
+	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: mean, or sum as in the paper's tables"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
+	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {row: [0, 1]}; a factor not listed has all columns"`
+	Spaces      UseSpaces        `yaml:"spaces" doc:"measure each latent space separately and take the factor's best: where-arbitrary (if nearly equal principal variances leave the plane undetermined), always or never"`
+	Objects     Objects          `yaml:"objects" doc:"objects are combinations of non-angle factors, measured: each (separately, then averaged) or together (one plane for all, one centre per object)"`
 	Bootstrap   int              `yaml:"bootstrap" doc:"bootstrap samples for a 95 % interval; 0: no interval"`
 }
 
@@ -301,10 +301,10 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 // maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
 // the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
-	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: sum as in the paper, or mean"`
-	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects instead of the best one for each"`
-	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, as equation 18 and the invariance of section 5 require; false: equation 8 literally"`
+	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: sum as in the paper, or mean"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
+	Whiten      bool             `yaml:"whiten" doc:"divide both principal components by their standard deviations, as equation 18 and section 5's invariance require; false: equation 8 literally"`
 }
 
 // Needs returns AllLevels.

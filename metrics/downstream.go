@@ -30,12 +30,12 @@ import (
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"training-set sizes; sizes larger than the number of train rows are left out"`
-	Test      int       `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`
-	TrainRows int       `yaml:"train_rows" doc:"instead of choosing rows at random: train on the first rows of these, as many as each size says, and test on the rows after them (on the same if there are none); 0: at random"`
-	TestShare float64   `yaml:"test_share" doc:"fraction of the rows, chosen at random, that is held out to test on; each size is taken from the others; 0: draw train and test rows with replacement, so that a row may be both"`
+	Test      int       `yaml:"test" doc:"number of test rows drawn with replacement, independently of the train rows; setting this key implies test_share 0"`
+	TrainRows int       `yaml:"train_rows" doc:"instead of random rows: train on each size's first rows among this many, test on the rows after them (or on the same rows if none follow); 0: random rows"`
+	TestShare float64   `yaml:"test_share" doc:"fraction of rows held out at random for testing; each size takes other rows; 0: draw train and test rows with replacement, possibly overlapping"`
 	C         float64   `yaml:"c" doc:"logistic: inverse L2 strength (scikit-learn's C)"`
 	TopK      int       `yaml:"top" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
-	Choose    Choose    `yaml:"choose" doc:"with top: rows used to choose columns: train (the training rows of each size) or all (also the test rows)"`
+	Choose    Choose    `yaml:"choose" doc:"with top: rows for choosing columns: train (the training rows of each size) or all (also the test rows)"`
 }
 
 // Choose names the rows that select columns for Downstream.

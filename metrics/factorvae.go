@@ -83,9 +83,9 @@ func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 // votes), Raw (absolute variances), Batch 8 and Prune 0.
 type FactorVAE struct {
 	Batch  int     `yaml:"batch" doc:"rows of one vote"`
-	Train  int     `yaml:"train" doc:"number of training votes, which assign a factor to every column"`
+	Train  int     `yaml:"train" doc:"number of training votes, to assign a factor to every column"`
 	Test   int     `yaml:"test" doc:"number of test votes"`
-	Prune  float64 `yaml:"prune" doc:"smallest standard deviation of a column that takes part"`
+	Prune  float64 `yaml:"prune" doc:"smallest standard deviation of a column; columns below it are left out"`
 	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }

@@ -43,10 +43,10 @@ func centred(products float64, k, l []float64) float64 {
 // more than Samples rows is reduced to Samples rows.
 type HSIC struct {
 	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
 	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
 	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' kernels, in units of the codes; 0: the median distance"`
-	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
 }
 
 // Between names the pairs that should be independent.

@@ -45,7 +45,7 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // bins of equal width; Bins 0 keeps all levels apart.
 type IRS struct {
 	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
-	Bins     int     `yaml:"bins" doc:"number of bins that levels of a factor are joined to; 0: every level by itself"`
+	Bins     int     `yaml:"bins" doc:"number of bins for a factor's levels; 0: each level alone"`
 }
 
 // Needs returns KnownLevels.

@@ -22,8 +22,8 @@ import (
 // chosen at random.
 type KNN struct {
 	K           int      `yaml:"k" doc:"number of neighbours"`
-	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour of similarity s; 0: all have the same weight"`
-	Samples     int      `yaml:"samples" doc:"largest number of rows to divide into train and test rows, chosen at random if there are more, unless train_rows says which train; 0: all rows"`
+	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour with similarity s; 0: equal weights"`
+	Samples     int      `yaml:"samples" doc:"largest number of rows to split into train and test rows, chosen at random unless train_rows is set; 0: all rows"`
 	Distance    Distance `yaml:"metric" doc:"cosine (of L2-normalised codes) or euclidean (every neighbour has one vote)"`
 	Apart       `yaml:",inline"`
 }

@@ -32,9 +32,9 @@ import (
 type MED struct {
 	mutual.Histogram `yaml:",inline"`
 	mutual.Entropy   `yaml:",inline"`
-	TopK             int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
-	Whole            bool `yaml:"whole,omitempty" doc:"with k: count all columns that tie with the k-th best, in place of the first of them"`
-	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	TopK             int  `yaml:"k" doc:"number of best columns that count for every factor; 0: all columns"`
+	Whole            bool `yaml:"whole,omitempty" doc:"with k: count all columns tied with the k-th best; false: only the first"`
+	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 

@@ -11,7 +11,7 @@ import (
 // Reduction replaces code columns by principal components, which makes codes of 1000 columns comparable with codes of
 // 10. Cao et al. 2022, section 5.1, do so for metrics of gaps between columns. Narrower codes stay unchanged.
 type Reduction struct {
-	Components int `yaml:"components" doc:"number of principal components to measure instead of the columns, if there are more columns; 0: the columns"`
+	Components int `yaml:"components" doc:"number of principal components to measure for codes with more columns; 0: measure the columns"`
 }
 
 func (m Reduction) validate() error {

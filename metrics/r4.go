@@ -50,7 +50,7 @@ type R4 struct {
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
 	Predictions `yaml:",inline"`
-	Weights     OptionWeights `yaml:"weights" doc:"an option's rows as a fraction of the rows that chose an option of its column (group, as the authors' code) or of all rows where the factor is active (printed, as equation 4)"`
+	Weights     OptionWeights `yaml:"weights" doc:"weight of an option: its share of the rows that chose an option of its column (group, authors' code) or of all rows with an active factor (printed, equation 4)"`
 }
 
 // OptionWeights names the denominator of an option's share of the rows.
@@ -73,7 +73,7 @@ func (m *R4C) Validate() error {
 // Predictions sets the splits and rows of boosted trees.
 type Predictions struct {
 	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
-	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
 }
 
 // The largest settings.

@@ -13,17 +13,17 @@ import (
 // Registry lists the metrics that a config can name.
 var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
 	{
-		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: whether the code rotates exactly, in a subspace of its own, when a circular factor or rotation in space does (0 is perfect)",
+		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: whether each circular factor or rotation in space rotates the code exactly in a separate subspace (0 is perfect)",
 		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
 		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: factor.Mean} },
 	},
 	{
-		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, summed over subgroups; with whiten invariant under linear maps and at most 1 for each subgroup, as the paper says, without it equation 8 to the letter",
+		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, summed over subgroups; whiten makes it invariant under linear maps and at most 1 per subgroup, as the paper says; without whiten equation 8 literally",
 		Units:  "none: dispersions of codes of variance 1, summed over subgroups",
 		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum} },
 	},
 	{
-		Name: "mig", Doc: "mutual information gap: mutual information of a factor with the best code column minus that with the second best, over the factor's entropy",
+		Name: "mig", Doc: "mutual information gap: mutual information of a factor with the best code column minus the second best, over the factor's entropy",
 		Units:  "none: a fraction of the entropy of the factor; mutual_information in nats",
 		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: mutual.Library(), Gap: GapColumns} },
 	},
@@ -43,28 +43,28 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Variance) },
 	},
 	{
-		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median while the factor is fixed",
+		Name: "mad", Doc: "modularity: the mean distance of each factor's sub-code from its geometric median while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MAD) },
 	},
 	{
-		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code while the factor is fixed",
+		Name: "radius", Doc: "modularity: the radius of the smallest ball around each factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Radius) },
 	},
 	{
-		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code while the factor is fixed",
+		Name: "diameter", Doc: "modularity: the largest distance within each factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Diameter) },
 	},
 	{
-		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code while the factor is fixed",
+		Name: "mpd", Doc: "modularity: half the mean distance within each factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MPD) },
 	},
 	{
-		Name: "logic", Doc: "a property of one's own, written as a sentence of logic about codes and factors (docs/sentences.md), such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
-		Units:  "those of the sentence's distances: of codes as given, of levels mapped to [0, 1], of continuous factors by the option units",
+		Name: "logic", Doc: "your property, as a sentence of logic about codes and factors (docs/sentences.md), such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
+		Units:  "units of the sentence's distances: codes as given, levels mapped to [0, 1], continuous factors by the option units",
 		Source: "Zhang and Sugiyama 2024, section 2, table 1 and appendix B", New: func() Metric { return NewLogic() },
 	},
 	{
@@ -73,12 +73,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
-		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, at most",
+		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, the maximum over pairs",
 		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
-		Name: "separation", Doc: "informativeness from pairs that differ: how much closer than a margin the sub-codes of rows that differ in a factor are, summed over factors",
+		Name: "separation", Doc: "informativeness from pairs that differ in a factor: how much closer than a margin their sub-codes are, summed over factors",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, definition 9 and equation 27; Hadsell et al. 2006", New: func() Metric { return newSeparation() },
 	},
@@ -88,7 +88,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },
 	},
 	{
-		Name: "mae", Doc: "informativeness: the mean absolute error of the affine map from codes to factors that makes it least",
+		Name: "mae", Doc: "informativeness: the least mean absolute error of an affine map from codes to factors",
 		Units:  "units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000, Units: UnitsAsGiven} },
 	},
@@ -98,27 +98,27 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
 	},
 	{
-		Name: "projected", Doc: "another metric, of codes with one column for each factor: its best affine prediction from all columns, or the column of the most mutual information",
-		Units:  "those of the other metric, of columns in units of the factors mapped to [0, 1] (linear) or of the codes (best)",
+		Name: "projected", Doc: "another metric on codes with one column per factor: the factor's best affine prediction from all columns, or the column with most mutual information",
+		Units:  "units of the other metric; columns are in units of the factors mapped to [0, 1] (linear) or of the codes (best)",
 		Source: "Zhang and Sugiyama 2024, appendix F.3", New: func() Metric { return newProjected() },
 	},
 	{
-		Name: "best-columns", Doc: "another metric, of the k columns of every factor that med finds best",
-		Units:  "those of the other metric",
+		Name: "best-columns", Doc: "another metric on the k best columns of every factor, as ranked by med",
+		Units:  "units of the other metric",
 		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return newBestColumns() },
 	},
 	{
-		Name: "sampled", Doc: "another metric, of rows drawn at random with replacement: what it says of a small sample",
-		Units:  "those of the other metric",
-		Source: "the printed values of Tonnaer et al. 2022, table 5, which are near those of 100 rows", New: func() Metric { return newSampled() },
+		Name: "sampled", Doc: "another metric on rows drawn at random with replacement, to see its value on a small sample",
+		Units:  "units of the other metric",
+		Source: "printed values of Tonnaer et al. 2022, table 5, close to values of 100 rows", New: func() Metric { return newSampled() },
 	},
 	{
-		Name: "modularity", Doc: "whether every code column has mutual information with one factor only",
+		Name: "modularity", Doc: "whether each code column has mutual information with only one factor",
 		Units:  "none: 0 to 1; mutual_information in nats",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: mutual.Library()} },
 	},
 	{
-		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
+		Name: "mutual-information", Doc: "the mean mutual information between pairs of code columns",
 		Units:  "nats",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Histogram: mutual.Library()} },
 	},
@@ -128,7 +128,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &TotalCorrelation{} },
 	},
 	{
-		Name: "conditional-tc", Doc: "the total correlation of codes with inactive columns: of the columns that are active together",
+		Name: "conditional-tc", Doc: "the total correlation of codes with inactive columns, over columns active together",
 		Units:  "nats",
 		Source: "Ross and Doshi-Velez 2021, section 5.2, of normal distributions", New: func() Metric { return &ConditionalTC{} },
 	},
@@ -138,7 +138,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Gretton et al. 2005, definition 2", New: func() Metric { return newHSIC() },
 	},
 	{
-		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
+		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of a normal distribution with the codes' covariance from one without correlations",
 		Units:  "squared units of the codes; normalised: none",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
 	},
@@ -148,24 +148,24 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Chen and He 2021, section 4.1", New: func() Metric { return &CodeSpread{} },
 	},
 	{
-		Name: "med", Doc: "whether every code column has mutual information with one factor only, weighted by that information; of all columns or the best k of every factor",
+		Name: "med", Doc: "whether each code column has mutual information with only one factor, weighted by the information; over all columns or each factor's best k",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
 		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy()} },
 	},
 	{
-		Name: "co-occurrence", Doc: "cosine, between factors, of their mutual information with the code columns: 0 if no column is shared",
+		Name: "co-occurrence", Doc: "cosine between factors' vectors of mutual information with the code columns: 0 if no column is shared",
 		Units:  "none: a cosine, 0 to 1",
 		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: mutual.Library()} },
 	},
 	{
-		Name: "principal-med", Doc: "med of the first principal components of the codes in place of their columns",
+		Name: "principal-med", Doc: "med on the first principal components of the codes instead of the columns",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
 		Source: "Cao et al. 2022, appendix B.4", New: func() Metric {
 			return &PrincipalMED{MED: MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy()}, Reduction: Reduction{Components: 10}}
 		},
 	},
 	{
-		Name: "responses", Doc: "the fraction of the code columns that respond to a factor that respond to one only; their numbers as a part",
+		Name: "responses", Doc: "of the code columns that respond to any factor, the fraction that responds to exactly one; counts as a part",
 		Units:  "none: a fraction of columns",
 		Source: "Cao et al. 2022, section 5.4 and figure 5", New: func() Metric { return &Responses{Histogram: mutual.Library(), Threshold: 0.1} },
 	},
@@ -175,19 +175,19 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Cao et al. 2022, section 4.3 and appendix B.4", New: func() Metric { return &Manipulated{} },
 	},
 	{
-		Name: "irs", Doc: "interventional robustness: how little a code column moves, at most, while its factor is fixed and the others vary",
+		Name: "irs", Doc: "interventional robustness: 1 minus the relative movement of a code column while its factor is fixed and the others vary",
 		Units:  "none: at most 1, and about 0 or more",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
 	},
 	{
-		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a predictor of a factor minus that of the second best",
+		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a factor's predictor minus the score of the second best",
 		Units:  "none: a difference of accuracies, or of squared correlations (R^2 of one column)",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
 			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
 		},
 	},
 	{
-		Name: "explicitness", Doc: "area under the ROC curve of logistic regression of the factors' levels on the codes",
+		Name: "explicitness", Doc: "area under the ROC curve of logistic regressions from codes to factor levels",
 		Units:  "none: an area under the ROC curve, 0 to 1",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
 			return &Explicitness{C: 1, Iterations: 1000, TrainTest: apartTrainTest()}
@@ -201,7 +201,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		},
 	},
 	{
-		Name: "probe", Doc: "linear probes of the codes: the accuracy of logistic regression of every factor on test rows, for continuous factors the R^2 of ridge regression",
+		Name: "probe", Doc: "linear probes: test accuracy of logistic regression from codes to each factor; for continuous factors R^2 of ridge regression",
 		Units:  "none: accuracy or R^2, 0 to 1",
 		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return newProbe() },
 	},
@@ -226,27 +226,27 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Ross and Doshi-Velez 2021, equations 2 and 3", New: func() Metric { return &R4{Predictions{Splits: 5, Samples: 10000}} },
 	},
 	{
-		Name: "r4c", Doc: "r4 of hierarchical codes: where both are active, and by the options of categorical codes",
+		Name: "r4c", Doc: "r4 of hierarchical codes: over rows with both column and factor active, and by the options of categorical codes",
 		Units:  "none: 0 to 1",
 		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, WeightsGroup} },
 	},
 	{
-		Name: "h-error", Doc: "the edit distance of the hierarchy of the codes from the true one",
+		Name: "h-error", Doc: "the edit distance between the codes' hierarchy and the true hierarchy",
 		Units:  "edits of a tree",
 		Source: "Ross and Doshi-Velez 2021, section 6.2 and appendix A.3", New: func() Metric { return &HError{} },
 	},
 	{
-		Name: "purity", Doc: "fraction of the rows in components that have the true path of most of their component",
+		Name: "purity", Doc: "fraction of rows in components with the true path of their component's majority",
 		Units:  "none: a fraction of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Purity{} },
 	},
 	{
-		Name: "coverage", Doc: "fraction of the rows that are in a component, not discarded",
+		Name: "coverage", Doc: "fraction of rows in a component, not discarded",
 		Units:  "none: a fraction of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Coverage{} },
 	},
 	{
-		Name: "description-length", Doc: "mean bits of a code in the hierarchy of the codes: the options on its path and its active dimensions",
+		Name: "description-length", Doc: "mean bits of a code in the codes' hierarchy: options on the code's path and active dimensions",
 		Units:  "bits of a code",
 		Source: "Ross and Doshi-Velez 2021, section 8.1", New: func() Metric { return newDescriptionLength() },
 	},

@@ -21,7 +21,7 @@ func responds(information, entropy, t float64) bool { return entropy > 0 && info
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
 	mutual.Histogram `yaml:",inline"`
-	Threshold        float64 `yaml:"threshold" doc:"least mutual information of a column and a factor it responds to, as a fraction of the factor's entropy, above 0 and at most 1"`
+	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
 }
 
 // Needs returns KnownLevels.

@@ -24,7 +24,7 @@ import (
 // takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
 // their squared correlation with the column.
 type SAP struct {
-	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (of all rows: svm of categorical factors, R^2 of the values of others)"`
+	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (on all rows: svm for categorical factors, R^2 for the values of other factors)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
 	TrainTest `yaml:",inline"`
 	Reduction `yaml:",inline"`

@@ -26,11 +26,11 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
 type Separation struct {
-	Margin    float64          `yaml:"margin" doc:"distance that sub-codes of rows that differ must have, in units of the codes"`
-	Aggregate factor.Aggregate `yaml:"aggregate" doc:"how the pairs of a factor are joined: mean, max, sum or mean-square"`
+	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
 	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
-	Pairs     int              `yaml:"pairs" doc:"of factors with levels: number of random pairs of rows to measure, if there are more"`
+	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Pairs     int              `yaml:"pairs" doc:"number of random row pairs to measure for factors with levels, from a larger set"`
 }
 
 // newSeparation returns the metric with the defaults of the loss.

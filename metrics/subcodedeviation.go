@@ -76,11 +76,11 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 type SubCodeDeviation struct {
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
-	Project     Projection       `yaml:"project" doc:"in place of codes and assign: linear (each factor's best affine prediction from all columns, mapped to [0, 1]), best (one column for each factor) or blocks (equal shares), both of the most mutual information"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how the levels of a factor are joined: mean, max, sum or mean-square"`
+	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Project     Projection       `yaml:"project" doc:"instead of codes and assign: linear (each factor's best affine prediction from all columns, in [0, 1]), or by most mutual information: best (one column per factor) or blocks (equal shares)"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's levels: mean, max, sum or mean-square"`
 	Standardise bool             `yaml:"standardise" doc:"divide every column by its standard deviation first"`
-	Samples     int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random, of sub-codes with several columns; 0: all rows"`
+	Samples     int              `yaml:"samples" doc:"largest number of random rows to measure, for sub-codes with several columns; 0: all rows"`
 }
 
 // NewSubCodeDeviation returns the metric of a deviation with its defaults.

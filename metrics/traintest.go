@@ -17,11 +17,11 @@ import (
 // independently and with replacement, as disentanglement_lib draws its points. A row may be in both, and a table may
 // have fewer rows than are drawn. TrainRows divides the table in order and overrides the others.
 type TrainTest struct {
-	Train     int `yaml:"train" doc:"number of train rows that are drawn with replacement; a config that sets it draws rows (test_share 0)"`
-	Test      int `yaml:"test" doc:"number of test rows that are drawn with replacement, independently of the train rows; a config that sets it draws rows (test_share 0)"`
-	TrainRows int `yaml:"train_rows" doc:"instead of choosing rows at random: train on this many rows from the first, test on the others (on the same if there are none); 0: at random"`
+	Train     int `yaml:"train" doc:"number of train rows drawn with replacement; setting this key implies test_share 0"`
+	Test      int `yaml:"test" doc:"number of test rows drawn with replacement, independently of the train rows; setting this key implies test_share 0"`
+	TrainRows int `yaml:"train_rows" doc:"instead of random rows: train on this many first rows, test on the other rows (or on the same rows if none are left); 0: random rows"`
 
-	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, that is held out to test on; the others train; 0: draw train and test rows with replacement, so that a row may be both"`
+	TestShare float64 `yaml:"test_share" doc:"fraction of rows held out at random for testing; the other rows train; 0: draw train and test rows with replacement, possibly overlapping"`
 }
 
 // maxDrawn bounds the rows that are drawn.
@@ -163,8 +163,8 @@ func validWeight(c float64) error {
 // Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
 // first few.
 type Apart struct {
-	TestShare float64 `yaml:"test_share" doc:"fraction of the rows, chosen at random, to test on; the others train"`
-	TrainRows int     `yaml:"train_rows" doc:"instead of choosing: train on this many rows from the first, test on the others; 0: choose"`
+	TestShare float64 `yaml:"test_share" doc:"fraction of rows chosen at random for testing; the other rows train"`
+	TrainRows int     `yaml:"train_rows" doc:"instead of random rows: train on this many first rows, test on the other rows; 0: random rows"`
 }
 
 // quarterApart tests a quarter of the rows.

@@ -18,8 +18,8 @@ import (
 // The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
 type Sampled struct {
 	Rows  int    `yaml:"rows" doc:"number of rows of a sample"`
-	Draws int    `yaml:"draws" doc:"number of samples, whose mean is the value"`
-	Of    Choice `yaml:"of" doc:"the metric of the sample"`
+	Draws int    `yaml:"draws" doc:"number of samples; the value is their mean"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
 }
 
 // newSampled returns the metric with its defaults, which name no metric.
@@ -115,8 +115,8 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 // renormalise, med equals best-columns of med.
 type BestColumns struct {
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
-	Whole bool   `yaml:"whole" doc:"take all columns that tie with the k-th best, in place of the first of them"`
-	Of    Choice `yaml:"of" doc:"the metric of the best columns"`
+	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
 }
 
 // newBestColumns returns the metric with its defaults, which name no metric.
@@ -207,8 +207,8 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 //
 // The projection is fitted to the measured rows. A row with an unknown level is left out.
 type Projected struct {
-	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, mapped to [0, 1]) or best (the column of the most mutual information)"`
-	Of      Choice     `yaml:"of" doc:"the metric of the projected codes"`
+	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, in [0, 1]) or best (the column with most mutual information)"`
+	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
 
 // newProjected returns the metric with its defaults, which name no metric.

@@ -36,13 +36,13 @@ import (
 type CascadeVAE struct {
 	Networks
 	Latent     int     `yaml:"latent" doc:"continuous dimensions of the code"`
-	Categories int     `yaml:"categories" doc:"number of categories; 0: none, which is CascadeVAE-C"`
+	Categories int     `yaml:"categories" doc:"number of categories; 0: none (CascadeVAE-C)"`
 	Low        float64 `yaml:"low" doc:"weight of the divergence of open dimensions: beta_l"`
 	High       float64 `yaml:"high" doc:"weight of the divergence of the other dimensions: beta_h"`
-	Balance    float64 `yaml:"balance" doc:"weight of the penalty of unequal numbers of a batch's images in the categories, in units of the reconstruction's cost"`
-	Phases     int     `yaml:"phases" doc:"number of equal phases that training is divided into; the paper has 15 of 20,000 steps"`
-	PhaseSteps int     `yaml:"phase_steps" doc:"updates of a phase, in place of a fraction of training; 0: training is divided into phases"`
-	Closed     int     `yaml:"closed" doc:"phases before categories open"`
+	Balance    float64 `yaml:"balance" doc:"weight of the penalty on unequal category counts in a batch, in units of the reconstruction cost"`
+	Phases     int     `yaml:"phases" doc:"number of equal training phases; the paper has 15 phases of 20,000 steps"`
+	PhaseSteps int     `yaml:"phase_steps" doc:"updates in a phase; 0: divide training into equal phases"`
+	Closed     int     `yaml:"closed" doc:"number of phases before the categories open"`
 }
 
 // NewCascadeVAE returns the default settings: the paper's settings for dSprites.

@@ -33,14 +33,14 @@ import (
 // 1e-10, not Tau.
 type COFHAE struct {
 	Networks
-	Hierarchy string  `yaml:"hierarchy" doc:"hierarchy of the code: truth (that of the data set), mimosa (learned first), or a .json file"`
+	Hierarchy string  `yaml:"hierarchy" doc:"hierarchy of the code: truth (the data set's hierarchy), mimosa (learned first), or a .json file"`
 	Tau       float64 `yaml:"tau" doc:"softmax temperature of the options in training"`
-	Mimosa    Mimosa  `yaml:"mimosa" doc:"settings of the hierarchy mimosa, which is learned from the codes of an autoencoder with the same networks and training"`
+	Mimosa    Mimosa  `yaml:"mimosa" doc:"settings of mimosa, which learns the hierarchy from codes of an autoencoder with the same networks and training"`
 }
 
 // Mimosa holds the settings for learning the hierarchy first.
 type Mimosa struct {
-	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes that MIMOSA explores; want one more than any image truly has"`
+	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes for MIMOSA; choose one more than any image's true dimension"`
 	mimosa.Options `yaml:",inline"`
 }
 

@@ -16,7 +16,7 @@ import (
 // Categoricals are the discrete codes of a model. Each number of options adds a categorical latent space
 // (latent.Categorical) to the continuous codes.
 type Categoricals struct {
-	Categorical []int              `yaml:"categorical" doc:"numbers of options of categorical codes beside the continuous ones, such as [3, 2]; []: there are none"`
+	Categorical []int              `yaml:"categorical" doc:"numbers of options of the categorical codes next to the continuous codes, such as [3, 2]; []: no categorical codes"`
 	Temperature latent.Temperature `yaml:"temperature" doc:"temperature of the categorical codes' relaxed samples (Gumbel-softmax): a number above 0, or a ramp over the updates of training, such as {from: 1, to: 0.5, steps: 20000, shape: exponential}"`
 }
 

@@ -23,8 +23,8 @@ import (
 // reconstruction and kl. The matrices are free, not rotations.
 type ForwardVAE struct {
 	Networks
-	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change, and no others"`
-	Scale  string `yaml:"scale" doc:"what the second head h of the posterior is: paper (sigma = exp(h/2)) or public-code (samples have exp(h), the divergence is that of exp(h/2))"`
+	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change"`
+	Scale  string `yaml:"scale" doc:"meaning of the posterior's second head h: paper (sigma = exp(h/2)) or public-code (sigma is exp(h) in samples, exp(h/2) in the divergence)"`
 	Init   string `yaml:"init" doc:"matrices of actions at the start: identity (with noise) or ones (the public code's; singular)"`
 }
 

@@ -32,7 +32,7 @@ import (
 type ICEBeeM struct {
 	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
 	Width      int              `yaml:"width" doc:"columns of the code f(x)"`
-	Conditions []string         `yaml:"conditions" doc:"factors whose labels the energy is given; none: p(x) without labels"`
+	Conditions []string         `yaml:"conditions" doc:"factors that condition the energy by their labels; none: p(x) without labels"`
 }
 
 // NewICEBeeM returns the default settings.

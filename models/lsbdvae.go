@@ -32,8 +32,8 @@ import (
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
-	Factors      []string    `yaml:"factors" doc:"factors whose transformations act on the spaces: circular ones in the order of the circles, poses in that of the spheres without an axis; one may be named more than once; if absent, all factors once, and a single pose on every such sphere"`
-	Orthogonal   bool        `yaml:"orthogonal" doc:"make the points on spheres that one rotation in space moves orthogonal to each other by the Gram-Schmidt process"`
+	Factors      []string    `yaml:"factors" doc:"factors that act on the spaces: circular factors on the circles in order, poses on the spheres without axis in order; repeats are allowed; if absent, all factors once, and a single pose on every such sphere"`
+	Orthogonal   bool        `yaml:"orthogonal" doc:"orthogonalise points on spheres that the same rotation in space moves, by the Gram-Schmidt process"`
 	StopGradient bool        `yaml:"stop_gradient" doc:"stop the gradient of the reconstruction of labelled groups before the encoder"`
 }
 

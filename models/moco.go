@@ -27,8 +27,8 @@ import (
 type MoCo struct {
 	Views    `yaml:",inline"`
 	Width    int      `yaml:"width" doc:"width of queries and keys"`
-	Queue    int      `yaml:"queue" doc:"keys in the queue, at least the images of a batch"`
-	Momentum Momentum `yaml:"momentum" doc:"momentum of the EMA target, the network of keys"`
+	Queue    int      `yaml:"queue" doc:"keys in the queue, at least the batch size"`
+	Momentum Momentum `yaml:"momentum" doc:"momentum of the EMA target, which computes the keys"`
 
 	second bool // version 2
 }

@@ -25,7 +25,7 @@ import (
 type PairVAE struct {
 	Networks
 	Latent    int  `yaml:"latent" doc:"dimensions of the code"`
-	Symmetric bool `yaml:"symmetric" doc:"compare the two posteriors by the mean of both divergences"`
+	Symmetric bool `yaml:"symmetric" doc:"compare the two posteriors by the mean of the divergences in both directions"`
 }
 
 func newPairSettings() PairVAE { return PairVAE{Networks: NewNetworks(), Latent: 10} }
@@ -37,7 +37,7 @@ func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
 // dimensions have the mean of the means and the mean of the variances. See [PairVAE].
 type GVAE struct {
 	PairVAE
-	K int `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
+	K int `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
 }
 
 // NewGVAE returns the default settings.
@@ -68,8 +68,8 @@ func (s *AdaGVAE) New(data Data, seed uint64) (Model, error) {
 // variances, as in the authors' code. This is twice the variance of a product of densities. See [PairVAE].
 type MLVAE struct {
 	PairVAE
-	K       int  `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
-	Product bool `yaml:"product" doc:"share the product of both densities, as in the paper, with half the variance"`
+	K       int  `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
+	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
 // NewMLVAE returns the default settings.
@@ -86,7 +86,7 @@ func (s *MLVAE) New(data Data, seed uint64) (Model, error) {
 // AdaMLVAE is an [MLVAE] that finds the private dimensions of every pair (Locatello et al. 2020, section 4).
 type AdaMLVAE struct {
 	PairVAE
-	Product bool `yaml:"product" doc:"share the product of both densities, as in the paper, with half the variance"`
+	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
 // NewAdaMLVAE returns the default settings.

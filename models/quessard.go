@@ -27,7 +27,7 @@ import (
 // Pi(W f(x) + b), of length 1.
 type Quessard struct {
 	Networks
-	Dim int `yaml:"dim" doc:"dimensions of the code, which is on the unit sphere: 2 for each factor that actions turn"`
+	Dim int `yaml:"dim" doc:"dimensions of the code on the unit sphere; 2 for each factor that actions turn"`
 }
 
 // NewQuessard returns the default settings.

@@ -30,7 +30,7 @@ const (
 
 // CodeViews chooses the views that a two-view model offers to losses on codes.
 type CodeViews struct {
-	Of string `yaml:"code_views" doc:"views whose codes losses about codes see: both (two rows for each image), first or second"`
+	Of string `yaml:"code_views" doc:"views for losses on codes: both (two rows for each image), first or second"`
 }
 
 // Validate checks the settings.

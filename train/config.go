@@ -22,51 +22,51 @@ import (
 
 // Config is an experiment: the complete schema of its YAML.
 type Config struct {
-	Name        string              `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
-	Seed        uint64              `yaml:"seed" doc:"seed of everything random"`
+	Name        string              `yaml:"name" doc:"name of the experiment and its folder under runs/"`
+	Seed        uint64              `yaml:"seed" doc:"seed of all random numbers"`
 	Dataset     catalog.Choice      `yaml:"dataset" doc:"the images"`
-	Supervision supervision.Choices `yaml:"supervision" doc:"what is known about the images: one kind of supervision, or a list"`
-	Views       *augment.Views      `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
+	Supervision supervision.Choices `yaml:"supervision" doc:"known facts about the images: one kind of supervision, or a list"`
+	Views       *augment.Views      `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the original images"`
 	Model       models.Choice       `yaml:"model" doc:"the model"`
 	Losses      []losses.Choice     `yaml:"losses" doc:"the terms of the loss"`
-	Init        *Init               `yaml:"init" doc:"where the model's parameters begin: with those of a run or of a file; if absent, as the seed draws them"`
-	Freeze      []string            `yaml:"freeze" doc:"patterns of parameters that stay as they begin, such as encoder/*, in which * stands for any characters"`
-	Train       Settings            `yaml:"train" doc:"how to train"`
-	Metrics     Measures            `yaml:"metrics" doc:"what to measure at the end, and during training"`
+	Init        *Init               `yaml:"init" doc:"start from the parameters of a run or a file; if absent, from random values drawn with the seed"`
+	Freeze      []string            `yaml:"freeze" doc:"patterns of parameters that do not train, such as encoder/*; * stands for any characters"`
+	Train       Settings            `yaml:"train" doc:"training settings"`
+	Metrics     Measures            `yaml:"metrics" doc:"metrics to measure at the end and during training"`
 
 	source *config.Node // the YAML it was read from, for messages; nil if a program made it
 }
 
 // Settings say how to train.
 type Settings struct {
-	Epochs     int                    `yaml:"epochs" doc:"passes over the data, the labelled images first; 0: none, the model is measured as it was initialised"`
-	EpochSteps int                    `yaml:"epoch_steps" doc:"steps after which an epoch ends early, for large data sets; 0: a full pass"`
-	HoldOut    float64                `yaml:"hold_out" doc:"fraction of the images held out of training, at random; metrics are measured on them"`
-	Validation *Validation            `yaml:"validation,omitempty" doc:"images that do not train: their losses are measured after epochs, logged as validation, and can stop training"`
+	Epochs     int                    `yaml:"epochs" doc:"passes over the data, labelled images first; 0: measure the initial model without training"`
+	EpochSteps int                    `yaml:"epoch_steps" doc:"number of steps before an epoch ends early, for large data sets; 0: a full pass"`
+	HoldOut    float64                `yaml:"hold_out" doc:"fraction of images held out of training at random; metrics are measured on them"`
+	Validation *Validation            `yaml:"validation,omitempty" doc:"images held out to measure losses after epochs; the losses are logged as validation and can stop training"`
 	Batch      int                    `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
-	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
-	Parts      []engine.Part          `yaml:"parts" doc:"options of the optimiser for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; where several fit, the last one that has the option counts"`
+	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"optimiser; each objective has separate moments"`
+	Parts      []engine.Part          `yaml:"parts" doc:"optimiser options for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; the last match with an option sets it"`
 	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
-	Warmup     engine.Span            `yaml:"warmup" doc:"length in which the learning rate rises from 0 to that of the schedule: epochs, or {steps: N} for updates"`
-	Precision  engine.Precision       `yaml:"precision" doc:"float32, or mixed: factors of matrix products and of most convolutions are rounded to bfloat16, on processors with AVX512_BF16; if absent, float32"`
-	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient of all parameters; 0: no limit"`
-	Accumulate int                    `yaml:"accumulate" doc:"batches before an update, which is by the mean of their gradients over images; batches are of one objective, and the last ones of an epoch may be fewer"`
+	Warmup     engine.Span            `yaml:"warmup" doc:"length of the rise of the learning rate from 0 to the schedule's rate: epochs, or {steps: N} for updates"`
+	Precision  engine.Precision       `yaml:"precision" doc:"float32, or mixed: on processors with AVX512_BF16, rounds inputs of matrix products and most convolutions to bfloat16; if absent, float32"`
+	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient over all parameters; 0: no limit"`
+	Accumulate int                    `yaml:"accumulate" doc:"batches per update by their mean gradient over images; all belong to one objective; the last update of an epoch may use fewer"`
 	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
-	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
+	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between checkpoints; 0: only at the end and when stopped"`
 	Keep       Keep                   `yaml:"keep" doc:"which checkpoints to keep"`
-	Average    *engine.Average        `yaml:"average" doc:"an exponential moving average of the weights, which is stored and measured beside them"`
+	Average    *engine.Average        `yaml:"average" doc:"exponential moving average of the weights, stored and measured in addition to the weights"`
 	Stop       *EarlyStop             `yaml:"stop" doc:"when to stop before the last epoch"`
 	Figures    bool                   `yaml:"figures" doc:"draw figures and the report at the end"`
 }
 
 // EarlyStop ends training when a metric or a loss is good enough, or no longer improves.
 type EarlyStop struct {
-	Metric   string   `yaml:"metric" doc:"the metric to watch, one of those measured during training, or a sentence, which is measured then: forall[mean] i: z(i) =[squared] y(i)"`
-	Loss     string   `yaml:"loss" doc:"in place of metric: a loss of training to watch, the mean over an epoch: loss for the total, or a part such as reconstruction; of several objectives OBJECTIVE/LOSS"`
-	Reach    *float64 `yaml:"reach" doc:"stop when it reaches this value"`
-	Patience int      `yaml:"patience" doc:"evaluations (of a loss: epochs) without improvement after which training stops; 0: never"`
-	MinDelta float64  `yaml:"min_delta" doc:"smallest change for the better that counts as an improvement"`
-	From     int      `yaml:"from" doc:"epochs that do not count, at the start"`
+	Metric   string   `yaml:"metric" doc:"metric to watch: a metric measured during training, or a sentence to measure then: forall[mean] i: z(i) =[squared] y(i)"`
+	Loss     string   `yaml:"loss" doc:"instead of metric: training loss to watch, averaged over an epoch: loss (total) or a part such as reconstruction; OBJECTIVE/LOSS with several objectives"`
+	Reach    *float64 `yaml:"reach" doc:"stop when the metric or loss reaches this value"`
+	Patience int      `yaml:"patience" doc:"stop after this many evaluations (for a loss: epochs) without improvement; 0: never"`
+	MinDelta float64  `yaml:"min_delta" doc:"smallest change that counts as an improvement"`
+	From     int      `yaml:"from" doc:"number of first epochs that do not count"`
 }
 
 // Defaults returns the settings of an empty config.

@@ -12,8 +12,8 @@ import (
 
 // Keep says which checkpoints a run keeps.
 type Keep struct {
-	Best string `yaml:"best" doc:"metric of those measured during training whose best evaluation is kept, in best.safetensors; empty: none"`
-	Last int    `yaml:"last" doc:"newest checkpoints that are kept: checkpoint.safetensors, the one before it (.prev), the one before that (.prev2) and so on"`
+	Best string `yaml:"best" doc:"metric measured during training; its best evaluation is kept in best.safetensors; empty: none"`
+	Last int    `yaml:"last" doc:"number of newest checkpoints to keep: checkpoint.safetensors, the previous one (.prev), the one before (.prev2) and so on"`
 }
 
 // maxKept is the largest number of kept checkpoints.

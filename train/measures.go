@@ -16,14 +16,14 @@ import (
 
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
 type Measures struct {
-	Final    []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
-	On       []MeasuredOn     `yaml:"on,omitempty" doc:"metrics of the end on other data sets, such as [{dataset: sprites, metrics: [mig]}]; their results are called mig-on-sprites"`
-	Sample   int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
-	Interval float64          `yaml:"interval" doc:"percent of a confidence interval of every final metric, such as 95; 0: none"`
-	Encode   Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
-	During   During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
-	Every    int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured, and where train.stop watches a sentence a tenth of train.epochs at most"`
-	Images   int              `yaml:"images" doc:"number of images measured during training, chosen at random; a smaller data set is measured whole"`
+	Final    []metrics.Choice `yaml:"final" doc:"metrics to measure at the end, on all images or a sample"`
+	On       []MeasuredOn     `yaml:"on,omitempty" doc:"metrics to measure at the end on other data sets, such as [{dataset: sprites, metrics: [mig]}]; results are called mig-on-sprites"`
+	Sample   int              `yaml:"sample" doc:"number of random images to encode at the end, to save time and memory; 0: all, up to 2^27 code numbers (134,217 images with 1000 columns)"`
+	Interval float64          `yaml:"interval" doc:"confidence level in percent for intervals of the final metrics, such as 95; 0: no intervals"`
+	Encode   Encode           `yaml:"encode" doc:"images to store codes and factors of at the end: true (all, or the sample), false (none), or a number without metrics; if absent, the measured images, or up to 10000 without metrics"`
+	During   During           `yaml:"during" doc:"metrics during training: a list, or fast for quick metrics that suit the data set; if absent, the final metrics if every is set"`
+	Every    int              `yaml:"every" doc:"epochs between evaluations; 0: until twenty times the measured images have trained, at most a tenth of train.epochs if train.stop watches a sentence"`
+	Images   int              `yaml:"images" doc:"number of random images to measure during training; a smaller data set is measured whole"`
 }
 
 // During lists metrics; the word fast among them stands for metrics.Fast.

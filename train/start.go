@@ -21,13 +21,13 @@ import (
 // Init gives some parameters of a model initial values from a run or a file. The seed draws all other parameters as
 // usual.
 type Init struct {
-	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken. {seed} stands for the seed of this config"`
-	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program; {seed} as in run"`
-	Only    []string          `yaml:"only" doc:"patterns of parameters and states of this model, such as encoder/*, in which * stands for any characters; nothing else is taken. If absent: all"`
-	As      map[string]string `yaml:"as" doc:"beginnings of names there, and what stands for them here, such as {backbone/: encoder/}; the longest that fits counts"`
-	Layout  weights.Layout    `yaml:"layout" doc:"order of axes and names in the file, unravel or pytorch; if absent, what the file says, or unravel"`
-	Strict  bool              `yaml:"strict" doc:"all that is asked for must be there, and all that is there must be in the model with its shape; false: take what fits"`
-	Content string            `yaml:"content" doc:"hash of what is taken, which a run notes in its config.yaml: a start from anything else is an error; empty: whatever is there"`
+	Run     string            `yaml:"run" doc:"folder of a run, to load its last checkpoint; {seed} stands for this config's seed"`
+	File    string            `yaml:"file" doc:"safetensors file from unravel export or another program, instead of run; {seed} as in run"`
+	Only    []string          `yaml:"only" doc:"patterns of this model's parameters and states to load, such as encoder/*; * stands for any characters. If absent: all"`
+	As      map[string]string `yaml:"as" doc:"prefixes of names in the file and their replacements in the model, such as {backbone/: encoder/}; the longest match counts"`
+	Layout  weights.Layout    `yaml:"layout" doc:"order of axes and names in the file, unravel or pytorch; if absent, as the file says, otherwise unravel"`
+	Strict  bool              `yaml:"strict" doc:"require every requested name in the file, and every name of the file in the model with equal shape; false: load only matches"`
+	Content string            `yaml:"content" doc:"expected hash of the loaded values, as a run writes it to its config.yaml; another hash is an error; empty: no check"`
 }
 
 // SetDefaults makes a start strict.

@@ -12,9 +12,9 @@ import (
 
 // Validation says on which images losses are measured that do not train the model.
 type Validation struct {
-	Fraction float64         `yaml:"fraction" doc:"fraction of the images, held out of training at random, apart from hold_out"`
-	Dataset  *catalog.Choice `yaml:"dataset" doc:"in place of fraction: another data set with images of the same shape"`
-	Every    int             `yaml:"every" doc:"epochs between two measurements"`
+	Fraction float64         `yaml:"fraction" doc:"fraction of images held out of training at random, in addition to hold_out"`
+	Dataset  *catalog.Choice `yaml:"dataset" doc:"instead of fraction: another data set with images of the same shape"`
+	Every    int             `yaml:"every" doc:"epochs between measurements"`
 }
 
 // SetDefaults implements config.Defaulter.

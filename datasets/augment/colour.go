@@ -30,9 +30,9 @@ const (
 // saturation and hue must be 0.
 type Jitter struct {
 	Chance
-	Brightness float64 `yaml:"brightness" doc:"largest distance of the brightness factor from 1"`
-	Contrast   float64 `yaml:"contrast" doc:"largest distance of the contrast factor from 1"`
-	Saturation float64 `yaml:"saturation" doc:"largest distance of the saturation factor from 1"`
+	Brightness float64 `yaml:"brightness" doc:"largest change of the brightness factor from 1"`
+	Contrast   float64 `yaml:"contrast" doc:"largest change of the contrast factor from 1"`
+	Saturation float64 `yaml:"saturation" doc:"largest change of the saturation factor from 1"`
 	Hue        float64 `yaml:"hue" doc:"largest shift of the hue, as a fraction of a full turn"`
 }
 
@@ -236,7 +236,7 @@ func (*Grayscale) Apply(m *Canvas, _ *rng.Stream) {
 // Solarise replaces pixel values p at or above the threshold by 1 - p.
 type Solarise struct {
 	Chance
-	Threshold float64 `yaml:"threshold" doc:"smallest pixel value that is inverted, 0 to 1"`
+	Threshold float64 `yaml:"threshold" doc:"smallest pixel value to invert, 0 to 1"`
 }
 
 // Validate checks the threshold.

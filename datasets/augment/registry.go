@@ -10,15 +10,15 @@ import (
 
 // Registry lists the operations that a pipeline can name.
 var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.Entry[Op]{
-	{Name: "jitter", Doc: "brightness, contrast, saturation and hue, changed at random and in random order",
+	{Name: "jitter", Doc: "change brightness, contrast, saturation and hue at random, in random order",
 		New: func() Op { return NewJitter() }},
 	{Name: "flip", Doc: "mirror images left to right", New: func() Op { return &Flip{Chance{0.5}} }},
-	{Name: "blur", Doc: "convolution with a Gaussian of random width",
+	{Name: "blur", Doc: "convolve with a Gaussian of random width",
 		New: func() Op { return &Blur{Chance: Chance{1}, Kernel: 3, Sigma: [2]float64{1, 2}} }},
-	{Name: "crop", Doc: "a random part of the image of random size and shape, enlarged to the image's size",
+	{Name: "crop", Doc: "enlarge a random part of the image, of random size and shape, to the image's size",
 		New: func() Op { return NewCrop() }},
-	{Name: "grayscale", Doc: "colours become greys of the same lightness", New: func() Op { return &Grayscale{Chance{0.2}} }},
-	{Name: "solarise", Doc: "light pixels are inverted", New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
+	{Name: "grayscale", Doc: "turn colours into greys of equal lightness", New: func() Op { return &Grayscale{Chance{0.2}} }},
+	{Name: "solarise", Doc: "invert light pixels", New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
 	{Name: "normalise", Doc: "subtract a mean from every channel and divide it by a standard deviation",
 		New: func() Op { return NewNormalise() }},
 }}
@@ -27,7 +27,7 @@ var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.
 var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
 	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
-	{Name: "negative-free-normalised", Doc: "the same with the mean and deviation of ImageNet, for coloured images such as room",
+	{Name: "negative-free-normalised", Doc: "sprites views with ImageNet's mean and deviation, for colour images such as room",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return append(negativeFree(), pick("normalise", NewNormalise())) }},
 	{Name: "byol", Doc: "jitter, greys, flip, blur and crops down to 8 % of the area",
 		Source: "byol-pytorch (2022), its default", New: func() Pipeline {
@@ -50,7 +50,7 @@ var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry
 	}},
 	{Name: "barlow-twins", Doc: "crops, flip, jitter, greys and blur: the first view of the authors' code",
 		Source: "Zbontar et al. 2021", New: func() Pipeline { return barlowTwins(1, 0) }},
-	{Name: "barlow-twins-second", Doc: "the same with little blur and with solarised images: the second view",
+	{Name: "barlow-twins-second", Doc: "the first view with little blur and solarised images: the authors' second view",
 		Source: "Zbontar et al. 2021", New: func() Pipeline { return barlowTwins(0.1, 0.2) }},
 }}
 

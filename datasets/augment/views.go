@@ -14,7 +14,7 @@ type Views struct {
 	Pipeline Pipeline `yaml:"pipeline" doc:"augmentations of a view: a list, or the name of a pipeline"`
 	Second   Pipeline `yaml:"second" doc:"augmentations of every second view; if absent, the same"`
 	Count    int      `yaml:"count" doc:"number of views of every image"`
-	Shared   bool     `yaml:"shared" doc:"use the same random numbers for all images of a view, as byol-pytorch (2022) does, instead of others for every image"`
+	Shared   bool     `yaml:"shared" doc:"use the same random numbers for all images of a view, as byol-pytorch (2022) does; false: new ones for every image"`
 }
 
 // SetDefaults sets two views by the pipeline of Cao et al. 2022.

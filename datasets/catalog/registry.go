@@ -29,12 +29,12 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 		New:    func() datasets.Builder { return &drawn.Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
-		Name: "flatland", Doc: "a white disc on black that moves in steps, from the last position to the first; factors row and column, both circular",
+		Name: "flatland", Doc: "a white disc that moves over black and wraps around; factors row and column, both circular",
 		Source: "Caselles-Dupré et al. 2019; Quessard et al. 2020 (own drawing)",
 		New:    func() datasets.Builder { return drawn.NewFlatland() },
 	},
 	{
-		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, an airplane, or a mesh of your own; factors pose, rotations in space, and hue, circular",
+		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle (symmetric about an axis), an airplane, or your mesh; factors pose (rotations in space) and hue (circular)",
 		New: func() datasets.Builder { return drawn.NewPoses() },
 	},
 	{
@@ -67,12 +67,12 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 		},
 	},
 	{
-		Name: "turntable", Doc: "objects that turn, of meshes or drawn by our own code: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
+		Name: "turntable", Doc: "turning objects, from meshes or built in: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
 		Source: "Tonnaer et al. 2022, section 6 (Airplane, ModelNet40, COIL-100; own drawing)",
 		New:    func() datasets.Builder { return drawn.NewTurntable() },
 	},
 	{
-		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
+		Name: "entangled", Doc: "codes instead of images: one of ten hand-made encoders of three factors; factors y1, y2 and y3 from 0 to 1, all ordinal",
 		Source: "Zhang and Sugiyama 2024, appendix F.1",
 		New:    func() datasets.Builder { return &drawn.Entangled{Encoder: "entanglement", Levels: 11} },
 	},
@@ -81,7 +81,7 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 		New: func() datasets.Builder { return &drawn.Bumps{Factors: 4, Levels: 8} },
 	},
 	{
-		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break off and continue as another; a hierarchy of slopes and intercepts",
+		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break and continue as another line; a hierarchy of slopes and intercepts",
 		Source: "Ross and Doshi-Velez 2021, section 4.2 and appendix A.2",
 		New: func() datasets.Builder {
 			return &drawn.Chopsticks{Variant: "slope", Depth: 2, Samples: 100000, Overwrite: "none"}
@@ -126,16 +126,16 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 		New:    func() datasets.Builder { return &public.COIL100{Size: datasets.PictureSize{64, 64}} },
 	},
 	{
-		Name: "modelnet40", Doc: "meshes of a class of ModelNet40 that turn, drawn by our own code; factors object and rotation (circular); see `unravel data fetch`",
+		Name: "modelnet40", Doc: "turning meshes of a ModelNet40 class, drawn by Unravel; factors object and rotation (circular); see `unravel data fetch`",
 		Source: "Wu et al. 2015; Tonnaer et al. 2022, section 6 (ModelNet40)",
 		New:    func() datasets.Builder { return public.NewModelNet40() },
 	},
 	{
-		Name: "grid", Doc: "your own images: arrays of images, factors and sizes in a folder of .npy files, or a .npz, .npy, HDF5 or MATLAB file",
+		Name: "grid", Doc: "your images: arrays of images, factors and sizes in a folder of .npy files, or in one .npz, .npy, HDF5 or MATLAB file",
 		New: func() datasets.Builder { return &files.GridFolder{Channels: "auto", Rows: "auto"} },
 	},
 	{
-		Name: "folder", Doc: "your own pictures: the PNG, JPEG, GIF, WebP, BMP and TIFF files below a folder, with labels from a table, from names of folders, or without",
+		Name: "folder", Doc: "your pictures: PNG, JPEG, GIF, WebP, BMP and TIFF files in a folder, with labels from a table or folder names, or without labels",
 		New: func() datasets.Builder { return files.NewFolder() },
 	},
 }, More: datasets.Registered}

@@ -27,7 +27,7 @@ type Cars struct {
 	Elevations int    `yaml:"elevations" doc:"number of heights of the camera"`
 	Azimuths   int    `yaml:"azimuths" doc:"number of camera positions around the car"`
 	Objects    int    `yaml:"objects" doc:"number of cars"`
-	Order      string `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that take the number of a level for its value, such as projected ones"`
+	Order      string `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that use level numbers as values, such as projected metrics"`
 }
 
 // byLuminance is the order of cars by the luminance of their surface, the darkest first.

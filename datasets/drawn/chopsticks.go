@@ -34,12 +34,12 @@ import (
 //
 // Unlike pixels, the numbers can lie outside [0, 1].
 type Chopsticks struct {
-	Variant   string  `yaml:"variant" doc:"dimensions of a stick: slope, inter (intercept), both, or either one of them"`
+	Variant   string  `yaml:"variant" doc:"dimensions of a stick: slope, inter (intercept), both or either"`
 	Depth     int     `yaml:"depth" doc:"most sticks in a row"`
 	Samples   int     `yaml:"samples" doc:"number of series"`
 	Noise     float64 `yaml:"noise" doc:"standard deviation of Gaussian noise"`
 	MinOffset float64 `yaml:"min_offset" doc:"smallest absolute slope and intercept, as a fraction of the largest; less than 1"`
-	Overwrite string  `yaml:"overwrite" doc:"quantity of the line that a further stick replaces instead of adding to it: none, slope, inter or both"`
+	Overwrite string  `yaml:"overwrite" doc:"line quantities that a further stick replaces, instead of adding to them: none, slope, inter or both"`
 }
 
 const (

@@ -28,7 +28,7 @@ type Norb struct {
 	Elevations int  `yaml:"elevations" doc:"number of heights of the camera"`
 	Azimuths   int  `yaml:"azimuths" doc:"number of camera positions around the toy"`
 	Lightings  int  `yaml:"lightings" doc:"number of lightings"`
-	Instance   bool `yaml:"instance" doc:"the instance (10 of each category) is a factor too, after category; otherwise it varies without being one"`
+	Instance   bool `yaml:"instance" doc:"add the instance (10 of each category) as a factor after category; false: it varies as a nuisance"`
 }
 
 // Validate checks the settings.

@@ -32,10 +32,10 @@ import (
 // sides, for the normal n and the direction of the light l.
 type Poses struct {
 	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
-	Mesh      string     `yaml:"mesh" doc:"file of a mesh in place of the object: OFF, OBJ, STL or PLY"`
-	Crease    float64    `yaml:"crease" doc:"angle between triangles of the file's mesh, degrees, up to which they are shaded as one smooth surface; 0: flat; normals of the file go before it"`
-	Rotations string     `yaml:"rotations" doc:"octahedral (24) and icosahedral (60), finite groups, hopf, a uniform grid, or random, by the seed"`
-	Count     int        `yaml:"count" doc:"number of rotations: 72, 576, 4608 or 36864 of hopf, any number of random; 0: all of a group, 576 otherwise"`
+	Mesh      string     `yaml:"mesh" doc:"mesh file to draw instead of the object: OFF, OBJ, STL or PLY"`
+	Crease    float64    `yaml:"crease" doc:"largest angle in degrees between triangles shaded as one smooth surface; 0: flat; normals in the mesh file take precedence"`
+	Rotations string     `yaml:"rotations" doc:"octahedral (24) or icosahedral (60): finite groups; hopf: a uniform grid; random: drawn with the seed"`
+	Count     int        `yaml:"count" doc:"number of rotations: 72, 576, 4608 or 36864 for hopf, any number for random; 0: all of a group, otherwise 576"`
 	Hues      int        `yaml:"hues" doc:"number of hues around the colour circle; 1: grey images"`
 	Size      int        `yaml:"size" doc:"height and width of the images, pixels"`
 	Camera    string     `yaml:"camera" doc:"perspective or orthographic"`

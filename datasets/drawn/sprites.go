@@ -32,11 +32,11 @@ type Sprites struct {
 	Scales       int  `yaml:"scales" doc:"number of scales"`
 	Orientations int  `yaml:"orientations" doc:"number of orientations in a full turn"`
 	Positions    int  `yaml:"positions" doc:"number of positions along x, and along y"`
-	Antialias    bool `yaml:"antialias" doc:"antialias: grey pixels along the outlines"`
+	Antialias    bool `yaml:"antialias" doc:"antialias the outlines with grey pixels"`
 	Channels     int  `yaml:"channels" doc:"1, or 3 equal channels for models of colour images"`
 
-	Extent  float64   `yaml:"extent,omitempty" doc:"height and width of all shapes, of the largest ones that fit in; 0: 1. 0.77 gives the mean pixel of dSprites"`
-	Extents []float64 `yaml:"extents,omitempty" doc:"the same of the square, the ellipse and the heart, times extent; absent: 1 each"`
+	Extent  float64   `yaml:"extent,omitempty" doc:"height and width of all shapes, as a fraction of the largest shapes that fit; 0: 1. 0.77 gives the mean pixel of dSprites"`
+	Extents []float64 `yaml:"extents,omitempty" doc:"fractions for the square, the ellipse and the heart, multiplied by extent; absent: 1 each"`
 }
 
 const (

@@ -32,20 +32,20 @@ import (
 // An object is centred by its bounding box and scaled by its farthest vertex, which no rotation changes. A single mesh
 // and the built-in objects are drawn on an image's first use; a folder is drawn once into the cache.
 type Turntable struct {
-	Path      string    `yaml:"path" doc:"file of a mesh (.off, .obj, .stl, .ply), or folder with such files; empty: objects of our own"`
-	Draw      string    `yaml:"draw" doc:"objects of our own: airplane or solid"`
-	First     int       `yaml:"first" doc:"number of the first of our own objects, from 0"`
-	Objects   int       `yaml:"objects" doc:"number of objects; 0: all of a folder, 1 of our own"`
-	Round     float64   `yaml:"round,omitempty" doc:"part of the solids that are the same from all sides, from 0 to 1"`
+	Path      string    `yaml:"path" doc:"mesh file (.off, .obj, .stl, .ply) or folder of them; empty: built-in objects"`
+	Draw      string    `yaml:"draw" doc:"built-in objects: airplane or solid"`
+	First     int       `yaml:"first" doc:"number of the first built-in object, from 0"`
+	Objects   int       `yaml:"objects" doc:"number of objects; 0: all of a folder, or 1 built-in object"`
+	Round     float64   `yaml:"round,omitempty" doc:"fraction of the solids that look the same from all sides, 0 to 1"`
 	Hues      int       `yaml:"hues" doc:"number of hues around the colour circle; 1: the objects' own colours"`
 	Views     int       `yaml:"views" doc:"number of rotations in a full turn"`
-	Paint     string    `yaml:"paint" doc:"what has the hue: object or light"`
+	Paint     string    `yaml:"paint" doc:"coloured by the hue: object or light"`
 	Size      int       `yaml:"size" doc:"height and width of the images, pixels"`
 	Channels  int       `yaml:"channels" doc:"3, or 1 for grey images"`
 	Elevation float64   `yaml:"elevation" doc:"height of the camera, degrees above the horizon"`
-	Light     []float64 `yaml:"light" doc:"direction of the light: right, up and towards the viewer"`
-	Up        string    `yaml:"up" doc:"axis of meshes that is up: z or y"`
-	Crease    float64   `yaml:"crease" doc:"angle between triangles from which an edge is sharp, degrees; for meshes without normals"`
+	Light     []float64 `yaml:"light" doc:"direction to the light: right, up, towards the viewer"`
+	Up        string    `yaml:"up" doc:"upward axis of meshes: z or y"`
+	Crease    float64   `yaml:"crease" doc:"smallest angle in degrees between triangles at a sharp edge; for meshes without normals"`
 }
 
 // NewTurntable returns the default settings.

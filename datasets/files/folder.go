@@ -33,18 +33,18 @@ import (
 // distinct. Words become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null
 // and ? are unknown levels, see [datasets.Incomplete].
 type Folder struct {
-	Path       string               `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
-	Labels     string               `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`
-	File       string               `yaml:"file" doc:"column of the table that names the pictures; empty: file, filename, image, path, name or the like, else the first"`
-	Factors    []string             `yaml:"factors" doc:"columns that are factors; of folders, their names by depth; empty: all columns"`
-	Kinds      factor.ColumnKinds   `yaml:"kinds" doc:"kinds of the factors: ordinal, circular, circular:360 (degrees), categorical or continuous (binned), by name or in order; empty: numbers ordinal, words categorical"`
+	Path       string               `yaml:"path" doc:"folder with the pictures, also in its subfolders"`
+	Labels     string               `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: folder names are the labels; none or empty: no labels"`
+	File       string               `yaml:"file" doc:"column with the picture names; empty: file, filename, image, path, name or similar, otherwise the first column"`
+	Factors    []string             `yaml:"factors" doc:"columns to use as factors; with folders: names of the folder levels by depth; empty: all columns"`
+	Kinds      factor.ColumnKinds   `yaml:"kinds" doc:"kinds of the factors, by name or in order: ordinal, circular, circular:360 (degrees), categorical or continuous (binned); empty: numbers are ordinal, words categorical"`
 	Bins       int                  `yaml:"bins" doc:"bins of equal width of a continuous factor"`
-	Size       datasets.PictureSize `yaml:"size" doc:"side, or [height, width], to which pictures are resized; 0: they are of one size, and stay as they are"`
+	Size       datasets.PictureSize `yaml:"size" doc:"resize pictures to this side or [height, width]; 0: keep their size, which must be equal"`
 	Channels   int                  `yaml:"channels" doc:"3 (red, green, blue) or 1 (grey)"`
-	Fit        string               `yaml:"fit" doc:"pictures of other proportions: crop (their centre), stretch, or pad (with black)"`
-	Filter     string               `yaml:"filter" doc:"of resizing, as Pillow names them: box, bilinear, hamming, bicubic or lanczos"`
-	SkipBroken bool                 `yaml:"skip_broken" doc:"leave out pictures that cannot be read; otherwise they are an error"`
-	Unlabelled string               `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
+	Fit        string               `yaml:"fit" doc:"pictures with other proportions: crop (to the centre), stretch, or pad (with black)"`
+	Filter     string               `yaml:"filter" doc:"resizing filter, in Pillow's names: box, bilinear, hamming, bicubic or lanczos"`
+	SkipBroken bool                 `yaml:"skip_broken" doc:"leave out unreadable pictures; false: an unreadable picture is an error"`
+	Unlabelled string               `yaml:"unlabelled" doc:"pictures without a table row: refuse, skip (leave them out, and rows without a picture too) or keep (with unknown labels)"`
 }
 
 // NewFolder returns the default settings, without a path.

@@ -42,13 +42,13 @@ import (
 type GridFolder struct {
 	Path     string             `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
 	Arrays   GridArrays         `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
-	Channels string             `yaml:"channels" doc:"axis of the channels: first (N x C x H x W), last (N x H x W x C), or auto: what the shape suggests"`
-	Rows     string             `yaml:"rows" doc:"axis that counts images: first, last (H x W x C x N, as MATLAB may have it), or auto: what factors and shape suggest"`
-	Scale    float64            `yaml:"scale" doc:"number that is white; 0: 255 of 8-bit integers, 65535 of unsigned 16-bit ones, 1 of floats"`
-	Round    bool               `yaml:"round" doc:"round pixels to 8 bits: large sets need no memory then"`
+	Channels string             `yaml:"channels" doc:"channel axis: first (N x C x H x W), last (N x H x W x C), or auto (guessed from the shape)"`
+	Rows     string             `yaml:"rows" doc:"image axis: first, last (H x W x C x N, as in some MATLAB files), or auto (guessed from factors and shape)"`
+	Scale    float64            `yaml:"scale" doc:"pixel value of white; 0: 255 for 8-bit integers, 65535 for unsigned 16-bit integers, 1 for floats"`
+	Round    bool               `yaml:"round" doc:"round pixels to 8 bits; a large set then needs no memory"`
 	Names    []string           `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
-	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the factors: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins), by name or in order; empty: all ordinal"`
-	Real     bool               `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
+	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the factors, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins); empty: all ordinal"`
+	Real     bool               `yaml:"real" doc:"images hold real numbers, not pixels in [0, 1]; decoders end without a sigmoid"`
 }
 
 // GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself.

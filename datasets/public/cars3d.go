@@ -31,7 +31,7 @@ import (
 // list.txt numbers the cars.
 type Cars3D struct {
 	Size   int    `yaml:"size" doc:"height and width of the images: 64, or 128 as published"`
-	Filter string `yaml:"filter" doc:"filter that shrinks images to 64: lanczos, as disentanglement_lib has it, or bilinear"`
+	Filter string `yaml:"filter" doc:"filter for shrinking images to 64: lanczos, as in disentanglement_lib, or bilinear"`
 }
 
 const (

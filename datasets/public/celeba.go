@@ -26,9 +26,9 @@ import (
 // combinations have no image, and some have several.
 type CelebA struct {
 	Split  string               `yaml:"split" doc:"all, train, valid or test, as list_eval_partition.txt divides the images"`
-	Crop   int                  `yaml:"crop" doc:"side of the square that is cut from the centre before resizing: 148 and 140 are usual; 0: none, faces become broader"`
-	Size   datasets.PictureSize `yaml:"size" doc:"side, or [height, width], to which the images are resized; 0: not at all"`
-	Filter string               `yaml:"filter" doc:"of resizing, as Pillow names them: box, bilinear, hamming, bicubic or lanczos"`
+	Crop   int                  `yaml:"crop" doc:"side of the central square to cut before resizing, usually 148 or 140; 0: no cut, and faces become broader"`
+	Size   datasets.PictureSize `yaml:"size" doc:"resize images to this side or [height, width]; 0: keep their size"`
+	Filter string               `yaml:"filter" doc:"resizing filter, in Pillow's names: box, bilinear, hamming, bicubic or lanczos"`
 }
 
 const (

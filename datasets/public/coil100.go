@@ -22,7 +22,7 @@ import (
 // degrees. Its factors are object, in the order of the objects' numbers, and angle, which is circular and varies
 // fastest.
 type COIL100 struct {
-	Size datasets.PictureSize `yaml:"size" doc:"side to which the images of 128 x 128 pixels are resized, by Pillow's Lanczos filter; 0: not at all"`
+	Size datasets.PictureSize `yaml:"size" doc:"resize the 128 x 128 images to this side with Pillow's Lanczos filter; 0: keep their size"`
 }
 
 const (

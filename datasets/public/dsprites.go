@@ -42,8 +42,8 @@ import (
 // Files with smaller grids of the same factors are accepted too.
 type DSprites struct {
 	Variant  string `yaml:"variant" doc:"plain, color (a random colour), noise (random pixels) or scream (parts of a picture as background)"`
-	Scream   string `yaml:"scream" doc:"picture file of the variant scream; empty: the one that is fetched, The Scream by Edvard Munch"`
-	Channels int    `yaml:"channels" doc:"of the variant plain: 1, or 3 equal channels for models of colour images; other variants have 3"`
+	Scream   string `yaml:"scream" doc:"picture file for the variant scream; empty: the fetched picture, The Scream by Edvard Munch"`
+	Channels int    `yaml:"channels" doc:"channels of the variant plain: 1, or 3 equal channels for models of colour images; other variants have 3"`
 }
 
 const (

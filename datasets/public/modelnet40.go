@@ -26,13 +26,13 @@ import (
 type ModelNet40 struct {
 	Class     string    `yaml:"class" doc:"class of the objects, such as airplane or night_stand"`
 	Part      string    `yaml:"part" doc:"part of the published split: train, test or all"`
-	Objects   int       `yaml:"objects" doc:"number of objects, the first ones; 0: all"`
+	Objects   int       `yaml:"objects" doc:"number of objects, from the first; 0: all"`
 	Views     int       `yaml:"views" doc:"number of rotations in a full turn"`
 	Size      int       `yaml:"size" doc:"height and width of the images, pixels"`
-	Channels  int       `yaml:"channels" doc:"1, as the objects are white, or 3 equal ones"`
+	Channels  int       `yaml:"channels" doc:"1 for the white objects, or 3 equal channels"`
 	Elevation float64   `yaml:"elevation" doc:"height of the camera, degrees above the horizon"`
-	Light     []float64 `yaml:"light" doc:"direction of the light: right, up and towards the viewer"`
-	Crease    float64   `yaml:"crease" doc:"angle between triangles from which an edge is sharp, degrees"`
+	Light     []float64 `yaml:"light" doc:"direction to the light: right, up, towards the viewer"`
+	Crease    float64   `yaml:"crease" doc:"smallest angle in degrees between triangles at a sharp edge"`
 }
 
 // NewModelNet40 returns the default settings.

@@ -24,7 +24,7 @@ import (
 // 460,800 images have 4 colours and 4 shapes.
 type MPI3D struct {
 	Variant string `yaml:"variant" doc:"toy, realistic or real"`
-	Sizes   []int  `yaml:"sizes" doc:"numbers of levels of the seven factors; empty: those of the published files, by the number of images"`
+	Sizes   []int  `yaml:"sizes" doc:"numbers of levels of the seven factors; empty: as in the published file with this number of images"`
 }
 
 // mpi3DMD5 are the hashes of the files of each variant.

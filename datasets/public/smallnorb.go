@@ -29,9 +29,9 @@ import (
 // first, and the left image of each pair, in the order of the files. Its factors are category, elevation, azimuth and
 // lighting. The instance within a category is a nuisance: ten images have the same levels.
 type SmallNORB struct {
-	Part     string               `yaml:"part" doc:"all, training or testing, whose instances are not the same"`
-	Instance bool                 `yaml:"instance" doc:"the instance (10 of each category) is a factor too, after category; otherwise it varies without being one"`
-	Size     datasets.PictureSize `yaml:"size" doc:"side to which the images of 96 x 96 pixels are resized, by Pillow's Lanczos filter; 0: not at all"`
+	Part     string               `yaml:"part" doc:"all, training or testing (with other instances)"`
+	Instance bool                 `yaml:"instance" doc:"add the instance (10 of each category) as a factor after category; false: it varies as a nuisance"`
+	Size     datasets.PictureSize `yaml:"size" doc:"resize the 96 x 96 images to this side with Pillow's Lanczos filter; 0: keep their size"`
 }
 
 // norbFactors are the columns of labels.

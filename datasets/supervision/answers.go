@@ -19,12 +19,12 @@ import (
 // With Union, chains of answers join images into one class, and all images of a class in a batch are one group. Without
 // Union, each pair stands alone, which suits answers with errors that nothing contradicts.
 type Answers struct {
-	File      string               `yaml:"file" doc:"a table of text: in each line row, row, factor, and same or different; rows are numbers from 0 on or files of pictures"`
+	File      string               `yaml:"file" doc:"text table with lines row, row, factor, and same or different; rows are numbers from 0 or picture files"`
 	Share     float64              `yaml:"share" doc:"fraction of every batch that consists of pairs"`
 	Factors   []string             `yaml:"factors" doc:"factors whose answers count; empty: all"`
-	Union     bool                 `yaml:"union" doc:"images that chains of the answer same join are one class; false: each pair stands alone, and contradictions do not matter"`
-	Conflicts similarity.Conflicts `yaml:"conflicts" doc:"answers that contradict each other: error, drop (leaves their classes out) or majority (classes that most answers agree with); empty: error, with noise majority"`
-	Noise     float64              `yaml:"noise" doc:"rate of wrong answers, less than 0.5: images stay in a class only if their answers make it likely"`
+	Union     bool                 `yaml:"union" doc:"join images linked by chains of the answer same into a class; false: treat each pair alone, with no check for contradictions"`
+	Conflicts similarity.Conflicts `yaml:"conflicts" doc:"contradicting answers: error, drop (leave their classes out) or majority (classes that most answers support); empty: error, or majority with noise"`
+	Noise     float64              `yaml:"noise" doc:"rate of wrong answers, below 0.5; an image stays in a class only if its answers make that likely"`
 }
 
 // Validate checks the settings.

@@ -29,15 +29,15 @@ import (
 // levels are missing, the second image is uniform among the images that agree with the first in all other factors.
 // Images of unknown levels are in no pair.
 type Changes struct {
-	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different one; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
-	K          ChangedCount `yaml:"k" doc:"factors that change, or random: 1 to one less than all"`
+	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different value; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
+	K          ChangedCount `yaml:"k" doc:"number of factors that change, or random: 1 to the number of factors minus 1"`
 	HalfSingle bool         `yaml:"half_single" doc:"law redraw: change only one factor in half of the pairs"`
-	Redraw     string       `yaml:"redraw" doc:"law redraw: any value, also the old one, or a different one"`
+	Redraw     string       `yaml:"redraw" doc:"law redraw: any (any value, also the old value) or different"`
 	Rate       float64      `yaml:"rate" doc:"rate of the law laplace"`
 	Nuisance   []string     `yaml:"nuisance" doc:"factors that both images draw independently"`
 	Fixed      []string     `yaml:"fixed" doc:"factors that never change"`
-	Count      int          `yaml:"count" doc:"pairs in an epoch; 0: half as many as images, or all of the file"`
-	File       string       `yaml:"file" doc:"pairs of your own in place of a law: a .csv, .npy or .npz file with the indices of two images in each row"`
+	Count      int          `yaml:"count" doc:"pairs in an epoch; 0: half the number of images, or all pairs of the file"`
+	File       string       `yaml:"file" doc:"your pairs, instead of a law: a .csv, .npy or .npz file with two image indices in each row"`
 	Unlabelled bool         `yaml:"unlabelled" doc:"train also on single images"`
 }
 

@@ -19,12 +19,12 @@ import (
 // ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
 // a larger fraction's labelled images.
 type FactorLabels struct {
-	Fraction float64            `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
-	Share    float64            `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
+	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
+	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`
 	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
-	File     string             `yaml:"file" doc:"your own labels: a table (.npy, .npz, .csv) of N rows, of whole numbers, negative, empty or NaN where unknown, or of words; empty: the factors of the data set"`
-	Names    []string           `yaml:"names" doc:"names of the columns of the file; empty: those of its first line, or label0, label1, ..."`
-	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the columns of the file: ordinal, circular (evenly spaced), circular:360 (degrees, also real and negative ones), categorical or continuous (20 bins), by name or in order; empty: all categorical"`
+	File     string             `yaml:"file" doc:"your labels: a table (.npy, .npz, .csv) with N rows of integers (negative, empty or NaN: unknown) or words; empty: the data set's factors"`
+	Names    []string           `yaml:"names" doc:"names of the file's columns; empty: names in its first line, or label0, label1, ..."`
+	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the file's columns, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees, also real or negative), categorical or continuous (20 bins); empty: all categorical"`
 }
 
 // Validate checks the settings.

@@ -14,10 +14,10 @@ import (
 // Groups reads labelled groups and the transformations within them from files. It serves data with transformations
 // other than rotations of circular factors, such as objects rotated in space.
 type Groups struct {
-	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
-	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: angle of each factor from the group's first image to this one, in radians; empty: computed from the levels of the circular factors"`
-	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians, in place of those of the factors with rotations; empty: computed from the levels of these factors"`
-	Unlabelled      bool   `yaml:"unlabelled" doc:"train also, without labels, on the images in no group"`
+	Images          string `yaml:"images" doc:".npy array of integers, groups x M: image indices of each group"`
+	Transformations string `yaml:"moves" doc:".npy array, groups x M x factors: angle of each factor from the group's first image, in radians; empty: computed from the circular factors' levels"`
+	Rotations       string `yaml:"rotations" doc:".npy array, groups x M x 4R: R rotations in space from the group's first image, each an axis (x, y, z) and an angle in radians; empty: computed from the factors with rotations"`
+	Unlabelled      bool   `yaml:"unlabelled" doc:"train also on images in no group, without labels"`
 }
 
 // Validate checks the settings.

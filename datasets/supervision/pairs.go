@@ -17,9 +17,9 @@ import (
 // factors named by Hold are equal within a pair; all others must be circular, or rotations in space. Images of unknown
 // levels are in no pair.
 type Pairs struct {
-	Count  int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
+	Count  int      `yaml:"count" doc:"number of labelled pairs; no two pairs share an image"`
 	Images int      `yaml:"images" doc:"images in a group: 2 for pairs"`
-	Hold   []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
+	Hold   []string `yaml:"hold" doc:"factors held equal within a pair, such as an object's identity"`
 }
 
 // Hint explains keys of pairs without known moves.
@@ -122,9 +122,9 @@ func groupsWithin(d datasets.Dataset, order []int, held []bool, m int) [][]int {
 // of its nearest poses. A walk of Length images, all of known levels, is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
-	Length     int  `yaml:"length" doc:"images on a path, its start included"`
-	Step       int  `yaml:"step" doc:"levels by which a step changes one factor"`
-	Unlabelled bool `yaml:"unlabelled" doc:"train also, without labels, on the images on no path"`
+	Length     int  `yaml:"length" doc:"images on a path, including its start"`
+	Step       int  `yaml:"step" doc:"levels that a step changes a factor by"`
+	Unlabelled bool `yaml:"unlabelled" doc:"train also on images on no path, without labels"`
 }
 
 // maxWalked bounds the images of all paths together, repetitions included.
@@ -204,7 +204,7 @@ func (p *Paths) walk(d datasets.Dataset, index *datasets.Index, starts, moving [
 // With Images, the views of an object are dealt at random to groups of so many images; the remaining images are
 // unlabelled. Images of unknown levels are in no group. Its name in a config is views.
 type ObjectViews struct {
-	Factor  string `yaml:"factor" doc:"factor that varies within a group, circular or of rotations in space; empty: the only such factor"`
+	Factor  string `yaml:"factor" doc:"factor that varies within a group: a circular factor or rotations in space; empty: the only such factor"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
 	Images  int    `yaml:"images" doc:"images in a group, chosen at random among the views of an object; 0: all"`
 }

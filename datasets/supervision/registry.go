@@ -19,33 +19,33 @@ var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry
 		Source: "Tonnaer et al. 2022, section 6", New: func() Kind { return &Paths{Count: 50, Length: 100, Step: 3} },
 	},
 	{
-		Name: "walks", Doc: "episodes of known actions, each a step of one factor up or down, drawn anew for every epoch",
+		Name: "walks", Doc: "episodes of known actions, drawn anew for every epoch; each action steps one factor up or down",
 		Source: "Quessard et al. 2020; Caselles-Dupré et al. 2019", New: func() Kind { return NewWalks() },
 	},
 	{
-		Name: "views", Doc: "all images of an object: one factor, an angle or a pose, takes all its values while the others are fixed",
+		Name: "views", Doc: "all images of an object: one factor (angle or pose) takes all values, the other factors are fixed",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Kind { return &ObjectViews{} },
 	},
 	{
-		Name: "groups", Doc: "groups of images and the transformations within them, from files of your own",
+		Name: "groups", Doc: "groups of images and the transformations within them, from your files",
 		Source: "Tonnaer et al. 2022, section 5", New: func() Kind { return &Groups{Unlabelled: true} },
 	},
 	{
-		Name: "changes", Doc: "pairs of images that differ in few factors, drawn anew for every epoch; which factors is not known",
+		Name: "changes", Doc: "pairs of images that differ in few, unknown factors, drawn anew for every epoch",
 		Source: "Locatello et al. 2020, section 3; Klindt et al. 2021, section 4", New: func() Kind { return NewChanges() },
 	},
 	{
-		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
+		Name: "labels", Doc: "factor levels of a random fraction of the images, or labels from your file",
 		Source: "Zhang and Sugiyama 2024, appendix F.2",
 		New:    func() Kind { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
 	},
 	{
-		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
+		Name: "similarity", Doc: "random pairs of images with a common level of one factor, and no other labels",
 		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020",
 		New:    func() Kind { return &Similarity{Count: 1000, Share: 0.5} },
 	},
 	{
-		Name: "answers", Doc: "pairs of images from a file of your own, each with the answer same or different to the question whether they share their level of a factor",
+		Name: "answers", Doc: "pairs of images from your file, answered same or different: do they share the level of a factor?",
 		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001",
 		New:    func() Kind { return &Answers{Share: 0.5, Union: true} },
 	},

@@ -21,9 +21,9 @@ type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
 	Factors []string `yaml:"factors" doc:"factors whose level a pair may share; empty: all"`
-	Noise   float64  `yaml:"noise" doc:"probability that a pair is wrong: that its images do not share the level after all, or that those said to differ do; from 0 to less than 1"`
+	Noise   float64  `yaml:"noise" doc:"probability of a wrong pair: a same pair differs, or a different pair shares the level; 0 to less than 1"`
 
-	Different float64 `yaml:"different" doc:"probability that a pair is said to differ in the factor, for losses such as separation; from 0 to 1"`
+	Different float64 `yaml:"different" doc:"probability of a pair labelled different in the factor, for losses such as separation; 0 to 1"`
 }
 
 // maxPairs bounds the number of pairs (24 bytes each).

@@ -24,12 +24,12 @@ import (
 //
 // Transformations within episodes are known if all Factors are circular.
 type Walks struct {
-	Episodes int      `yaml:"episodes" doc:"episodes in an epoch; those of a step are train.batch/(actions+1)"`
-	Actions  int      `yaml:"actions" doc:"actions in an episode, which has one image more"`
+	Episodes int      `yaml:"episodes" doc:"episodes in an epoch; a step has train.batch/(actions+1) episodes"`
+	Actions  int      `yaml:"actions" doc:"actions in an episode; the episode has actions+1 images"`
 	Factors  []string `yaml:"factors" doc:"factors that actions change; empty: all circular ones"`
-	Step     int      `yaml:"step" doc:"levels by which an action changes its factor"`
-	Ends     string   `yaml:"ends" doc:"a step beyond the ends of a factor that is not circular: stay (nothing changes), or reflect (it turns back)"`
-	Fixed    bool     `yaml:"fixed" doc:"draw one long walk, cut into episodes that are the same in every epoch"`
+	Step     int      `yaml:"step" doc:"levels that an action changes its factor by"`
+	Ends     string   `yaml:"ends" doc:"step beyond the end of a non-circular factor: stay (nothing changes) or reflect (turn back)"`
+	Fixed    bool     `yaml:"fixed" doc:"draw one long walk and cut it into the same episodes for every epoch"`
 }
 
 // The effects of a step beyond the end of a factor.

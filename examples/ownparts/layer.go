@@ -11,7 +11,7 @@ import (
 
 // mixed is a layer: relu of the sum of convolutions with filters of side 3 and 5.
 type mixed struct {
-	Channels int `yaml:"channels" doc:"channels of the result"`
+	Channels int `yaml:"channels" doc:"output channels"`
 	nn.LayerName
 }
 

@@ -29,7 +29,7 @@ func (LayerList) ConfigType() string { return "list of layers" }
 // crops them to their upper left.
 type Layers struct {
 	List LayerList `yaml:"list" doc:"layers, first to last"`
-	Init string    `yaml:"init" doc:"distribution of initial weights of layers without one of their own: he-normal, he-uniform, glorot, fan-in or pytorch"`
+	Init string    `yaml:"init" doc:"default distribution of the layers' initial weights: he-normal, he-uniform, glorot, fan-in or pytorch"`
 }
 
 // DefaultLayerInit is the distribution of initial weights in networks from parts.

@@ -18,11 +18,11 @@ import (
 //
 // Source: Cao et al. 2022, table 2; padding as in the encoder of Kim and Mnih 2018.
 type NormedEncoder struct {
-	Features  int    `yaml:"features" doc:"width of the result, the channels of the last convolution"`
-	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer, instance (which leaves channels of one pixel alone) or instance-pixel (which makes these 0)"`
-	Groups    int    `yaml:"groups" doc:"groups of channels of group normalisation"`
-	FinalNorm bool   `yaml:"final_norm" doc:"ReLU and normalisation after the last convolution too"`
-	Init      string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in, which is also that of biases"`
+	Features  int    `yaml:"features" doc:"output width: channels of the last convolution"`
+	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer, instance (skips one-pixel channels) or instance-pixel (makes one-pixel channels 0)"`
+	Groups    int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
+	FinalNorm bool   `yaml:"final_norm" doc:"add ReLU and normalisation after the last convolution too"`
+	Init      string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in (also for biases)"`
 }
 
 // NewNormedEncoder returns the default settings.

@@ -53,7 +53,7 @@ type Formed interface {
 
 // LayerName is the option name, which all layers have.
 type LayerName struct {
-	Name string `yaml:"name,omitempty" doc:"name in place of the kind and its number, such as conv1; names of parameters begin with it"`
+	Name string `yaml:"name,omitempty" doc:"prefix of the layer's parameter names; if absent, kind and number, such as conv1"`
 }
 
 // Named returns the name from the config, or an empty text.
@@ -63,20 +63,20 @@ func (n LayerName) Named() string { return n.Name }
 var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
 	{Name: "conv", Doc: "convolution; short form {conv: 32}", New: func() Layer { return NewConvLayer() }},
 	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return NewDeconvLayer() }},
-	{Name: "upsample", Doc: "larger images by equal pixels or interpolation, often before a conv; short form {upsample: 2}",
+	{Name: "upsample", Doc: "enlarges images by repeating pixels or interpolation, often before a conv; short form {upsample: 2}",
 		Source: "Odena et al. 2016", New: func() Layer { return &UpsampleLayer{Times: 2, Kind: nearest} }},
-	{Name: "shuffle", Doc: "larger images by turning channels into pixels; short form {shuffle: 2}", Source: "Shi et al. 2016, equation 4",
+	{Name: "shuffle", Doc: "enlarges images by turning channels into pixels; short form {shuffle: 2}", Source: "Shi et al. 2016, equation 4",
 		New: func() Layer { return &ShuffleLayer{Times: 2} }},
-	{Name: "crop", Doc: "upper left of images; short form {crop: 28}", New: func() Layer { return &CropLayer{} }},
+	{Name: "crop", Doc: "crops images to the upper left; short form {crop: 28}", New: func() Layer { return &CropLayer{} }},
 	{Name: "norm", Doc: "normalisation; short form {norm: batch}", Source: normSources, New: func() Layer { return NewNormLayer() }},
 	{Name: "activation", Doc: "activation; short form {activation: relu}", New: func() Layer { return &ActivationLayer{Kind: "relu"} }},
-	{Name: "residual", Doc: "residual blocks, of two convolutions, a bottleneck or layers of one's own; short form {residual: 64}",
+	{Name: "residual", Doc: "residual blocks: two convolutions, a bottleneck or your layers; short form {residual: 64}",
 		Source: "He et al. 2016, section 3", New: func() Layer { return NewResidualLayer() }},
-	{Name: "pool", Doc: "average or maximum of windows, or of the whole image: {pool: {to: 1}}; short form {pool: max}", New: func() Layer { return NewPoolLayer() }},
-	{Name: "flatten", Doc: "rows of images; dense and the end of an encoder do so by themselves", New: func() Layer { return &FlattenLayer{} }},
-	{Name: "image", Doc: "images of rows: a dense layer to channels x height x width; short form {image: 64}", New: func() Layer { return &ImageLayer{} }},
+	{Name: "pool", Doc: "average or maximum over windows, or over the whole image: {pool: {to: 1}}; short form {pool: max}", New: func() Layer { return NewPoolLayer() }},
+	{Name: "flatten", Doc: "flattens images to rows; dense and the end of an encoder do this automatically", New: func() Layer { return &FlattenLayer{} }},
+	{Name: "image", Doc: "makes images of rows: a dense layer to channels x height x width; short form {image: 64}", New: func() Layer { return &ImageLayer{} }},
 	{Name: "dense", Doc: "fully connected layer, which flattens images; short form {dense: 256}", New: func() Layer { return NewDenseLayer() }},
-	{Name: "dropout", Doc: "elements become 0 at random in training; short form {dropout: 0.1}", Source: "Srivastava et al. 2014",
+	{Name: "dropout", Doc: "sets elements to 0 at random in training; short form {dropout: 0.1}", Source: "Srivastava et al. 2014",
 		New: func() Layer { return &DropoutLayer{Rate: 0.5} }},
 }, Hints: map[string]string{
 	"conv2d": "want conv", "convolution": "want conv", "linear": "want dense, such as {dense: 256}", "fc": "want dense, such as {dense: 256}",

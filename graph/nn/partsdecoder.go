@@ -22,11 +22,11 @@ const (
 
 // DeconvLayer is a transposed convolution; see [layer.ConvTranspose].
 type DeconvLayer struct {
-	Channels Channels `yaml:"channels" doc:"channels of the result; image: those of the images that a decoder ends in"`
-	Kernel   int      `yaml:"kernel" doc:"side of the filters; a multiple of the stride makes no checkerboards"`
-	Stride   int      `yaml:"stride" doc:"factor of height and width"`
-	Padding  string   `yaml:"padding" doc:"same: sides are multiplied by the stride; valid: the result keeps the edges, (side-1)*stride + kernel"`
-	Fan      string   `yaml:"fan" doc:"inputs of a unit, for initial weights: overlap (those that meet at a pixel), in (of a whole filter) or out (output channels, as PyTorch counts)"`
+	Channels Channels `yaml:"channels" doc:"output channels; image: channels of the decoder's images"`
+	Kernel   int      `yaml:"kernel" doc:"side of the filters; a multiple of the stride avoids checkerboards"`
+	Stride   int      `yaml:"stride" doc:"factor for height and width"`
+	Padding  string   `yaml:"padding" doc:"same: multiplies sides by the stride; valid: keeps the edges, sides become (side-1)*stride + kernel"`
+	Fan      string   `yaml:"fan" doc:"fan-in for initial weights: overlap (inputs that meet at a pixel), in (inputs of a whole filter) or out (output channels, as in PyTorch)"`
 	Weighted
 }
 
@@ -80,8 +80,8 @@ func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 
 // ImageLayer makes images from rows, by a dense layer to height x width x channels columns.
 type ImageLayer struct {
-	Channels Channels `yaml:"channels" doc:"channels of the result; image: those of the images that a decoder ends in"`
-	To       Sides    `yaml:"to,omitempty" doc:"height and width of the result; if absent, those from which the layers behind end in the size of the decoder's images"`
+	Channels Channels `yaml:"channels" doc:"output channels; image: channels of the decoder's images"`
+	To       Sides    `yaml:"to,omitempty" doc:"output height and width; if absent, chosen to make the later layers end in the decoder's image size"`
 	Weighted
 }
 

@@ -64,10 +64,10 @@ func (s Sides) valid(key string) error {
 // PoolLayer is a pooling over windows, or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
 type PoolLayer struct {
 	Kind    string `yaml:"kind" doc:"average or max"`
-	To      Sides  `yaml:"to,omitempty" doc:"height and width of the result, of any images: 1 is the mean of the whole image. In place of size"`
+	To      Sides  `yaml:"to,omitempty" doc:"output height and width for images of any size, instead of size; 1: one window, the whole image"`
 	Size    int    `yaml:"size" doc:"side of the windows"`
 	Stride  int    `yaml:"stride,omitempty" doc:"pixels between windows; if absent, size"`
-	Padding string `yaml:"padding" doc:"same: windows may reach over the edge, where pixels outside do not count; valid: they may not"`
+	Padding string `yaml:"padding" doc:"same: windows may cross the edge, and outside pixels do not count; valid: windows stay inside"`
 	LayerName
 }
 
@@ -136,7 +136,7 @@ const (
 
 // UpsampleLayer enlarges images by interpolation; see [layer.Upsample].
 type UpsampleLayer struct {
-	Times int    `yaml:"times" doc:"factor of height and width"`
+	Times int    `yaml:"times" doc:"factor for height and width"`
 	Kind  string `yaml:"kind" doc:"nearest (equal pixels) or bilinear"`
 	LayerName
 }
@@ -165,7 +165,7 @@ func (l *UpsampleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error)
 
 // ShuffleLayer enlarges images by turning channels into pixels; see [layer.Shuffle].
 type ShuffleLayer struct {
-	Times int `yaml:"times" doc:"factor of height and width; channels are divided by its square"`
+	Times int `yaml:"times" doc:"factor for height and width; divides the channels by its square"`
 	LayerName
 }
 
@@ -188,7 +188,7 @@ func (l *ShuffleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) 
 
 // CropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop images that are too large without it.
 type CropLayer struct {
-	To Sides `yaml:"to" doc:"height and width of the result"`
+	To Sides `yaml:"to" doc:"output height and width"`
 	LayerName
 }
 

@@ -15,8 +15,8 @@ const defaultGroups = 8
 // NormLayer is a normalisation; see [Norm].
 type NormLayer struct {
 	Kind       string `yaml:"kind" doc:"batch, group, layer, instance or none"`
-	Groups     int    `yaml:"groups" doc:"groups of channels of group normalisation, a number that divides the channels"`
-	Activation string `yaml:"activation,omitempty" doc:"activation that follows"`
+	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation; divides the channels"`
+	Activation string `yaml:"activation,omitempty" doc:"activation after the layer"`
 	LayerName
 }
 
@@ -86,7 +86,7 @@ func (*FlattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 
 // DropoutLayer is a dropout; see [Dropout].
 type DropoutLayer struct {
-	Rate float64 `yaml:"rate" doc:"probability of 0, in training"`
+	Rate float64 `yaml:"rate" doc:"probability of setting an element to 0 in training"`
 	LayerName
 }
 

@@ -26,17 +26,17 @@ const bottleneckShare = 4
 // sides, the shortcut is a 1x1 convolution and norm (projection), otherwise x. Padding is symmetric, as in public
 // code. A block with upsample first enlarges images (nearest).
 type ResidualLayer struct {
-	Channels   Channels  `yaml:"channels" doc:"channels of the result"`
+	Channels   Channels  `yaml:"channels" doc:"output channels"`
 	Stride     int       `yaml:"stride" doc:"stride of the first block: 2 halves the sides, rounded up"`
-	Times      int       `yaml:"times" doc:"number of blocks, each with a name of its own: residual1, residual2"`
-	Upsample   int       `yaml:"upsample" doc:"factor by which the first block enlarges height and width, for decoders"`
+	Times      int       `yaml:"times" doc:"number of blocks, named residual1, residual2, ..."`
+	Upsample   int       `yaml:"upsample" doc:"enlargement of height and width in the first block, for decoders"`
 	Kind       string    `yaml:"kind" doc:"basic (two convolutions) or bottleneck (1x1, convolution, 1x1)"`
 	Kernel     int       `yaml:"kernel" doc:"side of the filters"`
 	Norm       string    `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
-	Groups     int       `yaml:"groups" doc:"groups of channels of group normalisation"`
+	Groups     int       `yaml:"groups" doc:"number of channel groups in group normalisation"`
 	Activation string    `yaml:"activation" doc:"activation within blocks and at their end: relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
 	Init       string    `yaml:"init,omitempty" doc:"distribution of initial weights; if absent, the network's (he-normal)"`
-	Layers     LayerList `yaml:"layers,omitempty" doc:"layers of one's own whose result has the shape of their input, in place of channels, stride, upsample, kind, kernel, norm and groups"`
+	Layers     LayerList `yaml:"layers,omitempty" doc:"your layers with equal input and output shape, instead of channels, stride, upsample, kind, kernel, norm and groups"`
 	LayerName
 }
 

@@ -17,8 +17,8 @@ import (
 
 // Weighted holds the options shared by layers with weights.
 type Weighted struct {
-	Activation string `yaml:"activation,omitempty" doc:"activation that follows, in the same pass; an activation layer behind says the same"`
-	Bias       *bool  `yaml:"bias,omitempty" doc:"offset of each channel; if absent, true unless a norm follows at once, which has one"`
+	Activation string `yaml:"activation,omitempty" doc:"activation computed in the same pass; equivalent to an activation layer after this layer"`
+	Bias       *bool  `yaml:"bias,omitempty" doc:"add an offset to each channel; if absent, true unless the next layer is a norm, with its offset"`
 	Init       string `yaml:"init,omitempty" doc:"distribution of initial weights; if absent, the network's (he-normal)"`
 	LayerName
 }
@@ -105,10 +105,10 @@ func validPaddingName(name string, more ...string) error {
 
 // ConvLayer is a convolution; see [layer.Conv].
 type ConvLayer struct {
-	Channels Channels `yaml:"channels" doc:"number of filters, the channels of the result; image: those of the images that a decoder ends in"`
+	Channels Channels `yaml:"channels" doc:"number of filters (output channels); image: channels of the decoder's images"`
 	Kernel   int      `yaml:"kernel" doc:"side of the filters"`
-	Stride   int      `yaml:"stride" doc:"pixels between the places of filters: 2 halves the sides, rounded up"`
-	Padding  string   `yaml:"padding" doc:"same: zeros around the image, so that sides are divided by the stride; symmetric: the same number of zeros, (kernel-1)/2 of them before, as PyTorch has it; valid: none"`
+	Stride   int      `yaml:"stride" doc:"pixels between filter positions; 2 halves the sides, rounded up"`
+	Padding  string   `yaml:"padding" doc:"same: pads with zeros and divides sides by the stride; symmetric: as many zeros, (kernel-1)/2 before, as in PyTorch; valid: no padding"`
 	Weighted
 }
 
@@ -183,7 +183,7 @@ func imagesIn(x *gorgonia.Node) (int, error) {
 
 // DenseLayer is a fully connected layer; see [layer.Dense]. It flattens images.
 type DenseLayer struct {
-	Units Channels `yaml:"units" doc:"width, the columns of the result"`
+	Units Channels `yaml:"units" doc:"output width (columns)"`
 	Weighted
 }
 

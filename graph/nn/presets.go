@@ -66,11 +66,11 @@ func (l *Layers) DecoderLayers() *Layers { return l }
 // SmallConv has four convolutions with 32, 32, 64 and 64 filters of side 3 and stride 2, and a dense layer, for
 // images of any size. As a decoder it is the mirror image: every convolution follows an enlargement to equal pixels.
 type SmallConv struct {
-	Width      int    `yaml:"width" doc:"filters of the first two convolutions; the others have twice as many"`
+	Width      int    `yaml:"width" doc:"filters of the first two convolutions; later convolutions have twice as many"`
 	Features   int    `yaml:"features" doc:"width of the dense layer"`
 	Activation string `yaml:"activation" doc:"activation of all layers: relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
 	Norm       string `yaml:"norm" doc:"normalisation after convolutions: none, batch, group, layer, instance or instance-pixel"`
-	Groups     int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 }
 
 // NewSmallConv returns the default settings.
@@ -142,10 +142,10 @@ const resnetSource = "He et al. 2016, section 3 and 4.2"
 // pooling. Eight basic blocks follow, two each with 64, 128, 256 and 512 channels. Every pair but the first begins
 // with stride 2. The mean over the image gives 512 features.
 type ResNet18 struct {
-	Width    int    `yaml:"width" doc:"channels of the first blocks; the last have 8 times as many"`
+	Width    int    `yaml:"width" doc:"channels of the first blocks; the last blocks have 8 times as many"`
 	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
-	Groups   int    `yaml:"groups" doc:"groups of channels of group normalisation"`
-	Features int    `yaml:"features" doc:"width of a dense layer at the end; 0: there is none, and the features are the channels' means"`
+	Groups   int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
+	Features int    `yaml:"features" doc:"width of a final dense layer; 0: no dense layer, the features are the channels' means"`
 }
 
 // NewResNet18 returns the default settings.
@@ -194,9 +194,9 @@ func (s *ResNet18) Mirror() Decoder { return s.EncoderLayers().Mirror() }
 // convolution, four residual blocks of stride 2 and a dense layer. As a decoder it is the mirror image, and its
 // blocks enlarge images by 2.
 type ResNetAE struct {
-	Width    int    `yaml:"width" doc:"channels of the first convolution; the blocks have 2, 4, 4 and 8 times as many"`
+	Width    int    `yaml:"width" doc:"channels of the first convolution; the blocks have 2, 4, 4 and 8 times this number"`
 	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
-	Groups   int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+	Groups   int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 	Features int    `yaml:"features" doc:"width of the dense layer"`
 }
 

@@ -81,7 +81,7 @@ var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []regist
 		Source: "Perez Rey et al. 2020; Tonnaer et al. 2022", New: func() Space { return NewSphere() }},
 	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior", Source: "Kingma and Welling 2014",
 		New: func() Space { return NewEuclidean() }},
-	{Name: "categorical", Doc: "a choice among options with a relaxed posterior (Gumbel-softmax) and a uniform prior; before other spaces in a list",
+	{Name: "categorical", Doc: "a choice among options with a relaxed posterior (Gumbel-softmax) and a uniform prior; must come before other spaces in a list",
 		Source: "Jang et al. 2017; Maddison et al. 2017; Dupont 2018", New: func() Space { return NewCategorical() }},
 }}
 

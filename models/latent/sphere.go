@@ -23,10 +23,10 @@ import (
 // section 4.3). On S^2 it turns about Axis.
 type Sphere struct {
 	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
-	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time t of the random walk, which is its variance along each axis"`
+	LogT  [2]float64 `yaml:"log_t" doc:"smallest and largest log t (natural); t is the time of the random walk, its variance along each axis"`
 	Steps int        `yaml:"steps" doc:"steps of the random walk"`
-	Omega int        `yaml:"omega" doc:"turns of a point while its factor makes one; not 0"`
-	Axis  []float64  `yaml:"axis" doc:"for dim 2: axis of the rotation by the factor, three numbers; if absent, no factor acts"`
+	Omega int        `yaml:"omega" doc:"turns of the point per turn of its factor; not 0"`
+	Axis  []float64  `yaml:"axis" doc:"for dim 2: axis of the factor's rotation, three numbers; if absent, no factor acts"`
 }
 
 // NewSphere returns the default settings: a circle.

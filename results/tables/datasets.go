@@ -17,15 +17,15 @@ import (
 
 // DataSet is one of several data sets for training the rows of a table. Every column is shown for each data set.
 type DataSet struct {
-	Label   string          `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
-	Values  sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
-	Codes   factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for the metrics of sub-codes, and $codes in settings of rows"`
-	Set     sweep.Settings  `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
-	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all but the by_scale settings of a row"`
-	Scales  []string        `yaml:"scales" doc:"the scales that show it, such as [full]; none: all"`
-	Real    bool            `yaml:"real" doc:"compute it with --real only, because it is a public data set without a twin"`
+	Label   string          `yaml:"label" doc:"label of the data set in the table and the reference file; overrides reference.dataset"`
+	Values  sweep.Settings  `yaml:"values" doc:"name: value; replaces $name in the rows' configs and settings; list elements replace $name... in a list"`
+	Codes   factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for metrics of sub-codes and for $codes in the rows' settings"`
+	Set     sweep.Settings  `yaml:"set" doc:"key.path: value; overrides the rows' settings"`
+	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all settings except a row's by_scale"`
+	Scales  []string        `yaml:"scales" doc:"scales that show the data set, such as [full]; none: all"`
+	Real    bool            `yaml:"real" doc:"compute it only with --real: a public data set without a twin"`
 
-	Components int `yaml:"components" doc:"number of principal components of the metrics that take them; 0: their own"`
+	Components int `yaml:"components" doc:"number of principal components in metrics with components; 0: the metric's setting"`
 }
 
 // Validate checks the settings.

@@ -10,7 +10,7 @@ import (
 type Curves struct {
 	X       string   `yaml:"x" doc:"label of the horizontal axis"`
 	Log     bool     `yaml:"log" doc:"use a logarithmic horizontal axis"`
-	Columns []string `yaml:"columns" doc:"columns to plot, a figure each"`
+	Columns []string `yaml:"columns" doc:"columns to plot, one figure each"`
 }
 
 // Validate checks the settings.
@@ -28,10 +28,10 @@ func (c *Curves) Validate() error {
 type Boxes struct {
 	Title  string   `yaml:"title" doc:"title of the figure"`
 	Column string   `yaml:"column" doc:"column to show"`
-	Rows   []string `yaml:"rows" doc:"rows with a box each, from left to right"`
-	Axis   string   `yaml:"axis" doc:"label of the horizontal axis: what the rows differ in"`
-	Labels []string `yaml:"labels" doc:"labels of the boxes; if absent, those of the rows"`
-	Best   []string `yaml:"best" doc:"other rows: a line marks the lowest of their means over runs"`
+	Rows   []string `yaml:"rows" doc:"rows, one box each, from left to right"`
+	Axis   string   `yaml:"axis" doc:"label of the horizontal axis: the difference between the rows"`
+	Labels []string `yaml:"labels" doc:"labels of the boxes; if absent, the row labels"`
+	Best   []string `yaml:"best" doc:"other rows; a line marks their lowest mean over runs"`
 	Line   string   `yaml:"line" doc:"label of the line"`
 }
 

@@ -17,7 +17,7 @@ import (
 // runs. Rows with equal printed numbers are ties, unless a file gives further digits.
 type PrintedTau struct {
 	Compared `yaml:",inline"`
-	Digits   string `yaml:"digits" doc:"a .csv file in the form of a reference file: the other table's numbers with more digits, which round to the printed ones; empty: the printed ones"`
+	Digits   string `yaml:"digits" doc:".csv file in reference form: the other table's numbers with more digits, which round to the printed numbers; empty: the printed numbers"`
 
 	from *printedTable // set by Score
 }
@@ -151,7 +151,7 @@ func (p place) drawnCell(row *Row, column string, seed uint64) (float64, error) 
 // as one for every factor. Each seed draws the digits cut off by rounding, uniformly.
 type PrintedProduct struct {
 	Table string `yaml:"table" doc:"the name of the other table"`
-	Row   string `yaml:"row" doc:"its row"`
+	Row   string `yaml:"row" doc:"row of the other table"`
 
 	other *Table // set by Score
 }

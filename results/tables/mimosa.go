@@ -19,9 +19,9 @@ import (
 // Mimosa trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from the codes of the
 // training images. Metrics compare both with the true ones.
 type Mimosa struct {
-	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file, or the name of one that comes with unravel"`
-	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
+	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file or the name of a built-in config"`
+	Set            sweep.Settings `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
+	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all other settings"`
 	mimosa.Options `yaml:",inline"`
 }
 

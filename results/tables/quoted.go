@@ -159,8 +159,8 @@ func (t *Table) quotedTables() ([]*Table, error) {
 
 // Cells shows the cells of a row of another table.
 type Cells struct {
-	Table string `yaml:"table" doc:"table of the cells"`
-	Row   string `yaml:"row" doc:"label of its row"`
+	Table string `yaml:"table" doc:"table with the cells"`
+	Row   string `yaml:"row" doc:"label of the row"`
 }
 
 // Random implements Source.
@@ -209,9 +209,9 @@ type point struct{ x, y float64 }
 
 // Over is the shared part of sources that compare two columns of several tables.
 type Over struct {
-	Tables []string `yaml:"tables" doc:"tables of the cells"`
-	Column string   `yaml:"column" doc:"column to compare the others with"`
-	Of     string   `yaml:"of" doc:"what is compared: runs, rows (their means) or printed (the printed means)"`
+	Tables []string `yaml:"tables" doc:"tables with the cells"`
+	Column string   `yaml:"column" doc:"column to compare the other columns with"`
+	Of     string   `yaml:"of" doc:"values to compare: runs, rows (means over runs) or printed (printed means)"`
 }
 
 // The values of the field Of.
@@ -295,8 +295,8 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 // over them.
 type Binned struct {
 	Over `yaml:",inline"`
-	From float64 `yaml:"from" doc:"the least value of the column"`
-	To   float64 `yaml:"to" doc:"the value that is too large"`
+	From float64 `yaml:"from" doc:"smallest value of the column"`
+	To   float64 `yaml:"to" doc:"upper bound of the column, excluded"`
 }
 
 // Validate checks the settings.

@@ -15,20 +15,20 @@ import (
 // Runs trains the codes: one run for each seed, or the best run of a grid. The config of a run includes the table's
 // metrics, and the table reads their results from the run's folder.
 type Runs struct {
-	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set     sweep.Settings   `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
-	ByScale ScaleSettings    `yaml:"by_scale" doc:"scale: {key.path: value}, overrides all others"`
-	Also    []metrics.Choice `yaml:"also" doc:"metrics that these runs measure besides those of the table, so that tables can share them"`
-	Grid    sweep.Axes       `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
+	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file or the name of a built-in config"`
+	Set     sweep.Settings   `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
+	ByScale ScaleSettings    `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all other settings"`
+	Also    []metrics.Choice `yaml:"also" doc:"more metrics for these runs to measure, to share the runs between tables"`
+	Grid    sweep.Axes       `yaml:"grid" doc:"key.path: [values]; each seed runs every combination, and select chooses one run"`
 	Select  *Selection       `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
 // Selection chooses a run of a grid by quantities in fit.json. Among the runs with the lowest values of By, it takes
 // the lowest value of Then.
 type Selection struct {
-	Keep float64  `yaml:"keep" doc:"fraction of the grid that is kept, 0 to 1"`
-	By   FitValue `yaml:"by" doc:"quantity to keep by: runs with the lowest values stay"`
-	Then FitValue `yaml:"then" doc:"quantity to choose by: the kept run with the lowest value"`
+	Keep float64  `yaml:"keep" doc:"fraction of the grid to keep, 0 to 1"`
+	By   FitValue `yaml:"by" doc:"quantity to keep by; runs with the lowest values stay"`
+	Then FitValue `yaml:"then" doc:"quantity to choose by; the kept run with the lowest value wins"`
 }
 
 // Validate checks the settings.

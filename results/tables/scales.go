@@ -25,12 +25,12 @@ type Scales []Scale
 // Scale is an amount of computation.
 type Scale struct {
 	Name    string         `yaml:"-"`
-	Seeds   int            `yaml:"seeds" doc:"number of samples or runs of random rows; the seeds are 0, 1, ..."`
-	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
-	Dataset string         `yaml:"dataset" doc:"data set of the printed cells at this scale, if not that of the reference"`
+	Seeds   int            `yaml:"seeds" doc:"number of samples or runs for random rows; seeds are 0, 1, ..."`
+	Set     sweep.Settings `yaml:"set" doc:"key.path: value in the configs of all runs"`
+	Dataset string         `yaml:"dataset" doc:"data set of the printed cells at this scale; empty: the reference's data set"`
 	Label   string         `yaml:"label" doc:"with dataset: source of the printed cells"`
-	Draws   int            `yaml:"draws" doc:"with dataset: number of runs averaged in a printed value; 0: that of the reference"`
-	Remark  string         `yaml:"remark" doc:"what this scale can and cannot show"`
+	Draws   int            `yaml:"draws" doc:"with dataset: number of runs averaged in a printed value; 0: the reference's draws"`
+	Remark  string         `yaml:"remark" doc:"limits of this scale's results"`
 }
 
 // defaultScales returns the scales of a table that sets none.

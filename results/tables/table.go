@@ -26,20 +26,20 @@ import (
 // Table is the definition of a table of a paper.
 type Table struct {
 	Name     string           `yaml:"name" doc:"name on the command line"`
-	Title    string           `yaml:"title" doc:"title, in a line"`
+	Title    string           `yaml:"title" doc:"title in one line"`
 	Source   string           `yaml:"source" doc:"paper and table"`
 	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
-	Decimals int              `yaml:"decimals" doc:"decimals of our values"`
+	Decimals int              `yaml:"decimals" doc:"decimals of the computed values"`
 	Scales   Scales           `yaml:"scales" doc:"amounts of computation, by name"`
-	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows name their own"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets to train all rows on; none: each row names its data set"`
 	Rows     []Row            `yaml:"rows" doc:"the rows"`
 	Columns  []Column         `yaml:"columns" doc:"the columns"`
-	Also     []metrics.Choice `yaml:"also" doc:"metrics that runs measure besides the columns, so that tables can share runs"`
-	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
-	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
+	Also     []metrics.Choice `yaml:"also" doc:"more metrics for the runs to measure, to share the runs between tables"`
+	Folder   string           `yaml:"runs" doc:"folder of the runs in runs/tables; tables may share it; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, and the reasons"`
 	Agree    bool             `yaml:"agreement" doc:"rank the rows in every column, and show the mean ranks and Kendall's tau between the columns"`
 	Boxes    *Boxes           `yaml:"boxes" doc:"a box plot of one column over runs"`
-	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
+	Curves   *Curves          `yaml:"curves" doc:"columns for --out to plot as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the printed cells
@@ -51,8 +51,8 @@ type Table struct {
 
 // ReferenceFile locates the printed values.
 type ReferenceFile struct {
-	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"data set of the cells, if the table has no list of data sets"`
+	File    string `yaml:"file" doc:".csv file, as a path relative to this file"`
+	Dataset string `yaml:"dataset" doc:"data set of the cells, in a table without a list of data sets"`
 	Draws   int    `yaml:"draws" doc:"number of samples or runs averaged in a printed value"`
 	Label   string `yaml:"label" doc:"source of the printed values; empty: the paper"`
 }
@@ -60,29 +60,29 @@ type ReferenceFile struct {
 // Row is a row of the table.
 type Row struct {
 	Label   string       `yaml:"label" doc:"label of the row, also in the reference file"`
-	Dataset string       `yaml:"dataset" doc:"data set of its printed cells, if not that of the reference"`
-	Printed string       `yaml:"printed" doc:"label in the reference file, if another"`
-	From    SourceChoice `yaml:"from" doc:"source of its codes"`
-	Missing string       `yaml:"missing" doc:"in place of from: reason why the row cannot be computed"`
-	Series  string       `yaml:"series" doc:"curve that the row is a point of"`
+	Dataset string       `yaml:"dataset" doc:"data set of the printed cells; empty: the reference's data set"`
+	Printed string       `yaml:"printed" doc:"label in the reference file, if different"`
+	From    SourceChoice `yaml:"from" doc:"source of the codes"`
+	Missing string       `yaml:"missing" doc:"instead of from: reason why the row cannot be computed"`
+	Series  string       `yaml:"series" doc:"curve with the row as a point"`
 	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
-	Scales  []string     `yaml:"scales" doc:"the scales that compute it, such as [full]; none: all"`
-	On      []string     `yaml:"on" doc:"labels of the data sets that it is computed on; none: all"`
+	Scales  []string     `yaml:"scales" doc:"scales that compute the row, such as [full]; none: all"`
+	On      []string     `yaml:"on" doc:"labels of the row's data sets; none: all"`
 }
 
 // Column is a column of the table.
 type Column struct {
 	Label     string         `yaml:"label" doc:"label of the column, also in the reference file"`
-	Group     string         `yaml:"group" doc:"heading above it and its neighbours"`
-	Metric    metrics.Choice `yaml:"metric" doc:"metric whose values the column shows"`
-	Fit       FitValue       `yaml:"fit" doc:"in place of metric: a quantity of the run's fit, reconstruction, held_out, assignment or variance"`
-	Seconds   []string       `yaml:"seconds" doc:"in place of metric: parts of a run whose seconds to add up: total, training, finishing, or those of a stage before training, as run.json lists them"`
-	Share     []string       `yaml:"share" doc:"in place of metric: the same parts, in percent of the total"`
-	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
-	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
+	Group     string         `yaml:"group" doc:"heading above adjacent columns"`
+	Metric    metrics.Choice `yaml:"metric" doc:"metric shown in the column"`
+	Fit       FitValue       `yaml:"fit" doc:"instead of metric: quantity of the run's fit: reconstruction, held_out, assignment or variance"`
+	Seconds   []string       `yaml:"seconds" doc:"instead of metric: parts of a run to add up in seconds: total, training, finishing, or stages before training, by their names in run.json"`
+	Share     []string       `yaml:"share" doc:"instead of metric: parts of a run, in percent of the total"`
+	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: the value"`
+	Of        string         `yaml:"of" doc:"label of the entry to show in a part with several values (for example a factor's name)"`
 	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x, 100x, or x<NUMBER such as x<0.1 (1 below it, else 0)"`
-	Decimals  *int           `yaml:"decimals" doc:"decimals of our values, if not those of the table"`
-	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
+	Decimals  *int           `yaml:"decimals" doc:"decimals of the computed values; if absent, the table's decimals"`
+	Doc       string         `yaml:"doc" doc:"definition of the paper's values, if the label is not enough"`
 }
 
 // Note gives the reason why cells are not reproduced. For a column in Moves, an experiment has moved our value by
@@ -92,9 +92,9 @@ type Column struct {
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
-	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, each with how far our value moves in the experiment that the reason names, up or, below 0, down; explains differences the other way, of which the rest must be within two standard deviations"`
+	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, with the signed change of our value in the reason's experiment; it explains opposite differences up to a rest of two standard deviations"`
 	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
-	Reason  string             `yaml:"reason" doc:"why their values do not come out as printed"`
+	Reason  string             `yaml:"reason" doc:"reason why the computed values differ from the printed ones"`
 }
 
 // SetDefaults implements config.Defaulter.

@@ -19,9 +19,9 @@ import (
 
 // Compared names a column of another table. A row compares this column with its own table's metrics.
 type Compared struct {
-	Table  string `yaml:"table" doc:"the other table: a .yaml file, or the name of one that comes with unravel"`
-	Column string `yaml:"column" doc:"its column to compare"`
-	Raw    bool   `yaml:"raw" doc:"order rows by values as they are, so that a metric of which less is better has the other sign; false: from good to bad"`
+	Table  string `yaml:"table" doc:"other table: a .yaml file or the name of a built-in table"`
+	Column string `yaml:"column" doc:"column of the other table to compare"`
+	Raw    bool   `yaml:"raw" doc:"order rows by raw values, which flips the sign for metrics where less is better; false: from good to bad"`
 }
 
 // Validate checks the settings.

@@ -170,12 +170,12 @@ func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 // Importances assumes a matrix of importances of code columns (rows) for factors (columns), or several matrices with
 // their probabilities. The result of [metrics.DCI] is the mean over the matrices.
 type Importances struct {
-	Cases []ImportanceCase `yaml:"cases" doc:"possible matrices of importances"`
+	Cases []ImportanceCase `yaml:"cases" doc:"possible importance matrices"`
 }
 
 // ImportanceCase is a matrix of importances with its weight.
 type ImportanceCase struct {
-	Weight float64     `yaml:"weight" doc:"its probability, relative to the sum of all weights"`
+	Weight float64     `yaml:"weight" doc:"probability of this case, relative to the sum of all weights"`
 	Rows   [][]float64 `yaml:"rows" doc:"importances of each code column for every factor; columns without importance need no row"`
 }
 

@@ -12,7 +12,7 @@ type Adam struct {
 	Beta2   float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
 	Decay   float64 `yaml:"decay" doc:"decoupled weight decay: each step multiplies parameters by 1 - lr decay"`
-	Exclude Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (those of one axis)"`
+	Exclude Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (all parameters with one axis)"`
 }
 
 // NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
@@ -76,8 +76,8 @@ type LAMB struct {
 	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2   float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
-	Decay   float64 `yaml:"decay" doc:"weight decay: decay times the parameter is added to the step before it is scaled"`
-	Exclude Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
+	Decay   float64 `yaml:"decay" doc:"weight decay: adds decay times the parameter to the step before scaling"`
+	Exclude Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (all parameters with one axis)"`
 }
 
 // NewLAMB returns the paper's settings: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of

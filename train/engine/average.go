@@ -13,8 +13,8 @@ import (
 // of normalisations are averaged like weights. Other states (EMA targets, queues), frozen parameters and parameters
 // that no loss reaches are not averaged.
 type Average struct {
-	Decay float64 `yaml:"decay" doc:"decay of the average by update, 0 to 1"`
-	From  Span    `yaml:"from" doc:"length of training, in epochs or {steps: N}, after which averaging begins; until then the averages are copies"`
+	Decay float64 `yaml:"decay" doc:"decay of the average per update, 0 to 1"`
+	From  Span    `yaml:"from" doc:"start of averaging, in epochs or {steps: N}; before it, the averages are copies"`
 }
 
 // SetDefaults sets the decay to 0.999.

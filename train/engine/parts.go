@@ -14,9 +14,9 @@ import (
 // Part sets options of the optimiser for parameters with certain names. If several parts fit a parameter, the last part
 // with an option sets it; nil does not change the option.
 type Part struct {
-	Match Patterns `yaml:"match" doc:"names of parameters, in which * stands for any characters: a pattern, or a list of them"`
-	LR    *float64 `yaml:"lr" doc:"the optimiser's option lr for these parameters"`
-	Decay *float64 `yaml:"decay" doc:"the optimiser's option decay for these parameters"`
+	Match Patterns `yaml:"match" doc:"pattern of parameter names, or a list of patterns; * stands for any characters"`
+	LR    *float64 `yaml:"lr" doc:"optimiser option lr for these parameters"`
+	Decay *float64 `yaml:"decay" doc:"optimiser option decay for these parameters"`
 }
 
 // Validate checks that a part says something.

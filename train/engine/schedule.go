@@ -18,10 +18,10 @@ var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []regist
 		Source: "Loshchilov and Hutter 2017, equation 5", New: func() Schedule { return &Cosine{} }},
 	{Name: "linear", Doc: "lowers the learning rate along a line to a final fraction at the end of training",
 		New: func() Schedule { return &Linear{} }},
-	{Name: "polynomial", Doc: "lowers the learning rate along a power of what is left of the training to a final fraction at its end",
+	{Name: "polynomial", Doc: "lowers the learning rate to a final fraction at the end, along a power of the remaining training",
 		Source: "Liu et al. 2015 (ParseNet), section 4.1: the policy poly", New: func() Schedule { return &Polynomial{Power: 0.9} }},
-	{Name: "one-cycle", Doc: "raises the learning rate to that of the optimiser, and then lowers it far below where it began",
-		Source: "Smith and Topin 2019, section 2, with cosines as in PyTorch's OneCycleLR; momentum stays as it is", New: func() Schedule { return NewOneCycle() }},
+	{Name: "one-cycle", Doc: "raises the learning rate to the optimiser's rate, then lowers it far below the start",
+		Source: "Smith and Topin 2019, section 2, with cosines as in PyTorch's OneCycleLR; momentum does not change", New: func() Schedule { return NewOneCycle() }},
 }}
 
 // Schedule is a learning-rate schedule.
@@ -59,8 +59,8 @@ func (*Constant) Range() (low, high float64) { return 1, 1 }
 
 // Step is the schedule of that name.
 type Step struct {
-	Every  Span    `yaml:"every" doc:"epochs between two changes, or {steps: N}"`
-	Factor float64 `yaml:"factor" doc:"factor of the learning rate"`
+	Every  Span    `yaml:"every" doc:"epochs between changes, or {steps: N}"`
+	Factor float64 `yaml:"factor" doc:"factor for the learning rate"`
 }
 
 // Validate checks the settings' ranges.
@@ -101,7 +101,7 @@ func (s *Step) Range() (low, high float64) {
 // Milestones is the schedule of that name.
 type Milestones struct {
 	At     []float64 `yaml:"at" doc:"fractions of the training, 0 to 1"`
-	Factor float64   `yaml:"factor" doc:"factor of the learning rate"`
+	Factor float64   `yaml:"factor" doc:"factor for the learning rate"`
 }
 
 // Validate checks the settings' ranges.
@@ -176,7 +176,7 @@ func (l *Linear) Range() (low, high float64) { return l.Final, 1 }
 
 // Polynomial is the schedule of that name.
 type Polynomial struct {
-	Power float64 `yaml:"power" doc:"exponent of the fraction of the training that is left; 1: a line"`
+	Power float64 `yaml:"power" doc:"exponent of the remaining fraction of training; 1: a line"`
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
 
@@ -209,7 +209,7 @@ func checkFinal(final float64) error {
 // OneCycle is the schedule of that name. The optimiser's learning rate is the peak.
 type OneCycle struct {
 	Start float64 `yaml:"start" doc:"learning-rate multiplier at the beginning"`
-	Rise  float64 `yaml:"rise" doc:"fraction of the training in which the rate rises to 1"`
+	Rise  float64 `yaml:"rise" doc:"fraction of training spent raising the multiplier to 1"`
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
 
@@ -275,7 +275,7 @@ type Span struct {
 
 // spanKeys is a Span in a config.
 type spanKeys struct {
-	Epochs *float64 `yaml:"epochs" doc:"passes over the data, also fractions"`
+	Epochs *float64 `yaml:"epochs" doc:"passes over the data; fractions are allowed"`
 	Steps  *int     `yaml:"steps" doc:"updates of the parameters"`
 }
 

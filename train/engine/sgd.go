@@ -19,10 +19,10 @@ import (
 type SGD struct {
 	LR        float64 `yaml:"lr" doc:"learning rate"`
 	Momentum  float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
-	Dampening float64 `yaml:"dampening" doc:"fraction of the gradient that does not enter the velocity"`
+	Dampening float64 `yaml:"dampening" doc:"fraction of the gradient kept out of the velocity"`
 	Nesterov  bool    `yaml:"nesterov" doc:"look ahead along the velocity"`
-	Decay     float64 `yaml:"decay" doc:"weight decay, the gradient of an L2 penalty: decay times the parameter is added to its gradient"`
-	Exclude   Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (those of one axis)"`
+	Decay     float64 `yaml:"decay" doc:"weight decay, the gradient of an L2 penalty: adds decay times the parameter to its gradient"`
+	Exclude   Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (all parameters with one axis)"`
 }
 
 // NewSGD returns the defaults: a learning rate of 0.01 and a momentum of 0.9, without decay.
@@ -106,11 +106,11 @@ func descend(w, g []float32, rate, clip, decay float32) {
 // outside the velocity, and |g| is the norm of the sum instead of |g| + Decay |w|, as in the code of SimCLR (Chen et
 // al. 2020).
 type LARS struct {
-	LR       float64 `yaml:"lr" doc:"learning rate; BYOL has 0.2 times the images of a batch over 256"`
+	LR       float64 `yaml:"lr" doc:"learning rate; BYOL uses 0.2 times the batch size over 256"`
 	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
 	Trust    float64 `yaml:"trust" doc:"norm of a step over the norm of the weights, at a learning rate of 1 and without momentum"`
-	Decay    float64 `yaml:"decay" doc:"weight decay: decay times the parameter is added to its gradient"`
-	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (those of one axis)"`
+	Decay    float64 `yaml:"decay" doc:"weight decay: adds decay times the parameter to its gradient"`
+	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay and scaling: none, or biases-and-norms (all parameters with one axis)"`
 }
 
 // NewLARS returns BYOL's settings for batches of 256 images. They are a learning rate of 0.2, a momentum of 0.9, a
@@ -219,9 +219,9 @@ type RMSProp struct {
 	Alpha    float64 `yaml:"alpha" doc:"decay of the mean of squared gradients"`
 	Epsilon  float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
 	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
-	Centred  bool    `yaml:"centred" doc:"subtract the squared mean gradient from the mean square, which makes it a variance"`
-	Decay    float64 `yaml:"decay" doc:"weight decay, the gradient of an L2 penalty: decay times the parameter is added to its gradient"`
-	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (those of one axis)"`
+	Centred  bool    `yaml:"centred" doc:"subtract the squared mean gradient from the mean square, to use the variance"`
+	Decay    float64 `yaml:"decay" doc:"weight decay, the gradient of an L2 penalty: adds decay times the parameter to its gradient"`
+	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (all parameters with one axis)"`
 }
 
 // NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, neither momentum nor

@@ -18,7 +18,7 @@ type ASHA struct {
 
 	Min int `yaml:"min" doc:"epochs of the first rung"`
 	Max int `yaml:"max" doc:"epochs of the last rung"`
-	Eta int `yaml:"eta" doc:"one of so many trials goes on from a rung, to so many times its epochs"`
+	Eta int `yaml:"eta" doc:"one trial in eta continues from a rung, to eta times its epochs"`
 }
 
 // NewASHA returns the default settings.

@@ -57,12 +57,12 @@ type Step struct {
 
 // Settings are the settings that all methods have.
 type Settings struct {
-	Metric    string  `yaml:"metric" doc:"the metric to improve, one of those measured at the end; its direction is known"`
-	Loss      string  `yaml:"loss" doc:"in place of metric: a loss of training to minimise, the mean over the last epoch: loss for the total, or a part such as reconstruction; of several objectives OBJECTIVE/LOSS"`
-	Space     Space   `yaml:"space" doc:"key.path: {KIND: [low, high]} of kind linear, log, integer or log-integer, or key.path: {choice: [values]}"`
-	Runs      int     `yaml:"runs" doc:"number of trials; 0: as many as fit into core_hours"`
-	CoreHours float64 `yaml:"core_hours" doc:"hours of cores, seconds of runs times their threads, after which no run begins or goes on; 0: no limit"`
-	Seed      uint64  `yaml:"seed" doc:"seed of the trials' settings; the seed of the runs is that of the config"`
+	Metric    string  `yaml:"metric" doc:"metric to improve, measured at the end; its direction is known"`
+	Loss      string  `yaml:"loss" doc:"instead of metric: training loss to minimise, averaged over the last epoch: loss (total) or a part such as reconstruction; OBJECTIVE/LOSS with several objectives"`
+	Space     Space   `yaml:"space" doc:"key.path: {KIND: [low, high]} with KIND linear, log, integer or log-integer, or key.path: {choice: [values]}"`
+	Runs      int     `yaml:"runs" doc:"number of trials; 0: limited only by core_hours"`
+	CoreHours float64 `yaml:"core_hours" doc:"limit in core hours (run time times threads), after which no run starts or continues; 0: no limit"`
+	Seed      uint64  `yaml:"seed" doc:"seed of the trials' settings; the runs use the config's seed"`
 }
 
 // Common returns the settings.
@@ -120,7 +120,7 @@ func (s *Settings) drawn(trials []Trial, fresh bool) (Step, bool) {
 var Methods = &registry.Registry[Method]{Kind: "search", Entries: []registry.Entry[Method]{
 	{Name: "random", Doc: "independent random settings",
 		Source: "Bergstra and Bengio 2012", New: func() Method { return &Random{} }},
-	{Name: "tpe", Doc: "settings that are frequent among good trials and rare among the others, by Parzen estimators",
+	{Name: "tpe", Doc: "settings frequent among good trials and rare among other trials, by Parzen estimators",
 		Source: "Bergstra et al. 2011, section 4, with the bandwidths and weights of Optuna 4",
 		New:    func() Method { return NewTPE() }},
 	{Name: "asha", Doc: "random settings; after each rung of epochs, the best trials continue to the next",

@@ -156,9 +156,9 @@ func (Space) ConfigForms() []any { return []any{map[string]rangeForm{}} }
 // rangeForm has the kinds of a range as keys. A range has one of them.
 type rangeForm struct {
 	Linear     []float64 `yaml:"linear" doc:"lowest and highest number"`
-	Log        []float64 `yaml:"log" doc:"lowest and highest number above 0, by logarithms"`
+	Log        []float64 `yaml:"log" doc:"lowest and highest number above 0, on a log scale"`
 	Integer    []int     `yaml:"integer" doc:"lowest and highest integer"`
-	LogInteger []int     `yaml:"log-integer" doc:"lowest and highest integer above 0, by logarithms"`
+	LogInteger []int     `yaml:"log-integer" doc:"lowest and highest integer above 0, on a log scale"`
 	Choice     []any     `yaml:"choice" doc:"two or more values"`
 }
 

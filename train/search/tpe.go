@@ -29,8 +29,8 @@ import (
 type TPE struct {
 	Settings
 
-	Startup    int `yaml:"startup" doc:"random trials at the beginning"`
-	Candidates int `yaml:"candidates" doc:"values drawn for each setting, of which the best one counts"`
+	Startup    int `yaml:"startup" doc:"number of random trials at the start"`
+	Candidates int `yaml:"candidates" doc:"values to draw for each setting; the best value is used"`
 }
 
 // NewTPE returns the default settings.

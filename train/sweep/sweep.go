@@ -21,15 +21,15 @@ import (
 // of four choices: a seed, a group of the list, an index into the zip's lists, and a value for every key of the
 // product. With a search, the runs follow from their results instead, see [Plan.NewSearch].
 type Plan struct {
-	Name    string   `yaml:"name" doc:"name of the sweep and of its folder under runs/"`
-	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set     Settings `yaml:"set" doc:"key.path: value, settings of all runs"`
-	Seeds   []uint64 `yaml:"seeds" doc:"seeds; if absent, that of the base"`
-	List    []Group  `yaml:"list" doc:"groups of settings, {name: ..., key.path: value}; a run takes one group"`
-	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; a run takes the values at one index"`
-	Product Axes     `yaml:"product" doc:"key.path: [values]; runs take every combination of values"`
+	Name    string   `yaml:"name" doc:"name of the sweep and its folder under runs/"`
+	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file or the name of a built-in config"`
+	Set     Settings `yaml:"set" doc:"key.path: value; settings of all runs"`
+	Seeds   []uint64 `yaml:"seeds" doc:"seeds; if absent, the base's seed"`
+	List    []Group  `yaml:"list" doc:"groups of settings {name: ..., key.path: value}; each run takes one group"`
+	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; each run takes the values at one index"`
+	Product Axes     `yaml:"product" doc:"key.path: [values]; the runs take every combination of values"`
 
-	Search search.MethodChoice `yaml:"search" doc:"in place of list, zip and product: a search for the best settings, {METHOD: {metric: ..., runs: ..., space: {key.path: range}}}"`
+	Search search.MethodChoice `yaml:"search" doc:"instead of list, zip and product: search for the best settings, {METHOD: {metric: ..., runs: ..., space: {key.path: range}}}"`
 
 	file string // for messages and the search for base
 	root *config.Node

@@ -23,17 +23,17 @@ import (
 
 // Options holds the hyperparameters. [Defaults] returns the values of appendix A.5.
 type Options struct {
-	Equalize       float64 `yaml:"equalize" doc:"power of the standard deviation by which codes are divided along each principal axis; 0: none, as in the paper; 1: whitening"`
-	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
-	RansacFraction float64 `yaml:"ransac_fraction" doc:"fraction of a neighbourhood that its plane is refitted to, the best-explained codes; 1: fit to all, once"`
-	MinVariance    float64 `yaml:"min_variance" doc:"least fraction of the variance that a plane explains"`
-	MinDecay       float64 `yaml:"min_decay" doc:"least ratio of the variances along the last axis of a plane and the first one that it lacks"`
-	MinCosine      float64 `yaml:"min_cosine" doc:"least cosine between similar planes; 0.95 for spaceshapes, less for noisy or few codes"`
+	Equalize       float64 `yaml:"equalize" doc:"divide codes along each principal axis by this power of the standard deviation; 0: no division, as in the paper; 1: whitening"`
+	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, including its centre; must exceed the number of code columns"`
+	RansacFraction float64 `yaml:"ransac_fraction" doc:"fraction of best-explained codes in a neighbourhood to refit its plane to; 1: fit once to all codes"`
+	MinVariance    float64 `yaml:"min_variance" doc:"smallest fraction of the variance that a plane must explain"`
+	MinDecay       float64 `yaml:"min_decay" doc:"smallest ratio of the variance along a plane's last axis to the variance along the next axis"`
+	MinCosine      float64 `yaml:"min_cosine" doc:"smallest cosine between similar planes; 0.95 for spaceshapes, less for noisy or few codes"`
 	Contagion      int     `yaml:"contagion" doc:"neighbours with similar planes that a component must hold to take a code; 3 for spaceshapes"`
 	MinInitial     int     `yaml:"min_initial" doc:"smaller components are dropped before merging"`
-	MinMerged      float64 `yaml:"min_merged" doc:"least size of a component after merging; below 1: a fraction of the codes, from 1 on: a number of codes"`
-	MinCommonEdges float64 `yaml:"min_common_edges" doc:"fraction of their edges, times 2^m, that components of dimension m share to be merged"`
-	MaxLengths     float64 `yaml:"max_lengths" doc:"greatest mean distance of a component to one that encloses it, in mean distances between neighbours of the latter"`
+	MinMerged      float64 `yaml:"min_merged" doc:"smallest size of a component after merging; below 1: a fraction of the codes, from 1: a number of codes"`
+	MinCommonEdges float64 `yaml:"min_common_edges" doc:"fraction of edges, times 2^m, that two components of dimension m must share to merge"`
+	MaxLengths     float64 `yaml:"max_lengths" doc:"largest mean distance of a component to an enclosing component, in mean neighbour distances of the enclosing component"`
 }
 
 // Defaults returns the options of Ross and Doshi-Velez 2021 for Chopsticks.

@@ -20,15 +20,15 @@ import (
 type Paper struct {
 	Name     string    `yaml:"paper" doc:"authors and year"`
 	Title    string    `yaml:"title" doc:"title of the paper"`
-	Findings []Finding `yaml:"findings" doc:"what it finds"`
+	Findings []Finding `yaml:"findings" doc:"findings of the paper"`
 }
 
 // Finding is a claim of a paper.
 type Finding struct {
 	Claim   string `yaml:"claim" doc:"the claim, in a sentence"`
-	Section string `yaml:"section" doc:"where the paper makes it"`
-	Tests   []Test `yaml:"tests" doc:"what must be so for the claim to hold"`
-	Remark  string `yaml:"remark" doc:"what the tests leave out"`
+	Section string `yaml:"section" doc:"section of the paper with the claim"`
+	Tests   []Test `yaml:"tests" doc:"conditions for the claim to hold"`
+	Remark  string `yaml:"remark" doc:"limits of the tests"`
 }
 
 // Test compares cells of a column with a number or with cells of other rows. Or it bounds Kendall's tau between the
@@ -36,18 +36,18 @@ type Finding struct {
 type Test struct {
 	Table  string   `yaml:"table" doc:"name of a table"`
 	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`
-	Rows   []string `yaml:"rows" doc:"labels of the rows that are compared, each by itself"`
-	Below  *Bound   `yaml:"below" doc:"what all of them are less than"`
-	Above  *Bound   `yaml:"above" doc:"what all of them are greater than"`
-	Tau    string   `yaml:"tau" doc:"in place of single cells: another column, whose order of the rows is compared by Kendall's tau; printed: the printed values of column"`
+	Rows   []string `yaml:"rows" doc:"labels of the rows to compare, each separately"`
+	Below  *Bound   `yaml:"below" doc:"strict upper bound on all values of the rows"`
+	Above  *Bound   `yaml:"above" doc:"strict lower bound on all values of the rows"`
+	Tau    string   `yaml:"tau" doc:"instead of single cells: compare the row order in another column by Kendall's tau; printed: the printed values of column"`
 }
 
 // Bound is a number, or the cells of some rows in a column.
 type Bound struct {
 	Value  *float64 `yaml:"value" doc:"a number"`
-	Rows   []string `yaml:"rows" doc:"labels of rows; none: those that are compared, each with itself in another column"`
-	Column string   `yaml:"column" doc:"label of their column; empty: that of the test"`
-	Plus   float64  `yaml:"plus" doc:"added to the values of the rows, of which none is then compared with itself"`
+	Rows   []string `yaml:"rows" doc:"labels of rows; none: compare each tested row with itself in another column"`
+	Column string   `yaml:"column" doc:"label of the column; empty: the test's column"`
+	Plus   float64  `yaml:"plus" doc:"added to the rows' values; a row is then not compared with itself"`
 }
 
 // Printed is the value of Tau for a comparison with the printed values.

@@ -30,7 +30,7 @@ type Source struct {
 // Group is a part of the navigation.
 type Group struct {
 	Title string   `yaml:"title" doc:"heading of the group"`
-	Pages []string `yaml:"pages" doc:"pages in their order, such as docs/data.md"`
+	Pages []string `yaml:"pages" doc:"pages in order, such as docs/data.md"`
 }
 
 //go:embed assets/*.css assets/*.js
