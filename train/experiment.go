@@ -23,7 +23,7 @@ type Experiment struct {
 	Coder   *Coder
 	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
 
-	validated  []int // images of train.validation.fraction, ascending; nil: none
+	validated  []int         // images of train.validation.fraction, ascending; nil: none
 	others     []*Experiment // on the data sets of metrics.on
 	validation *engine.Validation
 	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
