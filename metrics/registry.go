@@ -257,7 +257,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	"factor-vae-metric": didYouMean("factor-vae"), "factor-vae-score": didYouMean("factor-vae"),
 	"disentanglement": byDCI, "completeness": byDCI, "informativeness": byDCI,
 	"modularity-explicitness": "they are two metrics: [modularity, explicitness]",
-	"dataset":                 "metrics of another data set are metrics: {on: [{dataset: NAME, metrics: [...]}]}",
+	"dataset":                 "metrics of another data set belong under the key metrics.on",
 	"unsupervised":            "want [mutual-information, total-correlation, wasserstein-correlation]",
 	"unsupervised-metrics":    "want [mutual-information, total-correlation, wasserstein-correlation]",
 }}

@@ -63,7 +63,7 @@ func TestMeasuresForms(t *testing.T) {
 
 func TestMeasuresMistakes(t *testing.T) {
 	for source, want := range map[string]string{
-		"metrics: 3\n":                                                    "t.yaml:1:10: metrics: want a list of metrics, or the keys final, sample, interval, encode, during, every, images",
+		"metrics: 3\n":                                                    "t.yaml:1:10: metrics: want a list of metrics, or the keys final, on, sample, interval, encode, during, every, images",
 		"metrics:\n  final: [mig]\n  evry: 1\n":                           `t.yaml:3:3: metrics.evry: unknown key "evry"; did you mean "every"?`,
 		"metrics:\n  final:\n    - mig\n    - mig\n":                      "t.yaml:4:7: metrics.final.1: mig is in the list twice",
 		"metrics: {interval: 20}\n":                                       "t.yaml:1:11: metrics.interval: 20 is out of range; want 50 to 99.9 percent",

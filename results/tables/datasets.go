@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// DataSet is one of several data sets for training the rows of a table. Every column is shown for each data set.
+// DataSet is a data set on which a table can train its rows. Every column is shown for each data set.
 type DataSet struct {
 	Label   string          `yaml:"label" doc:"label of the data set in the table and the reference file; overrides reference.dataset"`
 	Values  sweep.Settings  `yaml:"values" doc:"name: value; replaces $name in the rows' configs and settings; list elements replace $name... in a list"`
@@ -128,7 +128,7 @@ func (d *DataSet) reduce(components *int) {
 	}
 }
 
-// place is a table on one of its data sets.
+// place is a table on a single data set.
 type place struct {
 	*Table
 	data *DataSet // nil: the table lists none
