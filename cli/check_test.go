@@ -88,7 +88,7 @@ func TestCheckEdited(t *testing.T) {
 	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") || strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
 		t.Error(o)
 	}
-	const warning = "files differ from what the run wrote: metrics.json (changed)"
+	const warning = "files changed after the run: metrics.json (changed)"
 	for _, args := range [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"compare", "run", "two"}} {
 		if o := call(t, args...); !strings.Contains(o.log, warning) {
 			t.Errorf("%v: %v", args, o)

@@ -351,11 +351,11 @@ func TestDataShow(t *testing.T) {
 		decodePNG(t, "v.png")
 	}
 	for want, args := range map[string][]string{
-		`unknown pipeline "bol"; did you mean "byol"?`:                                         {"arrow", "--augment=bol"},
-		"probability: 2 is out of range":                                                       {"arrow", "--augment=[{flip: {probability: 2}}]"},
-		"--augment and --groups show random ones":                                              {"arrow", "--augment", "--rows=hue"},
-		"images of 4 x 4 x 1: want more than 4 pixels along each side":                         {"square", "size=4", "side=2", "--augment=[{blur: {kernel: 9}}]"},
-		"jitter: images of 1 x 1 x 64: saturation and hue are of colours; want 1 channel or 3": {"chopsticks", "--augment"},
+		`unknown pipeline "bol"; did you mean "byol"?`:                                       {"arrow", "--augment=bol"},
+		"probability: 2 is out of range":                                                     {"arrow", "--augment=[{flip: {probability: 2}}]"},
+		"--augment and --groups show random ones":                                            {"arrow", "--augment", "--rows=hue"},
+		"images of 4 x 4 x 1: want more than 4 pixels along each side":                       {"square", "size=4", "side=2", "--augment=[{blur: {kernel: 9}}]"},
+		"jitter: images of 1 x 1 x 64: saturation and hue need colours; want 1 channel or 3": {"chopsticks", "--augment"},
 	} {
 		checkMistake(t, call(t, append([]string{"data", "show"}, args...)...), 2, want)
 	}

@@ -212,7 +212,7 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 		return nil, err
 	}
 	if edited != "" {
-		fmt.Fprintf(s.log, "warning: %s: files differ from what the run wrote: %s\n", dir, edited)
+		fmt.Fprintf(s.log, "warning: %s: files changed after the run: %s\n", dir, edited)
 	}
 	t, err := readTable(filepath.Join(dir, rundir.CodesFile), "codes")
 	if errors.Is(err, fs.ErrNotExist) {

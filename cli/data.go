@@ -145,7 +145,7 @@ func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 	case c.Groups == "":
 		return report.ViewSheet(d, c.Augment.pipeline, o)
 	case c.Augment.pipeline != nil:
-		return nil, errors.New("--augment shows views and --groups groups; want one of them")
+		return nil, errors.New("--augment shows views and --groups groups; want only one of them")
 	}
 	var settings struct {
 		Supervision supervision.Choices `yaml:"supervision"`
@@ -166,7 +166,7 @@ type dataExportCommand struct {
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
 	Out     string   `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
 	Seed    uint64   `default:"0" help:"Seed of a data set with random images."`
-	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB of a file of images; larger sets become images-000.npy and so on."`
+	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 

@@ -173,7 +173,7 @@ func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
 	return a.Fill(func(name string, row int) (int, error) {
 		k := slices.Index(names, name)
 		if k < 0 {
-			return 0, fmt.Errorf("dataset %s has no factor %q, by whose levels to answer", d.Name(), name)
+			return 0, fmt.Errorf("dataset %s has no factor %q to answer by", d.Name(), name)
 		}
 		d.FactorsAt(row, levels)
 		return levels[k], nil

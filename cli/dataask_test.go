@@ -97,7 +97,7 @@ func TestDataAskMistakes(t *testing.T) {
 		{"there is no factor to ask about", 2, []string{"--codes", "codes.npy"}},
 		{"codes have 5 rows; want 1331, one for each image of dataset entangled", 1, []string{"entangled", "--codes", "codes.npy"}},
 		{"broken.csv:1:1: there are 3 fields", 1, []string{"entangled", "--answers", "broken.csv"}},
-		{"has no factor \"mood\", by whose levels to answer", 2, []string{"entangled", "--factors", "mood", "--fill"}},
+		{"has no factor \"mood\" to answer by", 2, []string{"entangled", "--factors", "mood", "--fill"}},
 		{"--fill: codes have no levels", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--fill"}},
 		{"--sheet: codes have no images", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--sheet", "s.png"}},
 		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1,y1"}},

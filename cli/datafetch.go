@@ -66,7 +66,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 	t.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintf(s.log, "what has been brought stays in %s; the same command continues\n", cache.Downloads(c.Name))
+		fmt.Fprintf(s.log, "downloaded files stay in %s; the same command continues\n", cache.Downloads(c.Name))
 		return ctx.Err()
 	case err != nil:
 		return err

@@ -246,7 +246,7 @@ func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, 
 			return nil, usagef("--objects: %s has no level %d; want 0 to %d", factors[k].Name, o, size-1)
 		}
 		if of[o] == nil {
-			return nil, fmt.Errorf("no image with level %d of %s is among those that are encoded", o, factors[k].Name)
+			return nil, fmt.Errorf("no image with level %d of %s is among the encoded images", o, factors[k].Name)
 		}
 		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: codes.Mean(of[o])})
 	}

@@ -19,7 +19,7 @@ type encodeCommand struct {
 	Dir string `name:"run" xor:"source" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
 	encoderFlags
-	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and a file of their names is written beside the codes. Arrays are read as by the data set grid. --out is required."`
+	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
 	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
 	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. Of hierarchical data, the second file has true values and a third file the levels."`
 }
@@ -90,7 +90,7 @@ func (c *encodeCommand) check() error {
 	case c.Encoder != "" && c.Images != "":
 		return usagef("--images belongs to --run; want dataset=NAME for --encoder")
 	case c.Images != "" && len(c.Set) > 0:
-		return usagef("both --images and %s are given; want one of them", c.Set[0])
+		return usagef("both --images and %s are given; want only one", c.Set[0])
 	case c.Images == "" && c.Option != nil:
 		return usagef("--option belongs to --images, which is absent")
 	case c.Encoder == "" && c.Out == "" && (c.Images != "" || len(c.Set) > 0):

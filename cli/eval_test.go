@@ -120,7 +120,7 @@ func TestEvalLeftOut(t *testing.T) {
 	}
 	// constant factors must not stop the other metrics
 	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
-	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has one level only") {
+	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has only one level") {
 		t.Errorf("a constant factor: %v, log %s", all, log)
 	}
 }

@@ -16,7 +16,7 @@ type importCommand struct {
 	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"Folder of the new run."`
 	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: as the file says, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
 	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Replace OLD by NEW at the beginning of names in the file; repeatable." detail:"The command tries several renamings in order, and the first that fits counts."`
-	Partial bool     `help:"Take only tensors that the model has, and leave missing parameters as they are initialised."`
+	Partial bool     `help:"Take only tensors that the model has, and keep the initial values of missing parameters."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
@@ -74,7 +74,7 @@ func (c *importCommand) config(f *weights.File) (train.Config, error) {
 		return settings, err
 	}
 	if f.Config() == "" {
-		return train.Config{}, usagef("%s does not say which experiment it is of; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
+		return train.Config{}, usagef("%s does not name its experiment; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
 	}
 	return train.LoadWhole(c.From+": config", []byte(f.Config()), c.Args...)
 }

@@ -46,7 +46,7 @@ func (f *networkFlags) network(w io.Writer, kind, name string, overrides []strin
 	var err error
 	switch isConfig := namesConfig(name); {
 	case isConfig && f.Image != "":
-		return usagef("--image belongs to a %s by name; the images of a config are those of its data set", kind)
+		return usagef("--image belongs to a %s by name; a config takes the images of its data set", kind)
 	case isConfig && !f.Layers:
 		err = f.ofConfig(&s, kind, name, overrides)
 	default:

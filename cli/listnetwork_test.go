@@ -67,7 +67,7 @@ func TestListNetworkMistakes(t *testing.T) {
 		{"losses kl weight=3", "are for encoders and decoders by name"},
 		{"decoder small-conv --codes 0 --image 4x4x1", "want positive sizes"},
 		{"encoder nowhere.yaml", "nowhere.yaml"},
-		{"encoder nowhere.yaml --image 4x4x1", "are those of its data set"},
+		{"encoder nowhere.yaml --image 4x4x1", "takes the images of its data set"},
 		{"encodr", `there is no list of "encodr"; did you mean "encoders"?`},
 	} {
 		if o := call(t, append([]string{"list"}, strings.Fields(c.args)...)...); o.code == 0 || !strings.Contains(o.log, c.want) {

@@ -64,7 +64,7 @@ type commands struct {
 	Report   reportCommand   `cmd:"" help:"Write the page about a run again, from stored results."`
 	Export   exportCommand   `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
 	Import   importCommand   `cmd:"" help:"Make a run from a file of weights."`
-	Table    tableCommand    `cmd:"" help:"Compute a table of a paper beside the printed values (default: list the tables)."`
+	Table    tableCommand    `cmd:"" help:"Compute a table of a paper next to the printed values (default: list the tables)."`
 	Sweep    sweepCommand    `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs     runsCommand     `cmd:"" help:"List, filter, compare and export runs."`
 	Check    checkCommand    `cmd:"" help:"Compare the files and data of runs with the hashes in their records."`

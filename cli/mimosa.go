@@ -153,7 +153,7 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 			return nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, f.Rows, f.Cols, t.Rows, c.Codes)
 		}
 		if f.Ints == nil {
-			return nil, fmt.Errorf("%s: factors are not whole numbers; want those that say which dimensions a code has", c.Factors)
+			return nil, fmt.Errorf("%s: factors are not whole numbers; want integer factors that say which dimensions a code has", c.Factors)
 		}
 		x.paths, x.names = numberRows(f.Ints, f.Cols)
 	}

@@ -48,7 +48,7 @@ func TestOtherData(t *testing.T) {
 		{[]string{"encode", "--run", dir, "dataset=squar", "--out", "x.npy"}, `did you mean "square"?`},
 		{[]string{"eval", "--run", dir, "--sample", "9"}, "--sample belongs to a data set"},
 		{[]string{"eval", "--codes", "want.npy", "dataset=square"}, "a data set is for --run or --encoder"},
-		{[]string{"encode", "--run", dir, "--images", "w.npy", "dataset=square", "--out", "x.npy"}, "want one of them"},
+		{[]string{"encode", "--run", dir, "--images", "w.npy", "dataset=square", "--out", "x.npy"}, "want only one"},
 	} {
 		checkMistake(t, call(t, c.args...), 2, c.want)
 	}

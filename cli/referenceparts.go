@@ -23,14 +23,14 @@ var partTitles = map[string][2]string{
 	"metrics":       {"Metrics", "The elements of the list `metrics`, and of `unravel eval --metrics`."},
 	"dialects":      {"Dialects", "Definitions of metrics as a library or a paper has them, the values of the option `like` and of `unravel eval --like`."},
 	"datasets":      {"Data sets", "The values of `dataset`."},
-	"supervisions":  {"Supervision", "What is known about the images, the values of `supervision`."},
+	"supervisions":  {"Supervision", "Known facts about the images: the values of `supervision`."},
 	"augmentations": {"Augmentations", "Operations on images, for the list `views.pipeline`."},
 	"pipelines":     {"Pipelines", "Lists of augmentations by name, the values of `views.pipeline`."},
 	"optimizers":    {"Optimisers", "The values of `train.optimizer`."},
 	"searches":      {"Searches", "How a sweep looks for the best settings, the values of `search`."},
 	"schedules":     {"Schedules", "Learning rates over time, the values of `train.schedule`."},
 	"sources":       {"Sources of tables", "Where the codes of a row of a table come from, the values of `from`."},
-	"algorithms":    {"Algorithms", "Algorithms with commands of their own, whose options are arguments `key=value`."},
+	"algorithms":    {"Algorithms", "Algorithms with a command each; options are arguments `key=value`."},
 	"configs":       {"Experiments", "The experiments that come with Unravel, by the names that `unravel train NAME` takes."},
 }
 
@@ -43,7 +43,7 @@ func partsPage(k kind, types *strings.Replacer) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", about[0], about[1])
 	if k.plural == "configs" {
-		b.WriteString("`unravel list configs NAME` prints one, to start from.\n\n| name | what |\n|---|---|\n")
+		b.WriteString("`unravel list configs NAME` prints one as a starting point.\n\n| name | what |\n|---|---|\n")
 		for _, i := range k.items {
 			fmt.Fprintf(&b, "| %s | %s |\n", codeSpan(i.name), escapes.Replace(i.doc))
 		}

@@ -84,7 +84,7 @@ func TestSiteLinks(t *testing.T) {
 		for _, m := range idAttribute.FindAllStringSubmatch(string(text), -1) {
 			id := html.UnescapeString(m[1])
 			if slices.Contains(ids[name], id) {
-				t.Errorf("%s: the id %s is there twice", name, id)
+				t.Errorf("%s: the id %s is listed twice", name, id)
 			}
 			ids[name] = append(ids[name], id)
 		}

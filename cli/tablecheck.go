@@ -155,7 +155,7 @@ func (c *tableCommand) validCheck() error {
 	case c.Within < 0:
 		return usagef("--within %v: want a time of more than 0, such as 20s", c.Within)
 	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" || c.exchanges() || c.clusterFlags != (clusterFlags{})):
-		return usagef("--check makes runs in a folder of its own; want --pick, --within, --jobs, --real, --data and --json beside it only")
+		return usagef("--check makes runs in a separate folder; want --pick, --within, --jobs, --real, --data and --json as the only other flags")
 	}
 	return nil
 }

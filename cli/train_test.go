@@ -153,8 +153,8 @@ func TestKeptWeights(t *testing.T) {
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
 	succeed(t, "train", tinyFile(t), "train.epochs=1", "--run", plain)
-	checkMistake(t, call(t, "encode", "--run", plain, "--best"), 1, "there is no best.safetensors; want a run whose config has train.keep.best")
-	checkMistake(t, call(t, "eval", "--run", plain, "--average"), 1, "want a run whose config has train.average")
+	checkMistake(t, call(t, "encode", "--run", plain, "--best"), 1, "there is no best.safetensors; want a run with train.keep.best")
+	checkMistake(t, call(t, "eval", "--run", plain, "--average"), 1, "want a run with train.average")
 	checkMistake(t, call(t, "eval", "--codes", "z.npy", "--factors", "f.npy", "--average"), 2, "want --run DIR")
 }
 

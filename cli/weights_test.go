@@ -166,7 +166,7 @@ func TestImportForeign(t *testing.T) {
 		{config + " --from " + damaged, 1, []string{"damaged"}},
 		{config + " --from " + file + " --rename nothing=x", 1, []string{`no tensor begins with "nothing"`}},
 		{config + " --from " + file + " --rename nothing", 2, []string{`--rename "nothing": want OLD=NEW`}},
-		{"--from " + broken, 2, []string{"does not say which experiment it is of"}},
+		{"--from " + broken, 2, []string{"does not name its experiment"}},
 		{config + " --from nowhere", 1, []string{"nowhere"}},
 		{config + " --from " + file + " seed=x", 2, []string{"seed"}},
 		{config, 2, []string{"--from"}},

@@ -114,4 +114,4 @@ func (s PictureSize) Check() error {
 	return config.Invalid("size", "want "+wantSize+", got %v", pictures.MaxSide, []int(s))
 }
 
-const wantSize = "a side of 1 to %d, [height, width], or 0 for pictures as they are"
+const wantSize = "a side of 1 to %d, [height, width], or 0 for the pictures' own size"

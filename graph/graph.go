@@ -141,7 +141,7 @@ func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
 		case i > 0 && dt != f.dtype:
 			return nil, fmt.Errorf("want inputs of one element type, got %v and %v (%s)", f.dtype, dt, n.Name())
 		case n.Graph() != in[0].Graph():
-			return nil, fmt.Errorf("input %d (%s) is of another graph; want inputs of one graph", i, n.Name())
+			return nil, fmt.Errorf("input %d (%s) belongs to another graph; want inputs of one graph", i, n.Name())
 		}
 		f.dtype, f.shapes[i], types[i] = dt, n.Shape(), n.Type()
 	}

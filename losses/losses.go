@@ -194,7 +194,7 @@ func missing(output string) error {
 }
 
 // errNoMoves is the error of a loss that needs transformations when the batch's groups have no known ones.
-var errNoMoves = errors.New("it needs the transformations within labelled groups, and the supervision does not know them; want one that does, such as {pairs: {count: 768}}")
+var errNoMoves = errors.New("it needs the transformations within labelled groups, and the supervision does not know them; want a supervision such as {pairs: {count: 768}}")
 
 // errNoLabels is the error of a loss of factors in a batch without labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")

@@ -466,7 +466,7 @@ func (m *Transformations) misses(name, property string, has func(factor.Factor) 
 	var names []string
 	for _, f := range m.Factors {
 		if f.Name == name {
-			return fmt.Errorf("factor %q is %v, and has no angle; want one that is %s", name, f.Kind, property)
+			return fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
 		}
 		if has(f) {
 			names = append(names, f.Name)

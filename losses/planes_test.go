@@ -142,7 +142,7 @@ func TestPlanesErrors(t *testing.T) {
 		`planes.row: column 4 does not exist: the codes have 4 columns, 0 to 3`:                                                                    {Planes: factor.SubCodes{"row": {0, 4}}},
 		`spheres.0: rotation: there is no rotation 1: the supervision groups have 1`:                                                               {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Rotation: 1}}},
 		`spheres.0: factor: there is no factor "poze" that is circular, or of rotations in space; did you mean "pose"?`:                            {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "poze"}}},
-		`spheres.0: factor: factor "shape" is categorical, and has no angle; want one that is circular, or of rotations in space`:                  {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "shape"}}},
+		`spheres.0: factor: factor "shape" is categorical, and has no angle; want a factor that is circular, or of rotations in space`:             {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "shape"}}},
 		`spheres.0: factor: there is no factor "heu" that is circular, or of rotations in space; did you mean "hue"?`:                              {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "heu"}}},
 		`it needs transported codes of labelled groups, which this model does not have; want planes, such as {row: [0, 1]}, or the model lsbd-vae`: {},
 	} {

@@ -19,7 +19,7 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "Zhang and Sugiyama 2024, example 7, equation 25", Units: "units of the codes", New: func() Loss { return NewDiameter() }},
 	{Name: "mpd", Doc: "modularity: half the mean distance within each factor's sub-code while the factor is fixed",
 		Source: "Zhang and Sugiyama 2024, equation 24 with the mean", Units: "units of the codes", New: func() Loss { return NewMPD() }},
-	{Name: "radius", Doc: "modularity: radius of the smallest ball around each factor's sub-code while the factor is fixed",
+	{Name: "radius", Doc: "modularity: radius of the smallest ball around each factor's sub-code at fixed factor",
 		Source: "Zhang and Sugiyama 2024, example 2", Units: "units of the codes", New: func() Loss { return NewRadius() }},
 	{Name: "mad", Doc: "modularity: mean distance of each factor's sub-code from its geometric median while the factor is fixed",
 		Source: "Zhang and Sugiyama 2024, example 3", Units: "units of the codes", New: func() Loss { return NewMAD() }},

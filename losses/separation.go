@@ -201,7 +201,7 @@ func (l *SeparationLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if in.Labels.Different == nil {
-		return nil, errors.New("it needs pairs of images that are known to differ; want a supervision with some, such as {similarity: {different: 0.5}} or {answers: {file: pairs.csv}}")
+		return nil, errors.New("it needs pairs of images known to differ; want a supervision with such pairs, such as {similarity: {different: 0.5}} or {answers: {file: pairs.csv}}")
 	}
 	different, err := in.Labels.Different()
 	if err != nil {

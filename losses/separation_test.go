@@ -147,7 +147,7 @@ func TestSeparationErrors(t *testing.T) {
 		}
 	}
 	in := batch(t)
-	if _, err := losses.ComposeInput(in, choose(t, "[separation]")); err == nil || !strings.Contains(err.Error(), "pairs of images that are known to differ; want a supervision with some") {
+	if _, err := losses.ComposeInput(in, choose(t, "[separation]")); err == nil || !strings.Contains(err.Error(), "pairs of images known to differ; want a supervision with such pairs") {
 		t.Error(err)
 	}
 }

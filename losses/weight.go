@@ -77,9 +77,9 @@ func (r *Ramp) Validate() error {
 	case !(r.Decay >= 0 && r.Decay < 1):
 		return config.Invalid("decay", "want a factor above 0 and below 1, got %v", r.Decay)
 	case r.Decay > 0 && r.Steps > 0:
-		return config.Invalid("decay", "want one of steps and decay, got both")
+		return config.Invalid("decay", "want steps or decay, got both")
 	case r.Decay > 0 && r.Shape == Cosine:
-		return config.Invalid("shape", "a decay has none; want steps in place of decay")
+		return config.Invalid("shape", "a decay has none; want steps instead of decay")
 	}
 	return nil
 }

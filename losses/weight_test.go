@@ -112,7 +112,7 @@ func TestWeightMistakes(t *testing.T) {
 		"{steps: 10, cycle: -5}":            "weight.cycle: want 0 or more, got -5",
 		"{steps: 10, shape: square}":        `weight.shape: unknown shape "square"; known: linear, cosine; a geometric decay has no shape: {from: 1, to: 0, decay: 0.995}`,
 		"{decay: 1}":                        "weight.decay: want a factor above 0 and below 1, got 1",
-		"{decay: 0.5, steps: 10}":           "weight.decay: want one of steps and decay, got both",
+		"{decay: 0.5, steps: 10}":           "weight.decay: want steps or decay, got both",
 		"{decay: 0.5, shape: cosine}":       "weight.shape: a decay has none",
 		"{from: 1, to: 0, decay: 0, to: 1}": "to",
 	} {

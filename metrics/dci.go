@@ -39,7 +39,7 @@ type DCI struct {
 	TrainTest      `yaml:",inline"`
 	mutual.Entropy `yaml:",inline"`
 	Rounds         int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
-	Bins           int  `yaml:"bins" doc:"number of equal-count bins for splits, 2 to 256, for large tables; 0: exact splits"`
+	Bins           int  `yaml:"bins" doc:"equal-count bins for splits, 2 to 256, for large tables; 0: exact splits"`
 	Ties           Ties `yaml:"ties" doc:"choice among columns that split equally well: random (as in scikit-learn) or first"`
 }
 
@@ -164,7 +164,7 @@ func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
 		}
 	}
 	if len(f.factors) == 0 {
-		return nil, errors.New("every factor has one level only where it is known; want one that varies")
+		return nil, errors.New("every factor has only one known level; want a factor that varies")
 	}
 	return f, nil
 }
@@ -216,7 +216,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 		}
 	}
 	if len(f.factors) == 0 {
-		return nil, fmt.Errorf("every factor has one level only in the %d training rows; want one that varies", len(train))
+		return nil, fmt.Errorf("every factor has only one level in the %d training rows; want a factor that varies", len(train))
 	}
 	return f, nil
 }
@@ -338,7 +338,7 @@ func (m *DCIRegression) Suits(in *Input) error {
 	case len(in.Factors) == 0:
 		return fmt.Errorf("there are no factors; want at least one")
 	case n == 0:
-		return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
+		return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 	case m.Score == Disentanglement && n < 2:
 		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
 	case m.Score == Completeness && in.Codes.Cols < 2:

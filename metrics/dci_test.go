@@ -265,16 +265,16 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, "rounds: 0 is out of range"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: 1}, Ties: TiesFirst}, two, "test_share: 1 is out of range"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: math.NaN()}, Ties: TiesFirst}, two, "test_share: NaN is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 is 0"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: TiesFirst}, two, "a test_share of 0.99 is 12"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 takes 0"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: TiesFirst}, two, "a test_share of 0.99 takes 12"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 13}, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesRandom}, two, "no stream"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, two, "want one that varies"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, two, "want a factor that varies"},
 		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 3}, Ties: TiesFirst}, two, "one factor varies in the training rows"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, huge, "want numbers within single precision"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
 		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 4}, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
-		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has one level only"},
+		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has only one level"},
 	} {
 		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)

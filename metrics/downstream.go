@@ -100,7 +100,7 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("there are %d rows to fit to; want at least the %d of the smallest of sizes", m.available(in), slices.Min(m.Sizes))
+		return fmt.Errorf("there are %d rows to fit to; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)

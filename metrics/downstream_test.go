@@ -179,7 +179,7 @@ func TestDownstreamErrors(t *testing.T) {
 		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
 		"sizes: 1 is repeated or out":     func(m *Downstream) { m.Sizes = []int{1} },
 		"sizes: 5 is repeated or out":     func(m *Downstream) { m.Sizes = []int{5, 5} },
-		"want at least the 20 of the sm":  func(m *Downstream) { m.Sizes = []int{30, 20} },
+		"want at least 20, the sm":        func(m *Downstream) { m.Sizes = []int{30, 20} },
 		"test: 0 is out of range":         func(m *Downstream) { m.Test = 0 },
 		"c: -1 is not a positive":         func(m *Downstream) { m.C = -1 },
 		"top: -1 is negative":             func(m *Downstream) { m.TopK = -1 },

@@ -48,7 +48,7 @@ func (m *Explicitness) Suits(in *Input) error {
 		return err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
-		return fmt.Errorf("there are %d rows, of which %d tests; want two with different levels to test with, or train_rows", in.Codes.Rows, m.tested(in))
+		return fmt.Errorf("there are %d rows, and %d of them test; want two test rows with different levels, or train_rows", in.Codes.Rows, m.tested(in))
 	}
 	return m.wantVarying(in)
 }
@@ -101,7 +101,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 		trained.Values = append(trained.Values, area)
 	}
 	if len(tested.Values) == 0 {
-		return Result{}, fmt.Errorf("no factor has two levels both in the train and in the test rows; want one that varies")
+		return Result{}, fmt.Errorf("no factor has two levels both in the train rows and in the test rows; want a factor that varies")
 	}
 	trained.Labels = tested.Labels
 	r.Value, r.Parts = factor.Mean.Of(tested.Values), []Part{tested, trained}

@@ -46,7 +46,7 @@ type HSIC struct {
 	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
 	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
 	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' kernels, in units of the codes; 0: the median distance"`
-	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
+	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 }
 
 // Between names the pairs that should be independent.

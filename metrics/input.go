@@ -71,7 +71,7 @@ type Explored struct {
 // calls it; a Metric may rely on it.
 func (in *Input) Validate() error {
 	if in == nil {
-		return fmt.Errorf("there is no input; want one of NewInput")
+		return fmt.Errorf("there is no input; want the result of NewInput")
 	}
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	switch {

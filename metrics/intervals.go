@@ -237,11 +237,11 @@ func wayOf(m Metric) (way interval.Way, why string) {
 	case *Manipulated:
 		return interval.None, "it needs images that differ in one factor alone, which fewer rows have fewer of"
 	case *HSIC:
-		return interval.None, "it is about 1/n of independent codes, and the median distance is of the rows that are measured"
+		return interval.None, "it is about 1/n for independent codes, and the median distance depends on the measured rows"
 	case *Separation:
-		return interval.None, "other rows have other pairs that are known to differ"
+		return interval.None, "other rows have other pairs known to differ"
 	case *DLSBDWorkshop:
-		return interval.None, "it measures complete grids, of which no row can be left out"
+		return interval.None, "it measures complete grids, and no row can be left out"
 	case *HError:
 		return interval.None, "it compares two trees, and depends on no rows"
 	case Resampled:

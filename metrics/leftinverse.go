@@ -75,14 +75,14 @@ func (p *recovery) largestError(fit *geometry.Regression, how Fit) (largest floa
 // the units of different factors. The part score is e^-value.
 type LeftInverse struct {
 	Error   FitError `yaml:"-"`
-	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
+	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
 }
 
 // MaxError is the metric me of [LeftInverse], with the fit as a setting.
 type MaxError struct {
 	Fit     Fit   `yaml:"fit" doc:"fit of the affine map: least-squares (value: radius of the smallest ball around its errors), minimax (least maximum error vector) or minimax-by-factor (least maximum error of each factor)"`
-	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
+	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
 }
 

@@ -124,7 +124,7 @@ func (l *plainLogic) Validate() error {
 	case strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 		return config.Invalid("name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name)
 	case l.Name != "" && l.Name != "logic" && slices.Contains(known, l.Name):
-		return config.Invalid("name", "%s is another metric; want a name of its own", l.Name)
+		return config.Invalid("name", "%s is another metric; want a new name", l.Name)
 	case l.Tuples < 1 || l.Tuples > mostTuples:
 		return config.Invalid("tuples", "%d is out of range; want 1 to %d", l.Tuples, int(mostTuples))
 	}

@@ -337,7 +337,7 @@ func TestLogicErrors(t *testing.T) {
 		`logic`:                                 "metrics.0.logic.sentence: want a sentence, such as: forall",
 		`logic: ""`:                             "1:1: ",
 		`{logic: "forall i z(i) =[squared] 0"}`: "1:10: ",
-		`{logic: {sentence: "forall i: z(i) =[squared] 0", name: mpd}}`:    `mpd is another metric; want a name of its own`,
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", name: mpd}}`:    `mpd is another metric; want a new name`,
 		`{logic: {sentence: "forall i: z(i) =[squared] 0", name: "My s"}}`: `"My s" has other characters`,
 		`{logic: {sentence: "forall i: z(i) =[squared] 0", tuples: 0}}`:    "0 is out of range; want 1 to 1000000000",
 		`{logic: {sentence: "forall i: z(i) =[squared] 0", samples: -1}}`:  "-1 is negative; want 0",

@@ -34,7 +34,7 @@ type MED struct {
 	mutual.Entropy   `yaml:",inline"`
 	TopK             int  `yaml:"k" doc:"number of best columns that count for every factor; 0: all columns"`
 	Whole            bool `yaml:"whole,omitempty" doc:"with k: count all columns tied with the k-th best; false: only the first"`
-	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
+	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 

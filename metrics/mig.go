@@ -105,7 +105,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	if len(part.Values) == 0 {
-		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
 	}
 	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
 	return r, nil

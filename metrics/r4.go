@@ -73,7 +73,7 @@ func (m *R4C) Validate() error {
 // Predictions sets the splits and rows of boosted trees.
 type Predictions struct {
 	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
-	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: all rows"`
+	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 }
 
 // The largest settings.

@@ -110,7 +110,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	if len(factors) == 0 {
-		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
 	}
 	for c := range g.Values {
 		g.Rows = append(g.Rows, in.columnName(c))

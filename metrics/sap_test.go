@@ -70,14 +70,14 @@ func TestSAPOracles(t *testing.T) {
 func TestSAPErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 1), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for want, change := range map[string]func(*SAP){
-		"unknown score":           func(m *SAP) { m.Score = "r2" },
-		"cost: 0 is not":          func(m *SAP) { m.Cost = 0 },
-		"train: 0 is out":         func(m *SAP) { m.Train = 0 },
-		"test: -1 is out":         func(m *SAP) { m.Test = -1 },
-		"train_rows: -1 is neg":   func(m *SAP) { m.TrainRows = -1 },
-		"want at least the 5 of":  func(m *SAP) { m.TrainRows = 5 },
-		"no stream of random":     func(m *SAP) {},
-		"every factor has one le": func(m *SAP) { m.TrainRows = 1 },
+		"unknown score":                func(m *SAP) { m.Score = "r2" },
+		"cost: 0 is not":               func(m *SAP) { m.Cost = 0 },
+		"train: 0 is out":              func(m *SAP) { m.Train = 0 },
+		"test: -1 is out":              func(m *SAP) { m.Test = -1 },
+		"train_rows: -1 is neg":        func(m *SAP) { m.TrainRows = -1 },
+		"want at least the 5 of":       func(m *SAP) { m.TrainRows = 5 },
+		"no stream of random":          func(m *SAP) {},
+		"every factor has only one le": func(m *SAP) { m.TrainRows = 1 },
 	} {
 		m := sap()
 		change(m)

@@ -65,7 +65,7 @@ func (s TrainTest) suits(in *Input) error {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
 	if test := s.tested(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
-		return fmt.Errorf("there are %d rows, of which a test_share of %.3g is %d; want a row to test and two to train with, or train_rows", in.Codes.Rows, s.TestShare, test)
+		return fmt.Errorf("there are %d rows, and a test_share of %.3g takes %d; want a test row and two train rows, or train_rows", in.Codes.Rows, s.TestShare, test)
 	}
 	return nil
 }
@@ -99,9 +99,9 @@ func (s TrainTest) wantVarying(in *Input) error {
 	case s.varying(in) > 0:
 		return nil
 	case s.TrainRows > 0:
-		return fmt.Errorf("every factor has one level only in the first %d rows, those of train_rows; want one that varies", s.TrainRows)
+		return fmt.Errorf("every factor has only one level in the first %d rows (train_rows); want a factor that varies", s.TrainRows)
 	}
-	return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
+	return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 }
 
 // tested returns the number of test rows with TestShare.
@@ -192,7 +192,7 @@ func (a Apart) train(n int) int {
 func (a Apart) suits(in *Input) error {
 	n := in.Codes.Rows
 	if train := a.train(n); train < 1 || train >= n {
-		return fmt.Errorf("there are %d rows, of which %d are to train; want some to train and others to test with", n, train)
+		return fmt.Errorf("there are %d rows, of which %d are to train; want both train rows and test rows", n, train)
 	}
 	return TrainTest{TrainRows: a.TrainRows}.wantVarying(in)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 var errSingular = errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite" +
-	"; want columns of which none follows from the others")
+	"; want columns without linear dependence")
 
 // totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
 // lambda of R (Watanabe 1960), in nats:

@@ -76,9 +76,9 @@ func (m *Measures) validEncode() error {
 	case m.Encode <= 0 || m.Encode == EncodeAll:
 		return nil
 	case len(m.Final) > 0:
-		return config.Invalid("metrics.encode", "metrics are measured at the end, and what they measure is encoded; want true or false, or metrics.sample=%d", m.Encode)
+		return config.Invalid("metrics.encode", "metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
 	case m.Sample > 0:
-		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want one of the two")
+		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want only one")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 		s.console.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
 	}
 	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
-		s.console.say("measured are %d of the %d images, whose codes have %d columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
+		s.console.say("measured are %d of the %d images, with %d code columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err

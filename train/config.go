@@ -290,7 +290,7 @@ func (s *EarlyStop) Validate() error {
 	case s.Metric == "" && s.Loss == "":
 		return config.Invalid("metric", "want the name of a metric, or the key loss")
 	case s.Metric != "" && s.Loss != "":
-		return config.Invalid("loss", "want one of metric and loss, got both")
+		return config.Invalid("loss", "want metric or loss, got both")
 	case s.Metric != "":
 		if _, err := s.sentence(); err != nil {
 			return config.Invalid("metric", "%w", err)

@@ -60,7 +60,7 @@ func TestMistakes(t *testing.T) {
 		"metrics.every=-1":                                   "metrics.every: -1 is out of range",
 		"train.warmup=-1":                                    "train.warmup: -1 is out of range",
 		"train.warmup={steps: 0}":                            "train.warmup.steps: 0 is out of range; want 1 to",
-		"train.warmup={steps: 3, epochs: 1}":                 "train.warmup: want one of the keys epochs and steps",
+		"train.warmup={steps: 3, epochs: 1}":                 "train.warmup: want the key epochs or steps",
 		"train.warmup=[1]":                                   "train.warmup: want a number of epochs, {epochs: E} or {steps: N}",
 		"train.accumulate=0":                                 "train.accumulate: 0 is out of range; want 1 or more",
 		"train.schedule={step: {every: 0}}":                  "train.schedule.step.every: 0 epochs; want a number above 0, or {steps: N}",
@@ -196,7 +196,7 @@ func TestUnregistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `config.yaml:3:9: model: unknown model "borrowed"`
-	why := `the run was made by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or one that registers it`
+	why := `the run was made by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or another that registers it`
 	_, _, opening := OpenExperiment(dir)
 	_, serving := OpenEncoder(dir)
 	_, resuming := Run(t.Context(), load(t), Options{Dir: dir, Resume: true})

@@ -206,7 +206,7 @@ func (e *Experiment) holdOut() error {
 		rest := e.TrainingImages()
 		e.validated = gathered(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
 		if len(e.validated) == 0 {
-			return fmt.Errorf("%v of %d images is none to validate on; want a larger fraction", v.Fraction, len(rest))
+			return fmt.Errorf("%v of %d images leaves no image to validate on; want a larger fraction", v.Fraction, len(rest))
 		}
 	}
 	if e.HeldOut == nil && e.validated == nil {
@@ -223,7 +223,7 @@ func (e *Experiment) holdOut() error {
 	}
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.HeldOut)+len(e.validated), n)
+		return fmt.Errorf("%d of %d images are held out, and no image is left to train on", len(e.HeldOut)+len(e.validated), n)
 	}
 	if known := e.Split.Known; known != nil {
 		known.Without(held)

@@ -147,7 +147,7 @@ func TestAverageMeasured(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	trainIn(t, plain, load(t), false)
 	for _, w := range []Weights{{Average: true}, {Best: true}} {
-		want := "want a run whose config has train."
+		want := "want a run with train."
 		if _, _, err := OpenKept(plain, w); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", w, err, want)
 		}

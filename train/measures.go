@@ -204,7 +204,7 @@ func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	case len(watched) == 0 && err != nil && !slices.Contains(metrics.ResultNames(m.Final), metric):
 		return config.Invalid(part+"."+key, "unknown metric %q; want a metric of metrics.during, by its name", metric)
 	case len(watched) == 0:
-		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between two measurements", part)
+		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between measurements", part)
 	case !slices.Contains(watched, metric):
 		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(watched, ", "))
 	}

@@ -60,7 +60,7 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 		return nil, "", err
 	}
 	if edited != "" {
-		edited = fmt.Sprintf("warning: %s: files differ from what the run wrote: %s", dir, edited)
+		edited = fmt.Sprintf("warning: %s: files changed after the run: %s", dir, edited)
 	}
 	var warnings []string
 	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed, edited} {
@@ -109,7 +109,7 @@ func ConfigText(dir string) ([]byte, error) {
 func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	c, err := LoadWhole(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
-		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or one that registers it",
+		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or another that registers it",
 			err, strings.Join(parts, ", the "))
 	}
 	return c, err
@@ -147,7 +147,7 @@ func (w Weights) read(dir string) (c checkpoint, err error) {
 	}
 	c.file, c.state, err = readOne(filepath.Join(dir, rundir.BestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: there is no %s; want a run whose config has train.keep.best, with an evaluation during training", dir, rundir.BestFile)
+		err = fmt.Errorf("%s: there is no %s; want a run with train.keep.best and an evaluation during training", dir, rundir.BestFile)
 	}
 	return c, err
 }
@@ -172,7 +172,7 @@ func loadAverage(m models.Model, f *safetensors.File) error {
 		copy(p.Float32s(), v)
 	}
 	if !found {
-		return errors.New("its checkpoint has no average of the weights; want a run whose config has train.average")
+		return errors.New("its checkpoint has no average of the weights; want a run with train.average")
 	}
 	return nil
 }

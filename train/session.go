@@ -229,7 +229,7 @@ func (s *session) introduce(o Options, resumed bool) {
 		}
 	}
 	if names := l.Frozen(); len(names) > 0 {
-		say("freeze: %d of the %d parameters stay as they are: %s", len(names), len(l.Params().Names()), someOf(names))
+		say("freeze: %d of the %d parameters do not train: %s", len(names), len(l.Params().Names()), someOf(names))
 	}
 	for _, note := range l.Notes() {
 		say("note: %s", note)

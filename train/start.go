@@ -39,7 +39,7 @@ func (s *Init) Validate() error {
 	case s.Run == "" && s.File == "":
 		return config.Invalid("run", "neither run nor file is given; want the folder of a run, or a safetensors file")
 	case s.Run != "" && s.File != "":
-		return config.Invalid("file", "both run and file are given; want one of them")
+		return config.Invalid("file", "both run and file are given; want only one")
 	case s.Layout != "" && s.Layout != weights.Native && s.Layout != weights.PyTorch:
 		return config.Invalid("layout", "unknown layout %q; want %s or %s", string(s.Layout), weights.Native, weights.PyTorch)
 	case s.Layout != "" && s.Run != "":
@@ -207,7 +207,7 @@ func (e *Experiment) loadStart() error {
 		return err
 	}
 	if want := c.Init.Content; want != "" && want != found.Init.Content {
-		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or no content to start from what is there",
+		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or remove content to accept these",
 			c.Init.source(), found.Init.Content, want))
 	}
 	params := e.Model.Params()

@@ -82,7 +82,7 @@ func TestEarlyStopByLoss(t *testing.T) {
 	for settings, want := range map[string]string{
 		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
 		"{loss: klx, patience: 1}":                            `train.stop.loss: there is no loss "klx"; want one of supervised/loss,`,
-		"{loss: kl, metric: dlsbd, patience: 1}":              "train.stop.loss: want one of metric and loss, got both",
+		"{loss: kl, metric: dlsbd, patience: 1}":              "train.stop.loss: want metric or loss, got both",
 		"{patience: 1}":                                       "train.stop.metric: want the name of a metric, or the key loss",
 		"{loss: unsupervised/kl, patience: 1, min_delta: -1}": "train.stop.min_delta: -1 is out of range",
 		"{loss: unsupervised/kl, patience: 1, from: -1}":      "train.stop.from: -1 is out of range",

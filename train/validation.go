@@ -26,7 +26,7 @@ func (v *Validation) Validate() error {
 	case v.Dataset == nil && !(v.Fraction > 0 && v.Fraction < 1):
 		return config.Invalid("fraction", "%v is out of range; want more than 0 and less than 1, or dataset", v.Fraction)
 	case v.Dataset != nil && v.Fraction != 0:
-		return config.Invalid("dataset", "both fraction and dataset are given; want one of them")
+		return config.Invalid("dataset", "both fraction and dataset are given; want only one of them")
 	case v.Every < 1:
 		return config.Invalid("every", "%d is out of range; want 1 or more", v.Every)
 	}

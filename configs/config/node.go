@@ -233,7 +233,7 @@ func (n *Node) describe() string {
 		}
 		return "the text " + strconv.Quote(shorten(n.text))
 	}
-	return "something that is not supported"
+	return "an unsupported value"
 }
 
 func shorten(s string) string {

@@ -53,7 +53,7 @@ func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 		case chosen && name == "":
 			d.errs.add(n, Invalid(path, "settings without a name; want the name of the entry that they belong to"))
 		case !chosen && name != "":
-			d.errs.add(n, Invalid(path, "%s has no settings; want those that its entry's New returns", name))
+			d.errs.add(n, Invalid(path, "%s has no settings; want the settings that its entry's New returns", name))
 		case chosen:
 			d.defaults(n, joinPath(path, name), value, depth+1)
 		}

@@ -58,7 +58,7 @@ func (j *Jitter) Validate() error {
 // Suits requires one or three channels if saturation or hue changes.
 func (j *Jitter) Suits(_, _, c int) error {
 	if !greyOrColour(c) && (j.Saturation > 0 || j.Hue > 0) {
-		return errors.New("saturation and hue are of colours; want 1 channel or 3, or jitter: {saturation: 0, hue: 0}")
+		return errors.New("saturation and hue need colours; want 1 channel or 3, or jitter: {saturation: 0, hue: 0}")
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ type Grayscale struct{ Chance }
 // Suits requires one or three channels; an image of one channel is already grey.
 func (*Grayscale) Suits(_, _, c int) error {
 	if !greyOrColour(c) {
-		return errors.New("greys are of colours; want 1 channel or 3, or a pipeline without grayscale")
+		return errors.New("greys need colours; want 1 channel or 3, or a pipeline without grayscale")
 	}
 	return nil
 }

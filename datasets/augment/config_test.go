@@ -130,7 +130,7 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]Pipeline{
-		"augmentation 1, jitter: images of 64 x 64 x 2: saturation and hue are of colours; want 1 channel or 3": {pick("flip", &Flip{}), pick("jitter", NewJitter())},
+		"augmentation 1, jitter: images of 64 x 64 x 2: saturation and hue need colours; want 1 channel or 3": {pick("flip", &Flip{}), pick("jitter", NewJitter())},
 		"grayscale: images of 64 x 64 x 2":                                               {pick("grayscale", &Grayscale{})},
 		"normalise: images of 64 x 64 x 2: 3 means and 3 deviations; want 2, one for ea": {pick("normalise", NewNormalise())},
 	} {

@@ -69,7 +69,7 @@ func (p *Poses) Validate() error {
 	case p.Camera != "perspective" && p.Camera != "orthographic":
 		return config.Invalid("camera", "unknown camera %q; want perspective or orthographic", p.Camera)
 	case !(light > 1e-12 && light < 1e12):
-		return config.Invalid("light", "%v has no direction; want three numbers that are not all 0, such as [0.3, 0.5, 0.8]", p.Light)
+		return config.Invalid("light", "%v has no direction; want three numbers, not all 0, such as [0.3, 0.5, 0.8]", p.Light)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (t *Turntable) Validate() error {
 	case !(t.Round >= 0 && t.Round <= 1):
 		return config.Invalid("round", "%v is out of range; want 0 to 1", t.Round)
 	case t.Round > 0 && (t.Draw != "solid" || t.Path != ""):
-		return config.Invalid("round", "%v applies to solids of our own; want 0, or draw: solid without path", t.Round)
+		return config.Invalid("round", "%v applies to built-in solids; want 0, or draw: solid without path", t.Round)
 	case t.Paint != "object" && t.Paint != "light":
 		return config.Invalid("paint", "unknown value %q; want object or light", t.Paint)
 	}

@@ -118,7 +118,7 @@ func (p *part) run(ctx context.Context) error {
 			if err == nil || !resumed || scratch {
 				return err
 			}
-			p.Log("%s: %v; the parts are of different files, or damaged: it starts over", p.file.Name, err)
+			p.Log("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
 			scratch = true
 			if err := p.restart(); err != nil {
 				return err
@@ -254,7 +254,7 @@ func (p *part) accept(r *http.Response) error {
 		return &StatusError{r.StatusCode}
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return &permanentError{fmt.Errorf("the server packs the file as %q; want it as it is", e)}
+		return &permanentError{fmt.Errorf("the server packs the file as %q; want it unpacked", e)}
 	}
 	if page := r.Header.Get("Content-Type"); strings.HasPrefix(page, "text/html") && !strings.HasSuffix(p.file.Name, ".html") {
 		return &permanentError{errors.New("the server answers with a page, not with the file")}

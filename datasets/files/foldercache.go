@@ -147,7 +147,7 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w
 		return 1, 1, nil // no picture is readable; each one reports an error
 	}
 	if best[0] > pictures.MaxSide || best[1] > pictures.MaxSide {
-		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not kept as they are", list.Path, best[0], best[1], pictures.MaxSide)
+		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not stored unresized", list.Path, best[0], best[1], pictures.MaxSide)
 	}
 	return best[0], best[1], nil
 }

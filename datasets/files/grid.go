@@ -380,7 +380,7 @@ func (s *gridSource) rowsAxis(factorRows int) (int, error) {
 	}
 	switch {
 	case firstFits == lastFits:
-		return 0, fmt.Errorf("%s has shape %v, whose first or last axis may count images; want rows: first or rows: last", s.images.Label, shape)
+		return 0, fmt.Errorf("%s has shape %v, and its first or last axis may count images; want rows: first or rows: last", s.images.Label, shape)
 	case lastFits:
 		return last, nil
 	}

@@ -108,7 +108,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 		}
 		p := place{object, degrees / 5}
 		if other, twice := at[p]; twice {
-			return nil, nil, nil, fmt.Errorf("%s and %s are the same object and angle; want one of them", names[other], name)
+			return nil, nil, nil, fmt.Errorf("%s and %s are the same object and angle; want only one of them", names[other], name)
 		}
 		at[p] = i
 		objects, angles = append(objects, object), append(angles, p.angle)
@@ -127,7 +127,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 		}
 	}
 	if len(objects) == 0 {
-		return nil, nil, nil, errors.New("it has no pictures called obj1__0.png and so on; want those of COIL-100")
+		return nil, nil, nil, errors.New("it has no pictures called obj1__0.png and so on; want the pictures of COIL-100")
 	}
 	return members, objects, angles, nil
 }

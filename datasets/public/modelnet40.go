@@ -46,7 +46,7 @@ const modelnetFile = "ModelNet40.zip"
 func (m *ModelNet40) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
-		Licence: "none is stated; the authors of the models have the copyright",
+		Licence: "not stated; the authors of the models have the copyright",
 		Citation: "Zhirong Wu, Shuran Song, Aditya Khosla, Fisher Yu, Linguang Zhang, Xiaoou Tang and Jianxiong Xiao: 3D ShapeNets: a deep representation for volumetric shapes. " +
 			"CVPR 2015",
 		Terms: "for the convenience of academic research",
@@ -155,7 +155,7 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 	members := make([]int, len(found))
 	for i, f := range found {
 		if i > 0 && f.number == found[i-1].number {
-			return nil, fmt.Errorf("%s and %s have the same number; want one of them", names[found[i-1].member], names[f.member])
+			return nil, fmt.Errorf("%s and %s have the same number; want only one of them", names[found[i-1].member], names[f.member])
 		}
 		members[i] = f.member
 	}

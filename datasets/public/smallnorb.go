@@ -83,7 +83,7 @@ const norbSide = 96
 // Validate checks the settings.
 func (s *SmallNORB) Validate() error {
 	if s.Size.Check() != nil || len(s.Size) == 2 && s.Size[0] != s.Size[1] {
-		return config.Invalid("size", "want a side of 1 to %d, or 0 for the images as they are, got %v", pictures.MaxSide, []int(s.Size))
+		return config.Invalid("size", "want a side of 1 to %d, or 0 for the published size, got %v", pictures.MaxSide, []int(s.Size))
 	}
 	if s.Part != "all" && s.Part != norbParts[0].name && s.Part != norbParts[1].name {
 		return config.Invalid("part", "unknown part %q; want all, training or testing", s.Part)
@@ -199,7 +199,7 @@ func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*s
 		d.Rows = nil
 	}
 	if d.Count == 0 {
-		return nil, fmt.Errorf("data set %s has no image of what is chosen; want another choice than without %s", set.Name, strings.Join(drop, ", "))
+		return nil, fmt.Errorf("data set %s has no image of this choice; want another choice than without %s", set.Name, strings.Join(drop, ", "))
 	}
 	d.Unknown = stored.CountMissing(d.Levels, len(keep))
 	return d, nil

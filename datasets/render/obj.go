@@ -46,7 +46,7 @@ func readOBJ(name string, data []byte) (*Mesh, error) {
 	for _, a := range o.ahead {
 		if n := len(o.vertices); a.what == "vertex" && a.n >= n || a.what == "normal" && a.n >= len(o.normals) {
 			o.line = a.line
-			return nil, o.errorf("face with %s %d; want one that the file has, of %d vertices and %d normals", a.what, a.n+1, n, len(o.normals))
+			return nil, o.errorf("face with %s %d; the file has %d vertices and %d normals", a.what, a.n+1, n, len(o.normals))
 		}
 	}
 	return o.mesh(), nil

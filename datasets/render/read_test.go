@@ -285,7 +285,7 @@ func TestReadErrors(t *testing.T) {
 		{"a.obj", "v 1 2 3\nf 1 1\n", "a.obj:2: face of 2 corners; want at least 3"},
 		{"a.obj", "v 1 2 3\nv 1 2 \\\n 3\nf 1 1 0\n", `a.obj:4: vertex "0" of a face; want 1 or more, or -1 to -2`},
 		{"a.obj", "v 1 2 3\n\nf 1 -2 1\n", `a.obj:3: vertex "-2" of a face`},
-		{"a.obj", "v 1 2 3\nf 1 9 1\nv 1 2 3\n", `a.obj:2: face with vertex 9; want one that the file has, of 2 vertices`},
+		{"a.obj", "v 1 2 3\nf 1 9 1\nv 1 2 3\n", `a.obj:2: face with vertex 9; the file has 2 vertices`},
 		{"a.obj", "v 1 2 3\nf 1//1 1//1 1//1\n", `a.obj:2: face with normal 1`},
 		{"a.obj", "v 1 2 3\n", `a.obj: a mesh without faces`},
 		{"a.stl", "hello", "a.stl: 5 bytes that do not begin with solid"},

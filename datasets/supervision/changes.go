@@ -64,7 +64,7 @@ func (p *Changes) Validate() error {
 	case p.Law == "independent" && len(p.Nuisance)+len(p.Fixed) > 0:
 		return config.Invalid("law", "independent pairs know no factors; want no nuisance and no fixed")
 	case p.File != "" && (p.Law != "redraw" || p.K > 0 || len(p.Nuisance)+len(p.Fixed) > 0):
-		return config.Invalid("file", "the pairs come from a file; want no law, k, nuisance or fixed beside it")
+		return config.Invalid("file", "the pairs come from a file; remove law, k, nuisance or fixed")
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 		}
 	}
 	if len(c.moving) == 0 {
-		return nil, fmt.Errorf("dataset %s has no factor that may change; want one of two levels or more that is not in nuisance or fixed, or law: independent", d.Name())
+		return nil, fmt.Errorf("dataset %s has no factor that may change; want a factor with two levels or more outside nuisance and fixed, or law: independent", d.Name())
 	}
 	if int(p.K) > len(c.moving) {
 		return nil, fmt.Errorf("k: dataset %s has %d factors that may change; want random, or 1 to %d", d.Name(), len(c.moving), len(c.moving))

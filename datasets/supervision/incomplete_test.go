@@ -93,12 +93,12 @@ func TestIncompleteSupervision(t *testing.T) {
 		}
 	}
 	for want, supervision := range map[string]Kind{
-		"dataset some has no image with labels":                                    &FactorLabels{Fraction: 1, Factors: []string{"size"}},
-		`no two images of dataset some agree in factor "size"`:                     &Similarity{Count: 1, Share: 0.5},
-		"15 pairs of distinct images cannot be drawn from the 29 images":           &Pairs{Count: 15, Hold: []string{"object"}},
-		"paths: dataset some has no image whose levels are all known":              &Paths{Count: 1, Length: 2, Step: 1},
-		"whose levels are known, of 36; want at most":                              &Pairs{Count: 20, Hold: []string{"object"}},
-		"group 0 has image 0 of dataset some, whose level of \"angle\" is unknown": joins{0, 1},
+		"dataset some has no image with labels":                                &FactorLabels{Fraction: 1, Factors: []string{"size"}},
+		`no two images of dataset some agree in factor "size"`:                 &Similarity{Count: 1, Share: 0.5},
+		"15 pairs of distinct images cannot be drawn from the 29 images":       &Pairs{Count: 15, Hold: []string{"object"}},
+		"paths: dataset some has no image with all levels known":               &Paths{Count: 1, Length: 2, Step: 1},
+		"whose levels are known, of 36; want at most":                          &Pairs{Count: 20, Hold: []string{"object"}},
+		"group 0 has image 0 of dataset some, with unknown level of \"angle\"": joins{0, 1},
 	} {
 		set := d
 		if _, ok := supervision.(*Pairs); ok {

@@ -145,7 +145,7 @@ func joinActions(joined *Split, splits []*Split) error {
 	for _, s := range splits {
 		if s.Actions != nil {
 			if joined.Actions != nil && !slices.Equal(joined.Actions, s.Actions) {
-				return fmt.Errorf("two kinds of supervision have actions of their own; want one")
+				return fmt.Errorf("two kinds of supervision have actions; want only one")
 			}
 			joined.Actions = s.Actions
 		}

@@ -63,7 +63,7 @@ func newMix(known *Labels, n, batch int) (*mix, error) {
 		}
 		u := newUnits(source, batch, m.plain-1)
 		if u == nil {
-			return nil, fmt.Errorf("batches: a batch of %d images has no room for %d labelled images beside another; want %d or more",
+			return nil, fmt.Errorf("batches: a batch of %d images has no room for %d labelled images and another image; want %d or more",
 				batch, batch-m.plain+widthOf(source), batch-m.plain+widthOf(source)+1)
 		}
 		if p > 0 {

@@ -87,7 +87,7 @@ func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) 
 	for m, i := range group {
 		d.FactorsAt(i, levels)
 		if j := t.between(first, levels, moves[m*columns:(m+1)*columns]); j >= 0 {
-			return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the factors that turn", g, i, d.Name(), factors[j].Name)
+			return nil, fmt.Errorf("group %d has image %d of dataset %s, with unknown level of %q; want images with known levels of the turning factors", g, i, d.Name(), factors[j].Name)
 		}
 	}
 	return moves, nil

@@ -25,7 +25,7 @@ type Pairs struct {
 // Hint explains keys of pairs without known moves.
 func (p *Pairs) Hint(key string) string {
 	if slices.Contains([]string{"k", "law", "factors", "redraw", "half_single", "nuisance", "fixed", "rate", "file"}, key) {
-		return "pairs whose moves are known have none; pairs with few changed factors are supervision: {changes: {k: 1}}"
+		return "pairs with known moves have none; pairs with few changed factors are supervision: {changes: {k: 1}}"
 	}
 	return ""
 }
@@ -169,7 +169,7 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	starts := known(d)
 	if len(starts) == 0 {
-		return nil, fmt.Errorf("paths: dataset %s has no image whose levels are all known", d.Name())
+		return nil, fmt.Errorf("paths: dataset %s has no image with all levels known", d.Name())
 	}
 	groups := make([][]int, p.Count)
 	for i := range groups {

@@ -121,7 +121,7 @@ type episodes struct {
 func (w *Walks) episodes(d datasets.Dataset) (*episodes, error) {
 	e := &episodes{Walks: *w, set: d, factors: d.Factors(), acted: make([]bool, len(d.Factors())), starts: known(d)}
 	if len(e.starts) == 0 {
-		return nil, fmt.Errorf("dataset %s has no image whose levels are all known", d.Name())
+		return nil, fmt.Errorf("dataset %s has no image with all levels known", d.Name())
 	}
 	if err := e.choose(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (e *episodes) choose() error {
 		case e.acted[k]:
 			return fmt.Errorf("factors[%d]: %q is repeated", i, name)
 		case f[k].Rotations != nil || f[k].Kind == factor.Categorical:
-			return fmt.Errorf("factors[%d]: %q is %s, without an order in which a step could go; want circular or ordinal factors", i, name, f[k].Kind)
+			return fmt.Errorf("factors[%d]: %q is %s, without an order for steps; want circular or ordinal factors", i, name, f[k].Kind)
 		}
 		chosen, e.acted[k] = append(chosen, k), true
 	}

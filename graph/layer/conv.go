@@ -169,7 +169,7 @@ func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, err
 		return s, graph.Wanted(fmt.Sprintf("filters of shape (k, k, out, %d)", s.InC), w)
 	}
 	if o.Symmetric {
-		return s, errors.New("symmetric padding is of convolutions; want SAME or Valid")
+		return s, errors.New("symmetric padding works only in convolutions; want SAME or Valid")
 	}
 	if !o.Valid {
 		s.OutH, s.OutW = s.InH*s.Stride, s.InW*s.Stride

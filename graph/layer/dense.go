@@ -53,7 +53,7 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 }
 
 // errWeightTangent is the error for a direction that moves weights.
-var errWeightTangent = errors.New("there is no tangent along weights, only along what a layer is applied to")
+var errWeightTangent = errors.New("there is no tangent along weights, only along a layer's input")
 
 func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
 	b, err := DenseBody[T](rows, in, out, a)

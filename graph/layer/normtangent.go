@@ -14,7 +14,7 @@ import (
 )
 
 // errBatchTangent is the error for a direction through the moments of a batch.
-var errBatchTangent = errors.New("the moments of a batch couple its images, so that a derivative along one image is one of all; want norm group, layer, instance or none, or frozen running moments")
+var errBatchTangent = errors.New("the moments of a batch couple its images, and a derivative along one image moves all; want norm group, layer, instance or none, or frozen running moments")
 
 // normTangent adds the tangent of a normalisation that plan describes. A group of n elements has s = sqrt(variance +
 // epsilon) and h = (x - mean)/s. If x moves along t, the tangent is

@@ -76,11 +76,11 @@ func New(g *gorgonia.ExprGraph, outputs ...*gorgonia.Node) (*Machine, error) {
 		case n == nil:
 			return nil, fmt.Errorf("machine: output %d is nil", i)
 		case n.Graph() == nil:
-			return nil, fmt.Errorf("machine: output %d (%s) is of no graph", i, n.Name())
+			return nil, fmt.Errorf("machine: output %d (%s) belongs to no graph", i, n.Name())
 		case statement(n):
 			return nil, fmt.Errorf("machine: output %d (%s) is a statement; want the node that it reads or sets", i, n.Name())
 		case n.Graph() != g:
-			return nil, fmt.Errorf("machine: output %d (%s) is of another graph", i, n.Name())
+			return nil, fmt.Errorf("machine: output %d (%s) belongs to another graph", i, n.Name())
 		}
 	}
 	return build(g, slices.Clone(outputs)), nil

@@ -95,7 +95,7 @@ func (l LayerList) Validate() error {
 	for i, c := range l {
 		key := fmt.Sprintf("%d.%s", i, c.Name)
 		if c.Value == nil {
-			return config.Invalid(strconv.Itoa(i), "layer %q has no settings; want those that its entry's New returns", c.Name)
+			return config.Invalid(strconv.Itoa(i), "layer %q has no settings; want the settings that its entry's New returns", c.Name)
 		}
 		if n, ok := c.Value.(interface{ Named() string }); ok && strings.ContainsAny(n.Named(), "/*. ") {
 			return config.Invalid(key+".name", "%q has a slash, star, point or space; want a name without them", n.Named())
@@ -178,7 +178,7 @@ func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 	case s.Dims() == 4 && s[3] != image[2]:
 		hint = "end with a layer of as many channels as the images: {conv: {channels: image}}"
 	case s.Dims() == 4:
-		hint = "leave the sides of image and crop layers out, so that they follow from the images"
+		hint = "leave out the sides of image and crop layers; they follow from the images"
 	}
 	return &LayerError{Name: name + "/" + last.name, Key: last.key(), Err: fmt.Errorf(
 		"the decoder ends in shape %v; want %v, the shape of the images: %s", s[1:], image, hint)}

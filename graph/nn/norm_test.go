@@ -235,7 +235,7 @@ func TestParts(t *testing.T) {
 	if _, err := g.Parts(x, 3); err == nil || !strings.Contains(err.Error(), "rows have 3 equal parts") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := g.Parts(x, 2); err == nil || !strings.Contains(err.Error(), "has one of that name") {
+	if _, err := g.Parts(x, 2); err == nil || !strings.Contains(err.Error(), "has another input with this name") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestNormErrors(t *testing.T) {
 		"want images [batch, height, width, channels] or rows":           second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
 		"that divides 6 channels":                                        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
 		"want rows [batch, columns]":                                     second(nn.DenseFanIn(g, row, "d", 2, true)),
-		"the graph has one of that name":                                 func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
+		"the graph has another input with this name":                     func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
 		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
 		"groups: want a number that":                                     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
 		"divides the 2 features":                                         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),

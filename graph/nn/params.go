@@ -161,7 +161,7 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("input %q: %w", name, err)
 	}
 	if _, ok := g.nodes[name]; ok {
-		return nil, fmt.Errorf("input %q: the graph has one of that name; want another name", name)
+		return nil, fmt.Errorf("input %q: the graph has another input with this name; want another name", name)
 	}
 	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
 }
@@ -177,7 +177,7 @@ func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err e
 	for i := range parts {
 		name := fmt.Sprintf("%s/%d", x.Name(), i+1)
 		if _, ok := g.nodes[name]; ok {
-			return nil, fmt.Errorf("input %q: the graph has one of that name; want another name", name)
+			return nil, fmt.Errorf("input %q: the graph has another input with this name; want another name", name)
 		}
 		n := len(data) / parts
 		list = append(list, g.hold(name, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data[i*n:(i+1)*n]))))

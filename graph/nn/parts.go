@@ -191,7 +191,7 @@ func (c Channels) of(p Place) (int, error) {
 		return int(c), nil
 	}
 	if len(p.Image) != 3 {
-		return 0, fmt.Errorf("image stands for the channels of the images that a decoder ends in; want a number here")
+		return 0, fmt.Errorf("image stands for the channels of a decoder's images; want a number here")
 	}
 	return p.Image[2], nil
 }

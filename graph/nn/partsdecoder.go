@@ -110,7 +110,7 @@ func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 		size = [2]int{l.To[0], l.To[1]}
 	}
 	if size[0] < 1 {
-		return nil, config.Invalid("to", "an encoder has no size to end in; want a side, or [height, width]")
+		return nil, config.Invalid("to", "an encoder has no target size; want a side, or [height, width]")
 	}
 	h, err := l.build(p, x, size[0]*size[1]*c)
 	if err != nil {

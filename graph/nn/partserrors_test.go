@@ -42,8 +42,8 @@ func TestLayerMistakes(t *testing.T) {
 		"[{upsample: {kind: cubic}}]":                               `unknown interpolation "cubic"`,
 		"[{dropout: 1}]":                                            `rate: want at least 0 and less than 1, got 1`,
 		"[{residual: {stride: 2}}]":                                 `there are no channels`,
-		"[{residual: {channels: 3, stride: 2, upsample: 2}}]":       `stride 2 makes images smaller and upsample 2 larger; want one of them`,
-		"[{residual: {channels: 3, layers: [{conv: 3}]}}]":          `a residual of layers of its own has their shapes; want channels or layers`,
+		"[{residual: {channels: 3, stride: 2, upsample: 2}}]":       `stride 2 makes images smaller and upsample 2 larger; want only one of them`,
+		"[{residual: {channels: 3, layers: [{conv: 3}]}}]":          `a residual with layers takes their shapes; want channels or layers`,
 		"[{residual: {layers: [flatten, {conv: 3}]}}]":              `encoder.layers.0.residual.layers.1.conv: conv takes images`,
 		"[{residual: {channels: 3, kind: bottle}}]":                 `unknown kind of residual block "bottle"`,
 		"[{residual: {channels: 3, times: 0}}]":                     `times: want 1 to 1024, got 0`,
@@ -69,8 +69,8 @@ func TestMisfits(t *testing.T) {
 		"[{conv: {channels: 2, kernel: 31, padding: valid}}]": `layer "encoder/conv1": convolution: want images of 31 by 31 pixels or more, got (1, 32, 30, 2)`,
 		"[{conv: 4}, {residual: {layers: [{conv: 2}]}}]":      `layer "encoder/residual1": its layers make shape (32, 30, 2) of (32, 30, 4), which cannot be added; want layers that keep the shape`,
 		"[{residual: 4}, {residual: {layers: [{crop: 31}]}}]": `layer "encoder/residual2/crop1": crop: want between 1 by 1 and 32 by 30 pixels`,
-		"[{conv: image}]":                                     `layer "encoder/conv1": image stands for the channels of the images that a decoder ends in; want a number here`,
-		"[{dense: 3}, {image: 2}]":                            `layer "encoder/image1": to: an encoder has no size to end in`,
+		"[{conv: image}]":                                     `layer "encoder/conv1": image stands for the channels of a decoder's images; want a number here`,
+		"[{dense: 3}, {image: 2}]":                            `layer "encoder/image1": to: an encoder has no target size`,
 		"[{conv: 6}, {shuffle: 2}]":                           `layer "encoder/shuffle1": shuffle: want channels that 2 times 2 divides`,
 		"[{conv: 4}, {residual: {channels: 6, norm: group}}]": `layer "encoder/residual1/norm1": group norm: want a number of groups that divides 6 channels`,
 	} {
@@ -81,7 +81,7 @@ func TestMisfits(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{
-		"[{image: {channels: 4, to: 4}}, {deconv: image}]": `layer "decoder/deconv1": the decoder ends in shape (8, 8, 2); want (32, 30, 2), the shape of the images: leave the sides`,
+		"[{image: {channels: 4, to: 4}}, {deconv: image}]": `layer "decoder/deconv1": the decoder ends in shape (8, 8, 2); want (32, 30, 2), the shape of the images: leave out the sides`,
 		"[{image: 4}, {deconv: 3}]":                        `layer "decoder/deconv1": the decoder ends in shape (32, 30, 3); want (32, 30, 2), the shape of the images: end with a layer of as many channels`,
 		"[{dense: 9}]":                                     `layer "decoder/dense1": the decoder ends in shape (9); want (32, 30, 2), the shape of the images: begin with an image layer`,
 		"[{deconv: 9}]":                                    `layer "decoder/deconv1": its input is of shape (1, 5); want images [batch, height, width, channels]`,
@@ -102,10 +102,10 @@ func TestLayersOfPrograms(t *testing.T) {
 		return nn.LayerChoice{Name: "upsample", Value: &nn.UpsampleLayer{Times: times, Kind: "nearest"}}
 	}
 	for want, l := range map[string]*nn.Layers{
-		"list: the list has no layers":                          nn.NewLayers(),
-		"unknown initialiser":                                   {List: nn.LayerList{upsample(2)}},
-		"list.0.upsample.times: want 1 to 64, got 0":            nn.NewLayers(upsample(0)),
-		`conv has no settings; want those that its entry's New`: nn.NewLayers(nn.LayerChoice{Name: "conv"}),
+		"list: the list has no layers":                                 nn.NewLayers(),
+		"unknown initialiser":                                          {List: nn.LayerList{upsample(2)}},
+		"list.0.upsample.times: want 1 to 64, got 0":                   nn.NewLayers(upsample(0)),
+		`conv has no settings; want the settings that its entry's New`: nn.NewLayers(nn.LayerChoice{Name: "conv"}),
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
 		images, codes := must[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), must[*gorgonia.Node](t)(g.Input("codes", 1, 5))

@@ -62,7 +62,7 @@ func (l *ResidualLayer) Validate() error {
 		}
 	}
 	if l.Stride > 1 && l.Upsample > 1 {
-		return config.Invalid("upsample", "stride %d makes images smaller and upsample %d larger; want one of them", l.Stride, l.Upsample)
+		return config.Invalid("upsample", "stride %d makes images smaller and upsample %d larger; want only one of them", l.Stride, l.Upsample)
 	}
 	if err := validNormKind("norm", l.Norm, l.Groups); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *ResidualLayer) validShape() error {
 	}{{"channels", l.Channels != 0}, {"stride", l.Stride != d.Stride}, {"upsample", l.Upsample != d.Upsample}, {"kind", l.Kind != d.Kind},
 		{"kernel", l.Kernel != d.Kernel}, {"norm", l.Norm != d.Norm}, {"groups", l.Groups != d.Groups}} {
 		if o.own {
-			return config.Invalid(o.key, "a residual of layers of its own has their shapes; want %s or layers", o.key)
+			return config.Invalid(o.key, "a residual with layers takes their shapes; want %s or layers", o.key)
 		}
 	}
 	return nil

@@ -147,7 +147,7 @@ func (d folder) Names() []string {
 
 func (d folder) Open(name string) (*Array, error) {
 	if !filepath.IsLocal(name) {
-		return nil, fmt.Errorf("%q is no name of an array; want that of a file in %s, without .npy", name, string(d))
+		return nil, fmt.Errorf("%q is no name of an array; want the name of a file in %s, without .npy", name, string(d))
 	}
 	if files := Shards(string(d), name); len(files) > 0 {
 		return openShards(filepath.Join(string(d), name+"-*.npy"), files)

@@ -23,7 +23,7 @@ type Files struct {
 // OpenFiles begins to write the files of a command into an existing folder.
 func OpenFiles(dir, command string) (*Files, error) {
 	f := &Files{dir: dir, list: List{"made-by-" + command + ".txt",
-		fmt.Sprintf("Files that unravel %s has written here; its next call replaces them, and removes those that it does not write.", command)}}
+		fmt.Sprintf("Files that unravel %s has written here; its next call replaces them, and removes files that it no longer writes.", command)}}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

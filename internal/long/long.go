@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	complete = flag.Bool("long", false, "run the complete tests: every case, and those that take long")
+	complete = flag.Bool("long", false, "run the complete tests: every case, and the long tests")
 	studies  = flag.Bool("study", false, "run the studies that the documents report: minutes to hours")
 )
 

@@ -152,7 +152,7 @@ func (f *File) read() error {
 	n, err := f.r.ReadAt(header, 0)
 	switch version := string(header[headerSize-4:]); {
 	case n > 4 && slices.Contains(header[:4], 0):
-		return errors.New("not a MATLAB file of version 5 to 7, perhaps one of version 4; want one saved with -v7")
+		return errors.New("not a MATLAB file of version 5 to 7, perhaps of version 4; want a file saved with -v7")
 	case n < headerSize:
 		return early(err, fmt.Errorf("not a MATLAB file: it has only %d bytes", n))
 	case Is(header):

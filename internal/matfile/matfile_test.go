@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	for path, want := range map[string]string{"testdata": "is a folder; want a file", "testdata/version4.mat": "perhaps one of version 4", "none": "no such file"} {
+	for path, want := range map[string]string{"testdata": "is a folder; want a file", "testdata/version4.mat": "perhaps of version 4", "none": "no such file"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", path, err, want)
 		}

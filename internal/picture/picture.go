@@ -289,7 +289,7 @@ func explain(err error) error {
 		return fmt.Errorf("the file ends early: %w", err)
 	}
 	if strings.Contains(err.Error(), "unsupported") { // the decoders share no type for it
-		return fmt.Errorf("it has a feature that is not read: %w; want a PNG file, such as ImageMagick makes of it", err)
+		return fmt.Errorf("it has an unsupported feature: %w; want a PNG file, for example converted by ImageMagick", err)
 	}
 	return fmt.Errorf("the file is broken: %w", err)
 }

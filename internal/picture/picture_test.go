@@ -151,7 +151,7 @@ func TestBroken(t *testing.T) {
 		{"half an animation", moving[:80], "ends early: its first frame is not complete"},
 		{"an animation without frames", still, "ends early: its first frame is not complete"},
 		{"a frame outside", outside, "its first frame has 7 x 6 pixels at 10, 2; want it inside the canvas of 13 x 10"},
-		{"a packed BMP", packed, "a feature that is not read: bmp: unsupported BMP image (8 bits, compression RLE8); want a PNG file"},
+		{"a packed BMP", packed, "an unsupported feature: bmp: unsupported BMP image (8 bits, compression RLE8); want a PNG file"},
 		{"Lab", lab, "colour model 8 (CIELab)"},
 		{"Zstandard", zstd, "compression 50000 (Zstandard)"},
 		{"half a planar TIFF", planar[:len(planar)-200], "early"},

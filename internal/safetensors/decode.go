@@ -136,7 +136,7 @@ func parseHeader(head []byte) (entries []named, metadata map[string]string, err 
 		}
 		key, _ := t.(string) // the decoder accepts only strings as keys
 		if seen[key] {
-			return nil, nil, fmt.Errorf("%q is there twice", key)
+			return nil, nil, fmt.Errorf("%q is listed twice", key)
 		}
 		seen[key] = true
 		if key == metadataKey {

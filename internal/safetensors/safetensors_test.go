@@ -160,7 +160,7 @@ func TestHostile(t *testing.T) {
 		{foreign("{", 0), "header"},
 		{foreign("{}{}", 0), "more than one JSON object"},
 		{foreign("{}", 1), "1 bytes after the last tensor"},
-		{foreign(one+`,"x":{}}`, 4), `"x" is there twice`},
+		{foreign(one+`,"x":{}}`, 4), `"x" is listed twice`},
 		{foreign(one+`,"__metadata__":{"a":1}}`, 4), "metadata"},
 		{foreign(one+`}`, 3), "truncated: 3 bytes of data; want 4"},
 		{foreign(`{"x":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}}`, 2), `element type "I16" is not read`},

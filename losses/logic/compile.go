@@ -210,7 +210,7 @@ func (c *compiler) independence(f *syntax.Independence) (program.Node, error) {
 	}
 	if f.By == syntax.ByDiscriminator {
 		if !c.isSummand(f, c.sentence.Body) {
-			return nil, c.fail(f, "%s is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without", syntax.TextOf(f))
+			return nil, c.fail(f, "%s is trained too, and its estimate may be below 0; want it as a part of a sum by and, with a factor or without", syntax.TextOf(f))
 		}
 		if c.program.Learned == "" {
 			c.program.Learned = syntax.TextOf(f)

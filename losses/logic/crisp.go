@@ -152,7 +152,7 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) (side, error) {
 	case syntax.Variable:
 		return c.sideVariable(v, t)
 	case *syntax.Moved:
-		return side{}, c.fail(e, "a plain = of what a transformation moves; want a premetric, such as =[squared]")
+		return side{}, c.fail(e, "a plain = of moved codes; want a premetric, such as =[squared]")
 	case *syntax.Application:
 		return side{}, c.fail(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
 	case *syntax.Arithmetic, *syntax.Multiple:
@@ -173,7 +173,7 @@ func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) (side, error) 
 		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{{Column: c.program.LevelValues + b.Factor,
 			Variable: b.Variable}}}, nil
 	case b.Set == syntax.MoveSet:
-		return side{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
+		return side{}, c.fail(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name)
 	case b.Set == syntax.PointSet:
 		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.width < 0:

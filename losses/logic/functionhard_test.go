@@ -124,7 +124,7 @@ func TestFunctionErrors(t *testing.T) {
 		`exists m: y.hue -> z: forall v in y.shape: forall[mean] i: y.shape(i) = v -> m(y.hue(i)) =[squared] z(i)`:    `1:78: m is one function for all v`,
 		`exists m: y.hue -> z: forall[mean] i: m(y.shape(i)) =[squared] z(i)`:                                         `1:39: m is a function of y.hue, got y.shape(i)`,
 		`exists m: y.hue -> z: forall[mean] i: m(0) =[squared] z(i)`:                                                  `1:39: m is a function of levels of y.hue, got 0`,
-		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the least quantity under forall[max] is not that of the parts, joined by or`,
+		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the least quantity under forall[max] differs from the least quantity of the parts, joined by or`,
 		`exists h: z -> y in mlp {layers: [0]}: forall i: h(z(i)) =[squared] y(i)`:                                    `1:35: found "0", want the width of a layer`,
 		`exists h: z -> y.size in affine: forall i: h(z(i)) =[squared] y(i)`:                                          `1:16: there is no factor "size"`,
 		`exists[soft 1] h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                       `1:1: exists[soft`,

@@ -171,7 +171,7 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest s
 		and := c.sentence.And
 		if r.Kind != syntax.AndKind || !(and == syntax.AndAdd && (f.Aggregate == factor.Mean ||
 			f.Aggregate == factor.Sum) || and == syntax.AndMax && f.Aggregate == factor.Max) {
-			return nil, c.fail(r, "the least quantity under forall[%v] is not that of the parts, joined by %s: %s", f.Aggregate, r.Kind, wantFunction)
+			return nil, c.fail(r, "the least quantity under forall[%v] differs from the least quantity of the parts, joined by %s: %s", f.Aggregate, r.Kind, wantFunction)
 		}
 		a, err := c.fitting(f, guards, r.A, over)
 		if err != nil {
@@ -415,7 +415,7 @@ func (c *compiler) network(m *mapping, f *syntax.Quantified) error {
 	case m.By != syntax.ByBody:
 		return c.fail(m.Declaration, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By)
 	case !c.isSummand(f, c.sentence.Body):
-		return c.fail(f, "a function in mlp is trained by the whole sentence; want its quantifier as one of the parts that the sentence adds up by and, with a factor or without")
+		return c.fail(f, "a function in mlp is trained by the whole sentence; want its quantifier as a part of a sum by and, with a factor or without")
 	}
 	for _, n := range c.program.Networks {
 		if n.Name == m.Name {
@@ -469,7 +469,7 @@ func (c *compiler) networks(f *syntax.Quantified, own []*mapping) error {
 		}
 	}
 	if n := len(c.exact()); n > 0 && n < len(c.maps) {
-		return c.fail(f, "functions in mlp and others share a quantifier; want functions in mlp in one of their own")
+		return c.fail(f, "functions in mlp and other functions share a quantifier; want a separate quantifier for functions in mlp")
 	}
 	return nil
 }

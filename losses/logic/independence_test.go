@@ -121,9 +121,9 @@ func TestIndependenceErrors(t *testing.T) {
 		"independent[hsci](z.a, z.b)":                    `1:13: unknown dependence "hsci"; did you mean "hsic"?`,
 		"independent[tc, hsic](z.a, z.b)":                `1:15: found ",", want ] after a dependence`,
 		"independent(z.a, z.b":                           "1:21: found the end, want , or ) after a sub-code",
-		"forall i: independent[discriminator](z.a, z.b)": "1:11: independent[discriminator](z.a, z.b) is trained along",
-		"with and = max: independent[discriminator](z.a, z.b) and independent(z.a, z.b)": "1:17: independent[discriminator](z.a, z.b) is trained along",
-		"not independent[discriminator](z.a, z.b)":                                       "1:5: independent[discriminator](z.a, z.b) is trained along",
+		"forall i: independent[discriminator](z.a, z.b)": "1:11: independent[discriminator](z.a, z.b) is trained too",
+		"with and = max: independent[discriminator](z.a, z.b) and independent(z.a, z.b)": "1:17: independent[discriminator](z.a, z.b) is trained too",
+		"not independent[discriminator](z.a, z.b)":                                       "1:5: independent[discriminator](z.a, z.b) is trained too",
 		"forall i: independent(z.a, z.b) = 3":                                            "1:11: found a formula, want a term",
 	} {
 		s, err := syntax.Parse(text)

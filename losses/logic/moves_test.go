@@ -197,12 +197,12 @@ func TestMoveErrors(t *testing.T) {
 		"forall i, j, g(i, j): z(i) =[squared] act(g, y(j))":                   "1:39: y(j) cannot be turned; want one circular factor",
 		"forall i, j, g(i, j): z(i) =[squared] act(g.hue, z(j))":               "1:39: hue acts by a circle, and z(j) has 9 columns; want 2, or a multiple",
 		"forall i, j, g(i, j): z(i) =[squared] act(g.hu, z(j))":                `1:39: there is no transformation "hu"; did you mean "hue"?`,
-		"forall i, j, g(i, j): z[0](i) =[squared] act(g, z[0](j))":             "1:42: hue acts on the columns [0 1] of z.hue together, of which z[0](j) has only some",
+		"forall i, j, g(i, j): z[0](i) =[squared] act(g, z[0](j))":             "1:42: hue acts on the columns [0 1] of z.hue together, and z[0](j) has only some",
 		"forall i, j, g(i, j): z.size(i) =[squared] act(g, z.size(j))":         "1:44: no transformation acts on the columns of z.size(j); want columns named after a turn, such as z.hue",
-		"forall i, j, g(i, j): z.hue(i) =[squared] g":                          "1:43: g stands for a transformation, want what it moves, such as act(g, z(i))",
+		"forall i, j, g(i, j): z.hue(i) =[squared] g":                          "1:43: g stands for a transformation; want codes, such as act(g, z(i))",
 		"forall i, j, g(i, j): z.hue(g) =[squared] 0":                          "1:23: g stands for a transformation, want a variable that stands for a row",
 		"forall i, j, g(i, j): y.hue(i) = act(g, y.hue(j))":                    "a transformation moves nothing in a crisp formula",
-		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates rows of other quantifiers",
+		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates only rows of other quantifiers",
 		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":              "1:30: v stands for a value of a factor, want a variable that stands for a row",
 	} {
 		s, err := syntax.Parse(text)

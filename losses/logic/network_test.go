@@ -182,7 +182,7 @@ func TestNetworkErrors(t *testing.T) {
 		"exists h: z -> y in mlp: forall[mean] i: h(z[0:2](i)) =[squared] y(i)":                                                       "1:42: h is a function of z, got z[0:2](i)",
 		"exists h: z -> y in mlp: forall[mean] i: h(2 * z(i)) =[squared] y(i)":                                                        "1:42: h in mlp is a function of z of a row, got 2 * z(i)",
 		"exists h: z -> y in mlp: forall[mean] i: h(z(i)) =[squared] z(i)":                                                            "1:50: a term has 2 columns and the other 3 columns",
-		"exists h: z -> y in mlp, g: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)":                                       "1:1: functions in mlp and others share a quantifier",
+		"exists h: z -> y in mlp, g: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)":                                       "1:1: functions in mlp and other functions share a quantifier",
 		"exists h: z -> y in mlp: forall[mean] i: not h(z(i)) =[squared] y(i)":                                                        "1:42: a function is applied in a negation",
 		"(exists h: z -> y in mlp: forall i: h(z(i)) =[squared] y(i)) and exists h: y -> z in mlp: forall i: h(y(i)) =[squared] z(i)": "1:73: two functions in mlp are called h",
 	} {

@@ -188,7 +188,7 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	case q.program.Learned != "" && named.Independence == nil:
 		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
 	case without && q.program.Learned != "":
-		return nil, errors.New("logic: an operation of independence alone; want those of Named for modularity and contraction too")
+		return nil, errors.New("logic: operations for independence only; want the operations of Named for modularity and contraction too")
 	case len(q.summands) == 0, without:
 		return q.whole(named, in)
 	}

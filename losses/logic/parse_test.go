@@ -70,7 +70,7 @@ func TestCompileErrors(t *testing.T) {
 		`forall i: z[0:2, 1](i) =[squared] 0`:                                  `1:11: column 1 is named twice`,
 		`forall i: z(i) =[squared] z.shape(i)`:                                 `1:16: a term has 4 columns and the other 2 columns, want terms of one width`,
 		`forall i: z(i) + y(i) =[squared] 0`:                                   `1:16: a term has 4 columns and the other 3 columns, want terms of one width`,
-		`forall i: i =[squared] 0`:                                             `1:11: i stands for a row, want what it has, such as z(i)`,
+		`forall i: i =[squared] 0`:                                             `1:11: i stands for a row; want its code or factor, such as z(i)`,
 		`forall v in y.hue: z(v) =[squared] 0`:                                 `1:20: v stands for a value of a factor, want a variable that stands for a row`,
 		`forall i: forall i: z(i) =[squared] 0`:                                `1:11: the variable i is bound already, want another name`,
 		`forall i: y.shape(i) = y.hue(i) -> z(i) =[squared] 0`:                 `1:22: y.shape(i) and y.hue(i) are values of different factors, want =[absolute] or another premetric`,

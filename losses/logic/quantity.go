@@ -92,7 +92,7 @@ func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
 // of the sentence is NaN. Check the batch or the result if NaN must not pass.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if q.program.Learned != "" {
-		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
+		return 0, fmt.Errorf("logic: %s has no value without a model, because a discriminator learns it with the model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
 	}
 	e, err := q.load(b)
 	if err != nil {

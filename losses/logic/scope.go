@@ -358,7 +358,7 @@ func (c *compiler) relate(m *binding, binders []*binding, part syntax.PairMove) 
 		}
 	}
 	if later == nil {
-		return c.fail(part.Place, "%s relates rows of other quantifiers; want one of them bound by this one", part.Name)
+		return c.fail(part.Place, "%s relates only rows of other quantifiers; want a row that this quantifier binds", part.Name)
 	}
 	earlier := m.from
 	if later == m.from {

@@ -108,9 +108,9 @@ func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) (linear, err
 	}
 	switch {
 	case b.Set == syntax.RowSet:
-		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
+		return linear{}, c.fail(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v)
 	case b.Set == syntax.MoveSet:
-		return linear{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
+		return linear{}, c.fail(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name)
 	case b.Set == syntax.PointSet:
 		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.Set == syntax.ValueSet:
@@ -316,7 +316,7 @@ func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
 	}
 	columns, ok := c.codesOf(t.A)
 	if !ok {
-		return nil, c.fail(t, "%s has no columns of its own; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Move.Name)
+		return nil, c.fail(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Move.Name)
 	}
 	var all []turnedBlock
 	taken := make([]bool, len(columns))
@@ -332,7 +332,7 @@ func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
 		case len(at) == 0:
 			continue
 		case len(at) < len(own):
-			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, of which %s has only some", turn.Name, own, turn.Name, syntax.TextOf(t.A))
+			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, own, turn.Name, syntax.TextOf(t.A))
 		}
 		blocks, err := c.cut(t, k, at, "z."+turn.Name)
 		if err != nil {

@@ -106,7 +106,7 @@ func TestWrongSentences(t *testing.T) {
 		{`independent(z.shape, z.hue)`,
 			`1:22: there is no sub-code "hue"; known: big, shape, x y`},
 		{`not independent[discriminator](z.shape, z."x y")`,
-			`1:5: independent[discriminator](z.shape, z."x y") is trained along, and an estimate that may be below 0; want it as one of the parts that the sentence adds up by and, with a factor or without`},
+			`1:5: independent[discriminator](z.shape, z."x y") is trained too, and its estimate may be below 0; want it as a part of a sum by and, with a factor or without`},
 		{`exists h: z -> y.colour in affine: forall[mean] i: h(z(i)) =[squared] y(i)`,
 			`1:16: there is no factor "colour"; known: shape, x y, hue`},
 		{`exists h: z[0:7] -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)`,

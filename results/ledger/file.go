@@ -80,7 +80,7 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 			return fmt.Errorf("config: the text was changed: its hash is %s, want %q", want, c.ID)
 		}
 		if l.Name != "" || configs[c.ID] {
-			return fmt.Errorf("config: %s is of a run, too, or there twice", c.ID)
+			return fmt.Errorf("config: %s belongs to a run, too, or is listed twice", c.ID)
 		}
 		configs[c.ID] = true
 		f.Configs = append(f.Configs, c)
@@ -109,7 +109,7 @@ func (r *Run) valid() error {
 		return fmt.Errorf("scale: %w", err)
 	}
 	if r.Generation < 1 || r.Generation > Generation() {
-		return fmt.Errorf("generation: %d is out of range; want 1 to %d, that of this code", r.Generation, Generation())
+		return fmt.Errorf("generation: %d is out of range; want 1 to %d, this code's generation", r.Generation, Generation())
 	}
 	for _, h := range []struct {
 		key, value string

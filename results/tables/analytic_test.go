@@ -81,7 +81,7 @@ func TestKnownMistakes(t *testing.T) {
 	for from, want := range map[string]string{
 		"{linear: {columns: 0, rest: [[1]]}}":                          "from.linear.columns: 0 is out of range",
 		"{linear: {columns: 70000, rest: [[1]]}}":                      "from.linear.columns: 70000 is out of range",
-		"{linear: {columns: 2}}":                                       "from.linear.rest: there are weights of 0 columns; want those of the other 2",
+		"{linear: {columns: 2}}":                                       "from.linear.rest: there are weights of 0 columns; want weights of the other 2",
 		"{linear: {columns: 1, first: [[1], [2]]}}":                    "from.linear.first: there are weights of 2 columns; want at most the 1",
 		"{linear: {columns: 2, first: [[1, 2]], rest: [[1]]}}":         "from.linear.rest.0: there are 1 weights; want 2",
 		"{linear: {columns: 2, rest: [[]]}}":                           "from.linear.rest.0: there are 0 weights",

@@ -205,11 +205,11 @@ func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 func (c *Column) validTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {
-			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or those of a stage before training", c.Label, Total, rundir.TrainingTiming, rundir.FinishingTiming)
+			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training", c.Label, Total, rundir.TrainingTiming, rundir.FinishingTiming)
 		}
 	}
 	if len(c.Seconds) > 0 && len(c.Share) > 0 {
-		return config.Invalid("share", "column %q has seconds, too; want one of the two", c.Label)
+		return config.Invalid("share", "column %q has seconds, too; want only one", c.Label)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 			continue
 		}
 		if edited, err := rundir.Edited(e.Dir); err != nil || edited != "" {
-			return nil, cmp.Or(err, fmt.Errorf("%s: files differ from what the run wrote: %s; want them as they were, or the run made again in another folder", e.Dir, edited))
+			return nil, cmp.Or(err, fmt.Errorf("%s: files changed after the run: %s; restore them, or make the run again in another folder", e.Dir, edited))
 		}
 		if e.State != sweep.Finished && e.State != sweep.Failed {
 			continue
@@ -177,13 +177,13 @@ func accepted(f *ledger.File, r *ledger.Run, planned sweep.Run) error {
 	case err != nil:
 		return err
 	case hash != r.Hash:
-		return fmt.Errorf("hash: that of its config is %s; got %s", hash, r.Hash)
+		return fmt.Errorf("hash: the hash of its config is %s; got %s", hash, r.Hash)
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
 	case f.Changed(r) != "":
-		return fmt.Errorf("generation: it is %d, and that of this code is %d: %s", r.Generation, ledger.Generation(), f.Changed(r))
+		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, ledger.Generation(), f.Changed(r))
 	case r.Machine == nil || r.Version == "" || r.Begun == nil:
-		return errors.New("machine, version or begun: want what the run's folder says")
+		return errors.New("machine, version or begun: want the values of the run's folder")
 	}
 	if r.Finished() {
 		if r.Codes == "" || r.Parameters == "" {
@@ -235,7 +235,7 @@ func complete(results []metrics.Result, choices []metrics.Choice) error {
 			values = append(values, p.Values...)
 		}
 		if slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-			return fmt.Errorf("metrics: %s has a number that is not finite", name)
+			return fmt.Errorf("metrics: %s has an infinite or NaN number", name)
 		}
 	}
 	return nil

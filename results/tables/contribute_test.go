@@ -33,7 +33,7 @@ func TestContributionEdited(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
-		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files differ from what the run wrote: "+name+" (changed)") {
+		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files changed after the run: "+name+" (changed)") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := os.WriteFile(files[0], text, 0o666); err != nil {
@@ -59,8 +59,8 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(*ledger.Run) {}, ""},
 		{func(r *ledger.Run) { r.Scale = "huge" }, `run a_one_quick_seed0: table kept: there is no scale "huge"`},
 		{func(r *ledger.Run) { r.Settings = strings.Repeat("0", 16) }, "the table kept has no run with its settings"},
-		{func(r *ledger.Run) { r.Seed = 1 }, "hash: that of its config is "},
-		{func(r *ledger.Run) { r.Generation = 1 }, "generation: it is 1, and that of this code is "},
+		{func(r *ledger.Run) { r.Seed = 1 }, "hash: the hash of its config is "},
+		{func(r *ledger.Run) { r.Generation = 1 }, "generation: it is 1, and this code's generation is "},
 		{func(r *ledger.Run) { r.Generation = 2 }, ""}, // later changes touch none of its parts
 		{func(r *ledger.Run) { r.Machine = nil }, "machine, version or begun"},
 		{func(r *ledger.Run) { r.Version = "/home/me/unravel" }, "is a path of a machine"},
@@ -72,7 +72,7 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(r *ledger.Run) { r.Epochs++ }, "of its config"},
 		{func(r *ledger.Run) { r.Steps = 0 }, "steps: there are 0 in "},
 		{func(r *ledger.Run) { r.Metrics[0].Name = "mig" }, `metrics: number 1 is "mig"; want "variance"`},
-		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has a number that is not finite"},
+		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has an infinite or NaN number"},
 	} {
 		f, err := ledger.Read("f", bytes.NewReader(good.Bytes()))
 		if err != nil {

@@ -121,7 +121,7 @@ func (p place) other(name string) (*Table, error) {
 		return nil, err
 	}
 	if other.Quotes() {
-		return nil, fmt.Errorf("the table %s quotes cells itself; want one whose cells are computed", name)
+		return nil, fmt.Errorf("the table %s quotes cells itself; want a table with computed cells", name)
 	}
 	if p.real {
 		other = other.OnReal()
@@ -172,7 +172,7 @@ func (s *Cells) Validate() error {
 		return config.Invalid("table", "want the name of a table")
 	}
 	if s.Row == "" {
-		return config.Invalid("row", "want the label of one of its rows")
+		return config.Invalid("row", "want the label of a row")
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (s *Binned) quote(ctx context.Context, o *others, p place, c Column) (d dra
 		}
 	}
 	if len(d.quoted) == 0 {
-		return d, noValue(fmt.Sprintf("none of %d %s is in this range", len(all), s.whose()))
+		return d, noValue(fmt.Sprintf("none of %d %s has a value in this range", len(all), s.whose()))
 	}
 	return d, nil
 }

@@ -79,7 +79,7 @@ func TestQuoted(t *testing.T) {
 	if c := r.Cell("low", "D"); c.Ours == nil || c.Draws != 6 || math.Abs(*c.Ours-mean) > 1e-12 {
 		t.Errorf("%+v, want %v", c, mean)
 	}
-	if c := r.Cell("high", "D"); c.Status != Missing || c.Reason != "none of 6 runs is in this range" {
+	if c := r.Cell("high", "D"); c.Status != Missing || c.Reason != "none of 6 runs has a value in this range" {
 		t.Errorf("%+v", c)
 	}
 	if c := r.Cell("tau", "D"); c.Ours == nil || *c.Ours != 1 {
@@ -103,7 +103,7 @@ func TestQuotedMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ old, new, want string }{
-		{"row: a}", `row: ""}`, "want the label of one of its rows"},
+		{"row: a}", `row: ""}`, "want the label of a row"},
 		{"of: rows", "of: columns", `"columns" is unknown; want runs, rows or printed`},
 		{"from: 0, to: 1e9", "from: 2, to: 1", "1 is not above from, 2"},
 		{"tables: [TABLE], column: D, of: rows", "tables: [], column: D, of: rows", "want the names of tables"},

@@ -143,9 +143,9 @@ func parsePrinted(fields []string) (p Printed, err error) {
 	case p.Mean.Text == "" && p.Std.Text != "":
 		return p, fmt.Errorf("there is a std of %s and no mean", p.Std.Text)
 	case p.Mean.Text != "" && slices.Contains(fields[1:4], anyName):
-		return p, fmt.Errorf("a line for all cells has the mean %s; want a value for each cell, in a line of its own", p.Mean.Text)
+		return p, fmt.Errorf("a line for all cells has the mean %s; want one line with a value for each cell", p.Mean.Text)
 	case p.Mean.Text == "" && p.Note == "":
-		return p, fmt.Errorf("there is no mean; want a note that says what is printed instead")
+		return p, fmt.Errorf("there is no mean; want a note with the printed text")
 	}
 	return p, nil
 }

@@ -74,7 +74,7 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 	}
 	med, ok := named.Value.(*metrics.MED)
 	if !ok {
-		return nil, nil, fmt.Errorf("the metric %s is a %T; want that of Unravel, which chooses columns", medName, named.Value)
+		return nil, nil, fmt.Errorf("the metric %s is a %T; want Unravel's metric, which chooses columns", medName, named.Value)
 	}
 	med.TopK = s.K
 	if _, columns, err = med.Select(ctx, in); err != nil {

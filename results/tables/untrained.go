@@ -103,7 +103,7 @@ func (l *Linear) Validate() error {
 	case len(l.First) > l.Columns:
 		return config.Invalid("first", "there are weights of %d columns; want at most the %d that there are", len(l.First), l.Columns)
 	case len(l.Rest) == 0 && len(l.First) < l.Columns:
-		return config.Invalid("rest", "there are weights of %d columns; want those of the other %d", len(l.First), l.Columns-len(l.First))
+		return config.Invalid("rest", "there are weights of %d columns; want weights of the other %d", len(l.First), l.Columns-len(l.First))
 	}
 	k := len(l.weights(0))
 	if err := validWeights("first", l.First, k); err != nil {
@@ -122,7 +122,7 @@ func (l *Linear) Validate() error {
 func validWeights(key string, rows [][]float64, k int) error {
 	for i, row := range rows {
 		if len(row) != k || k == 0 {
-			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "there are %d weights; want %d, one of every factor, and at least one", len(row), k)
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "there are %d weights; want %d, one for every factor, and at least one", len(row), k)
 		}
 		for j, v := range row {
 			if v-v != 0 {

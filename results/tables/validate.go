@@ -266,7 +266,7 @@ func (r *Row) Validate() error {
 	case r.From.Name == "" && r.Missing == "":
 		return config.Invalid("from", "row %q has no source of codes; want one, or missing: why there is none", r.Label)
 	case r.From.Name != "" && r.Missing != "":
-		return config.Invalid("missing", "row %q has a source of codes, too; want one of the two", r.Label)
+		return config.Invalid("missing", "row %q has a source of codes, too; want only one", r.Label)
 	}
 	return nil
 }
@@ -279,9 +279,9 @@ func (c *Column) Validate() error {
 	case c.Metric.Name == "" && !c.unmeasured():
 		return config.Invalid("metric", "column %q has no metric", c.Label)
 	case c.Metric.Name != "" && c.Fit != "":
-		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+		return config.Invalid("fit", "column %q has a metric, too; want only one", c.Label)
 	case c.timed() && (c.Metric.Name != "" || c.Fit != ""):
-		return config.Invalid("seconds", "column %q has a metric or a fit, too; want one of them", c.Label)
+		return config.Invalid("seconds", "column %q has a metric or a fit, too; want only one of them", c.Label)
 	case c.Of != "" && c.Part == "":
 		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
 	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):

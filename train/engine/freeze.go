@@ -38,7 +38,7 @@ func (l *plan) nothingLearns() error {
 	if l.frozen != nil && slices.ContainsFunc(l.model.Params().Names(), l.frozen) {
 		return &Error{"freeze", errors.New("all parameters that the losses depend on are frozen; want some that learn")}
 	}
-	return &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
+	return &Error{"losses", errors.New("no loss depends on a parameter of the model")}
 }
 
 // Frozen lists the parameters that do not change, without states.

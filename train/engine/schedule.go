@@ -299,7 +299,7 @@ func (s *Span) DecodeConfig(n *config.Node) error {
 		return err
 	}
 	if (keys.Epochs == nil) == (keys.Steps == nil) {
-		return n.Errorf("want one of the keys epochs and steps")
+		return n.Errorf("want the key epochs or steps")
 	}
 	if keys.Epochs != nil {
 		s.Epochs = *keys.Epochs

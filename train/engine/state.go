@@ -160,7 +160,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	for name, steps := range s.Optimizers {
 		i := slices.IndexFunc(l.objectives, func(o *objective) bool { return o.Name == name })
 		if i < 0 {
-			return fmt.Errorf("it is of a model with the objective %q, which this one does not have", name)
+			return fmt.Errorf("it belongs to a model with the objective %q, which this model does not have", name)
 		}
 		if err := restoreOptimizer(t, optimizerPrefix+name+"/", l.objectives[i].optimizer, steps); err != nil {
 			return err
@@ -176,7 +176,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 		return err
 	}
 	if drops := l.drops(); drops != (s.Dropout != nil) {
-		return errors.New("one of it and this experiment has dropout, the other has not")
+		return errors.New("only one of the checkpoint and this experiment has dropout")
 	} else if drops {
 		if err := l.plan.dropout.UnmarshalBinary(s.Dropout); err != nil {
 			return err
@@ -241,7 +241,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	}
 	second := l.feed.second
 	if (s.Second != nil) != (second != nil) {
-		return errors.New("one of it and this experiment has second batches for discriminators (second_batch), the other has not")
+		return errors.New("only one of the checkpoint and this experiment has second batches for discriminators (second_batch)")
 	}
 	if second != nil {
 		if err := second.loader.Restore(*s.Second); err != nil {

@@ -63,7 +63,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	}
 	for _, box := range b.Boxes {
 		if slices.ContainsFunc(box.Values, func(v float64) bool { return !finite(v) }) {
-			return fmt.Errorf("report: the box %q has a value that is not finite", box.Label)
+			return fmt.Errorf("report: the box %q has an infinite or NaN value", box.Label)
 		}
 	}
 	p := newPlot("", b.X, b.Y)

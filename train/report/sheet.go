@@ -378,7 +378,7 @@ func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) st
 // pathSheet is the contact sheet of a hierarchical data set.
 func pathSheet(d datasets.Hierarchical, o SheetOptions) (image.Image, error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
-		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, whose sheet has a row for every path; want no factors chosen or held", d.Name())
+		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
 	}
 	images := make([]int, d.Len())
 	for i := range images {

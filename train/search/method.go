@@ -74,7 +74,7 @@ func (s *Settings) Validate() error {
 	case s.Metric == "" && s.Loss == "":
 		return config.Invalid("metric", "the objective is missing; want the name of a metric, or the key loss")
 	case s.Metric != "" && s.Loss != "":
-		return config.Invalid("loss", "want one of metric and loss, got both")
+		return config.Invalid("loss", "want metric or loss, got both")
 	case len(s.Space) == 0:
 		const want = "{train.optimizer.adam.lr: {log: [1e-4, 0.1]}}"
 		return config.Invalid("space", "there is no setting to vary; want a range, such as %s", want)

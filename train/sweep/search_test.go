@@ -264,7 +264,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search: {random: {metric: dlsbd, runs: 3, space: {train.batch: {linear: [8, 16]}}}}", "want an integer, got 11.056"},
 		{"search: {random: {metric: dlsbd, runs: 3, space: {train.batch: {choice: [8, many]}}}}", "want an integer, got"},
 		{"search: {random: {metric: mig, runs: 3, " + space + "}}", `plan.yaml:2:19: search.random.metric: "mig" is no metric of tiny.yaml`},
-		{"search: {random: {metric: dlsbd, loss: kl, runs: 3, " + space + "}}", "want one of metric and loss, got both"},
+		{"search: {random: {metric: dlsbd, loss: kl, runs: 3, " + space + "}}", "want metric or loss, got both"},
 		{"search: {random: {runs: 3, " + space + "}}", "the objective is missing"},
 		{"search: {random: {metric: dlsbd, " + space + "}}", "the budget is missing; want runs: N, or core_hours: N"},
 		{"search: {random: {metric: dlsbd, runs: 3}}", "there is no setting to vary"},

@@ -305,7 +305,7 @@ func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64)
 		return nil, errors.New("one input has integers and the other float32; want the same type")
 	}
 	if x.ints != nil && ints == nil || x.ints == nil && floats == nil {
-		return nil, errors.New("its inputs have an element type that is not computed here")
+		return nil, errors.New("its inputs have an unsupported element type")
 	}
 	x, y, last := pair(x, y)
 	shape, err := broadcastShape(x.shape, y.shape)

@@ -192,7 +192,7 @@ func nextQuotation(text string, at int) (token, int, error) {
 	}
 	s, err := strconv.Unquote(quoted)
 	if err != nil || s == "" || !utf8.ValidString(s) {
-		return token{}, 0, errorAt(text, at, "found %s, want a name that is not empty", quoted)
+		return token{}, 0, errorAt(text, at, "found %s, want a nonempty name", quoted)
 	}
 	return token{kind: quotation, text: s}, len(quoted), nil
 }

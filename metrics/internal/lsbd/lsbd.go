@@ -23,7 +23,7 @@ type Elements struct {
 
 func (e Elements) rows() int { return len(e.Levels) / len(e.Factors) }
 
-var errNoTurns = errors.New("no factor turns; want a circular factor, or one of rotations")
+var errNoTurns = errors.New("no factor turns; want a circular factor, or a factor of rotations")
 
 // Settings are the settings of D_LSBD.
 type Settings struct {

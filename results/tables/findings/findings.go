@@ -87,7 +87,7 @@ func (f *Finding) Validate() error {
 		return errors.New("want a claim and its section")
 	}
 	if len(f.Tests) == 0 {
-		return config.Invalid("tests", "there are none; want what must be so for the claim to hold")
+		return config.Invalid("tests", "there are none; want conditions for the claim to hold")
 	}
 	return nil
 }

@@ -258,7 +258,7 @@ func writeTables(b *strings.Builder, results []*tables.Result) error {
 		fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %.0f | %d | %d | %s | %s |\n", r.Name, r.Scale, s.Printed, s.Computed,
 			s.Same, s.Near, s.Shuffled, s.Within, s.Known, s.differing(), order)
 		if s.Repeated > 0 {
-			symmetric = append(symmetric, fmt.Sprintf("\n`%s` is symmetric, so that half of it is counted: of its %d pairs %d are as printed, and %d have the opposite sign.\n",
+			symmetric = append(symmetric, fmt.Sprintf("\n`%s` is symmetric, and half of it is counted: of its %d pairs %d are as printed, and %d have the opposite sign.\n",
 				r.Name, s.Computed, s.Same, s.Opposite))
 		}
 	}

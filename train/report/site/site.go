@@ -116,7 +116,7 @@ func (s Source) order() (order []string, err error) {
 			case !ok:
 				mistakes = append(mistakes, fmt.Errorf("navigation: %s: there is no page %s; want the path of one", g.Title, name))
 			case slices.Contains(order, name):
-				mistakes = append(mistakes, fmt.Errorf("navigation: %s: %s is there twice; want each page once", g.Title, name))
+				mistakes = append(mistakes, fmt.Errorf("navigation: %s: %s is listed twice; want each page once", g.Title, name))
 			default:
 				order = append(order, name)
 			}

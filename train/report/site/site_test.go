@@ -97,7 +97,7 @@ func TestMistakes(t *testing.T) {
 		},
 		"navigation: docs/c.md is missing":                func(s *Source) { s.Pages["docs/c.md"] = []byte("# C\n") },
 		"navigation: More: there is no page docs/c.md":    func(s *Source) { s.Groups[1].Pages = append(s.Groups[1].Pages, "docs/c.md") },
-		"navigation: More: docs/a.md is there twice":      func(s *Source) { s.Groups[1].Pages = append(s.Groups[1].Pages, "docs/a.md") },
+		"navigation: More: docs/a.md is listed twice":     func(s *Source) { s.Groups[1].Pages = append(s.Groups[1].Pages, "docs/a.md") },
 		"navigation: the front page index.md is missing":  func(s *Source) { s.Front = "index.md" },
 		"README.md: the link docs/a.md#two-words leads n": func(s *Source) { s.Pages["docs/a.md"] = []byte("# A\n") },
 	} {

@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s has a text that ends its element", name)
 		}
 		if seen[name] || text == "" {
-			t.Errorf("%s is there twice, or empty", name)
+			t.Errorf("%s is listed twice, or empty", name)
 		}
 		seen[name] = true
 		if !strings.HasPrefix(name, "uplot/") && !strings.Contains(text, "\"use strict\";\n") {
