@@ -164,13 +164,7 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 			pathsOf(n, path, v.Elem(), depth+1, visit)
 		}
 	case reflect.Slice:
-		if n != nil && n.kind == listNode && len(n.items) == v.Len() {
-			for i, item := range n.items {
-				pathsOf(item, joinPath(path, strconv.Itoa(i)), v.Index(i), depth+1, visit)
-			}
-		} else if n != nil && decodesItself(v.Type()) && v.Len() == 1 { // a list of one element, which may have no brackets
-			pathsOf(n, path, v.Index(0), depth+1, visit)
-		}
+		pathsOfList(n, path, v, depth, visit)
 	case reflect.Struct:
 		if decodesItself(v.Type()) {
 			return
@@ -180,6 +174,17 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 			visit(key)
 			pathsOf(n.Get(f.name), key, v.FieldByIndex(f.index), depth+1, visit)
 		}
+	}
+}
+
+// pathsOfList is pathsOf for the elements of a list.
+func pathsOfList(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
+	if n != nil && n.kind == listNode && len(n.items) == v.Len() {
+		for i, item := range n.items {
+			pathsOf(item, joinPath(path, strconv.Itoa(i)), v.Index(i), depth+1, visit)
+		}
+	} else if n != nil && decodesItself(v.Type()) && v.Len() == 1 { // a list of one element, which may have no brackets
+		pathsOf(n, path, v.Index(0), depth+1, visit)
 	}
 }
 

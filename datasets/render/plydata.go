@@ -92,25 +92,33 @@ func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end
 	}
 	for row := range e.count {
 		for i := range e.properties {
-			q := &e.properties[i]
-			n, err := p.length(e, q, row)
-			if err != nil {
+			if err := p.numbers(e, i, row, value); err != nil {
 				return err
-			}
-			for range n {
-				v, err := p.number(plyType{q.kind, q.size})
-				if err != nil {
-					return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
-				}
-				if value != nil {
-					if err := value(i, v); err != nil {
-						return err
-					}
-				}
 			}
 		}
 		if end != nil {
 			if err := end(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// numbers reads the numbers of property i of a row.
+func (p *ply) numbers(e *plyElement, i, row int, value func(property int, v float64) error) error {
+	q := &e.properties[i]
+	n, err := p.length(e, q, row)
+	if err != nil {
+		return err
+	}
+	for range n {
+		v, err := p.number(plyType{q.kind, q.size})
+		if err != nil {
+			return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
+		}
+		if value != nil {
+			if err := value(i, v); err != nil {
 				return err
 			}
 		}

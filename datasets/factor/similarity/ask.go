@@ -281,19 +281,8 @@ func (x *asker) place(count int) {
 		}
 		seen[row] = true
 		single := &class{root: row, rows: []int32{row}, size: 1}
-		var a, b int32
-		best := 0.0
-		for _, list := range [][]*class{x.classes, x.singles} {
-			for _, c := range list {
-				if !x.open(row, c.root) {
-					continue
-				}
-				if i, j, p := x.similar(single, c); p*c.size/(c.size+1) > best {
-					a, b, best = i, j, p*c.size/(c.size+1)
-				}
-			}
-		}
-		if x.singles = append(x.singles, single); best > 0 {
+		a, b, found := x.likeliest(single)
+		if x.singles = append(x.singles, single); found {
 			x.ask(a, b)
 		}
 	}
@@ -311,6 +300,22 @@ func (x *asker) place(count int) {
 			try(int32(row))
 		}
 	}
+}
+
+// likeliest returns the most useful question about a single row and an open class.
+func (x *asker) likeliest(single *class) (a, b int32, found bool) {
+	best := 0.0
+	for _, list := range [][]*class{x.classes, x.singles} {
+		for _, c := range list {
+			if !x.open(single.root, c.root) {
+				continue
+			}
+			if i, j, p := x.similar(single, c); p*c.size/(c.size+1) > best {
+				a, b, best = i, j, p*c.size/(c.size+1)
+			}
+		}
+	}
+	return a, b, best > 0
 }
 
 // placed reports whether a row is in a class of several rows.
