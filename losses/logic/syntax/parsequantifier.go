@@ -25,29 +25,8 @@ func (p *parser) quantified(t token) (Formula, error) {
 		}
 		return q, p.body(q)
 	}
-	for {
-		v := p.next()
-		if v.kind != word || isKeyword(v.text) {
-			return nil, p.found(v, "the name of a variable")
-		}
-		if v.text == "y" || v.text == "z" {
-			return nil, errorAt(p.text, v.offset, "%s stands for all %s, want another name for a variable", v.text, SpaceName(v.text == "z"))
-		}
-		if slices.Contains(q.Domain.Names, v.text) {
-			return nil, errorAt(p.text, v.offset, "the variable %s is named twice", v.text)
-		}
-		if p.at("(") {
-			m, err := p.move(v)
-			if err != nil {
-				return nil, err
-			}
-			q.Domain.Moves = append(q.Domain.Moves, m)
-		} else {
-			q.Domain.Names = append(q.Domain.Names, v.text)
-		}
-		if !p.accept(",") {
-			break
-		}
+	if err := p.variables(q); err != nil {
+		return nil, err
 	}
 	if p.accept("in") {
 		if len(q.Domain.Moves) > 0 {
@@ -58,6 +37,34 @@ func (p *parser) quantified(t token) (Formula, error) {
 		}
 	}
 	return q, p.body(q)
+}
+
+// variables reads the variables of rows and the transformations of a quantifier.
+func (p *parser) variables(q *Quantified) error {
+	for {
+		v := p.next()
+		if v.kind != word || isKeyword(v.text) {
+			return p.found(v, "the name of a variable")
+		}
+		if v.text == "y" || v.text == "z" {
+			return errorAt(p.text, v.offset, "%s stands for all %s, want another name for a variable", v.text, SpaceName(v.text == "z"))
+		}
+		if slices.Contains(q.Domain.Names, v.text) {
+			return errorAt(p.text, v.offset, "the variable %s is named twice", v.text)
+		}
+		if p.at("(") {
+			m, err := p.move(v)
+			if err != nil {
+				return err
+			}
+			q.Domain.Moves = append(q.Domain.Moves, m)
+		} else {
+			q.Domain.Names = append(q.Domain.Names, v.text)
+		}
+		if !p.accept(",") {
+			return nil
+		}
+	}
 }
 
 // body reads the body of a quantifier, where its functions have names.

@@ -178,20 +178,10 @@ func (f *fit) apply(m *evaluator, r *Function) {
 	if f.Level == nil && f.Row != own && f.Source == nil {
 		return
 	}
-	p := m.engine.program
 	for i := range m.data.rows {
 		value := slices.Repeat([]float64{math.NaN()}, len(f.Target))
 		m.index[own] = int32(i)
-		var labels []float64
-		known := true
-		for _, k := range r.FromColumns {
-			if !r.From.Codes {
-				known = known && m.data.levels[k][i] >= 0
-				if p.NeedsLabels {
-					labels = append(labels, m.data.columns[p.Labels+k][i])
-				}
-			}
-		}
+		labels, known := m.labelsOf(r, i)
 		at := slices.IndexFunc(r.Levels, func(l []float64) bool { return slices.Equal(l, labels) })
 		switch {
 		case !known:
@@ -207,4 +197,21 @@ func (f *fit) apply(m *evaluator, r *Function) {
 		}
 		r.Values = append(r.Values, value)
 	}
+}
+
+// labelsOf returns the labels of a row for a function of factors, if the formula needs labels. It reports whether all
+// levels are known.
+func (m *evaluator) labelsOf(r *Function, row int) (labels []float64, known bool) {
+	known = true
+	if r.From.Codes {
+		return nil, known
+	}
+	p := m.engine.program
+	for _, k := range r.FromColumns {
+		known = known && m.data.levels[k][row] >= 0
+		if p.NeedsLabels {
+			labels = append(labels, m.data.columns[p.Labels+k][row])
+		}
+	}
+	return labels, known
 }
