@@ -29,14 +29,7 @@ func Assign(cost [][]float64) []int {
 					least, next = slack[j], j
 				}
 			}
-			for j := range slack {
-				if done[j] {
-					u[rowOf[j]] += least
-					v[j] -= least
-				} else {
-					slack[j] -= least
-				}
-			}
+			shiftPrices(least, u, v, slack, rowOf, done)
 			at = next
 		}
 		for at != 0 {
@@ -45,10 +38,22 @@ func Assign(cost [][]float64) []int {
 		}
 	}
 	chosen := make([]int, rows)
-	for j := 1; j <= columns; j++ {
-		if rowOf[j] != 0 {
-			chosen[rowOf[j]-1] = j - 1
+	for j, row := range rowOf[1:] {
+		if row != 0 {
+			chosen[row-1] = j
 		}
 	}
 	return chosen
+}
+
+// shiftPrices moves the prices of the tree's rows and columns by the least slack.
+func shiftPrices(least float64, u, v, slack []float64, rowOf []int, done []bool) {
+	for j := range slack {
+		if done[j] {
+			u[rowOf[j]] += least
+			v[j] -= least
+		} else {
+			slack[j] -= least
+		}
+	}
 }
