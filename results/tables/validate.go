@@ -208,12 +208,7 @@ func (t *Table) validCurves(columns []string) error {
 func (t *Table) validNotes(rows, columns []string) error {
 	noted := notedCells{}
 	for i, n := range t.Notes {
-		places := n.On
-		if len(places) == 0 {
-			for _, place := range t.places() {
-				places = append(places, place.label())
-			}
-		}
+		places := t.labelsOf(n)
 		for j, row := range n.Rows {
 			if err := among("row", row, rows); err != nil {
 				return config.Invalid(fmt.Sprintf("notes.%d.rows.%d", i, j), "%w", err)
@@ -234,6 +229,18 @@ func (t *Table) validNotes(rows, columns []string) error {
 		}
 	}
 	return nil
+}
+
+// labelsOf returns the labels of the places of a note: all places unless the note names some.
+func (t *Table) labelsOf(n Note) []string {
+	if len(n.On) > 0 {
+		return n.On
+	}
+	var labels []string
+	for _, place := range t.places() {
+		labels = append(labels, place.label())
+	}
+	return labels
 }
 
 // notedCells are rows, columns and places with a note.
