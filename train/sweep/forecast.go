@@ -66,12 +66,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		}
 		if f.State != Finished {
 			missing++
-			if costs[i] = CostOf(r); known[costs[i]] == nil && how.Times != nil {
-				if takes, ok := how.Times(r); ok {
-					known.add(costs[i], takes.Seconds())
-				}
-			}
-			if known[costs[i]] == nil {
+			if costs[i] = CostOf(r); !known.look(costs[i], r, how.Times) {
 				unknown.add(costs[i], r)
 			}
 		}
@@ -88,22 +83,18 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		if f.State == Finished {
 			continue
 		}
-		seconds := 0.0
-		switch k := unknown.find(costs[i]); {
-		case k == nil:
-			seconds = known[costs[i]].mean()
-		case how.Rehearse == nil:
-			f.Unknown = true
-		default:
-			seconds = k.seconds()
-			if k.estimate == nil {
+		if k := unknown.find(costs[i]); k == nil {
+			f.Takes = inSeconds(known[costs[i]].mean())
+		} else if f.Unknown = how.Rehearse == nil; !f.Unknown {
+			if f.Takes = inSeconds(k.seconds()); k.estimate == nil {
 				f.Like = k.nearest.run.Name
 			}
 		}
-		f.Takes = time.Duration(seconds * float64(time.Second))
 	}
 	return list, nil
 }
+
+func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // times holds the mean time of runs by their cost.
 type times map[string]*average
@@ -113,6 +104,16 @@ func (t times) add(cost string, seconds float64) {
 		t[cost] = &average{}
 	}
 	t[cost].add(seconds)
+}
+
+// look reports whether a run of a cost has a known time. It looks an unknown time up elsewhere; nil: nowhere.
+func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
+	if t[cost] == nil && elsewhere != nil {
+		if takes, ok := elsewhere(r); ok {
+			t.add(cost, takes.Seconds())
+		}
+	}
+	return t[cost] != nil
 }
 
 // knownTimes returns the times of finished runs.
