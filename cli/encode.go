@@ -113,7 +113,7 @@ func (c *encodeCommand) encodeRun(ctx context.Context, s *streams) (d datasets.D
 			return nil, codes, err
 		}
 		if e, err = onData(ctx, e, choice, s); err != nil {
-			return nil, codes, fmt.Errorf("--images: %w", err)
+			return nil, codes, fmt.Errorf("--images: %w (--option KEY=VALUE sets options of the data set %s)", err, choice.Name)
 		}
 	case len(c.Set) > 0:
 		e = e.Some(c.Sample)

@@ -107,7 +107,7 @@ func TestEncodePictures(t *testing.T) {
 	if err := os.WriteFile("pictures/c.png", all[:60], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken")
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken", "--option KEY=VALUE")
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
 	if !bytes.Equal(readFile(t, "again.npy"), all) {
 		t.Error("codes without the broken picture differ")

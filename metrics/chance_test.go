@@ -41,7 +41,7 @@ func TestChanceLevels(t *testing.T) {
 		if Suits(in, []Choice{c}) != nil {
 			in = good
 		}
-		if c.Value.(Needy).Needs() == NoLevels || Suits(in, []Choice{c}) != nil {
+		if needs, _ := needsOf(c.Value); needs == NoLevels || Suits(in, []Choice{c}) != nil {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {

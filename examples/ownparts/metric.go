@@ -24,6 +24,9 @@ func (a *activeUnits) Validate() error {
 // Better implements metrics.Metric.
 func (*activeUnits) Better() metrics.Direction { return metrics.HigherIsBetter }
 
+// Needs says that the metric reads codes alone: it has no chance level, and unknown factors exclude no rows.
+func (*activeUnits) Needs() metrics.Needs { return metrics.NoLevels }
+
 // Compute implements metrics.Metric.
 func (a *activeUnits) Compute(ctx context.Context, in *metrics.Input) (metrics.Result, error) {
 	n, d := float64(in.Codes.Rows), in.Codes.Cols
