@@ -305,7 +305,7 @@ func TestSearchMistakes(t *testing.T) {
 
 // ASHA finds the best of 64 settings of a config in a quarter of the epochs of all 64.
 func TestASHAFindsBest(t *testing.T) {
-	long.Only(t)
+	long.Study(t)
 	const plan = `
 base: lsbd-vae/square-small
 set: {train.figures: false, EPOCHS}
