@@ -166,7 +166,7 @@ func TestUnsuitableSample(t *testing.T) {
 	}{
 		{[]string{"metrics.final=[total-correlation]", "metrics.sample=2"}, []string{"metric total-correlation", "want at least 3", "(on 2 of 256 images; metrics.sample says how many)"}},
 		{[]string{"metrics=[{dci: {train_rows: 30}}]", "train.hold_out=0.1"}, []string{"metric dci: there are 26 rows; want at least the 30 of train_rows"}},
-		{[]string{"metrics=[{explicitness: {train_rows: 1}}]"}, []string{"metric explicitness", "one level only in the first 1 rows"}},
+		{[]string{"metrics=[{explicitness: {train_rows: 1}}]"}, []string{"metric explicitness", "only one level in the first 1 rows"}},
 		{[]string{"metrics.final=[{sap: {train_rows: 90}}]", "metrics.sample=80"}, []string{"metric sap: there are 80 rows", "metrics.sample"}},
 		{[]string{"metrics.final=[{downstream: {sizes: [100], test_share: 0.2}}]", "metrics.sample=80"}, []string{"metric downstream", "metrics.sample"}},
 		{[]string{"metrics=[purity]"}, []string{"metric purity", "components"}},

@@ -361,7 +361,7 @@ func TestTableLedger(t *testing.T) {
 	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line has no end")
 	writeFile(t, path, []byte(good))
 	for want, args := range map[string][]string{
-		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a folder of its own": {"table", own, "--check", "1", "--scale", "quick"},
+		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a separate folder": {"table", own, "--check", "1", "--scale", "quick"},
 		"--replace belongs to --accept": {"table", own, "--replace"}, "want one of the two": {"table", own, "--accept", out, "--contribute", out}, "trains nothing": {"table", "enriching-table3", "--accept", out}, "--check": {"table", own, "--check", "0"},
 	} {
 		checkMistake(t, call(t, args...), 2, want)

@@ -100,7 +100,7 @@ func TestFitJudge(t *testing.T) {
 		"leave 60 % of the variance":         {Reconstruction: 0.6, Variance: 1},
 		"the assignment error is 0.2":        {Reconstruction: 0, Variance: 1, Assignment: &wrong},
 		"reconstructions leave 100 % of":     {Reconstruction: 1, Variance: 1, Assignment: &wrong},
-		"all images measured are the same":   {Reconstruction: 1, Variance: 0},
+		"all measured images are the same":   {Reconstruction: 1, Variance: 0},
 		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // it has converged by all other measures
 		"leave 70 % of the variance":         {Reconstruction: 0.7, Variance: 1, Square: 2, Decoded: 0.021},
 	} {
@@ -324,7 +324,7 @@ func TestFlatHierarchy(t *testing.T) {
 
 func TestHoldOut(t *testing.T) {
 	for override, want := range map[string]string{
-		"train.hold_out=0.9999": "none is left to train on",
+		"train.hold_out=0.9999": "no image is left to train on",
 	} {
 		if _, err := NewExperiment(sticksConfig(t, override)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", override, err, want)
