@@ -153,7 +153,7 @@ class Training(Case):
         images = encoder.decode(run.codes[:5])
         self.assertEqual(images.shape, (5, 16, 16, 1))
         self.assertTrue(0 <= images.min() and images.max() <= 1)
-        with self.assertRaisesRegex(unravel.Error, "want the run's shape, 16 x 16 x 1"):
+        with self.assertRaisesRegex(unravel.Error, "want 16 x 16 x 1"):
             encoder.encode(data.images[:, :8])
         with self.assertRaisesRegex(unravel.ConfigError, "want uint8 or floats"):
             encoder.encode(data.images.astype(int))
