@@ -64,8 +64,8 @@ func TestBudget(t *testing.T) {
 		{budget{11, map[string]float64{"a": 10}}, time.Second, nil},
 		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                                    // a quarter more is allowed
 		{budget{8.3, map[string]float64{"a": 7.9}}, time.Second, []string{"a: tests took 10.0 units", "all packages"}}, // not more
-		{budget{11, nil}, time.Second, []string{"a: tests took 10.0 units, the budget is 5"}},
-		{budget{11, map[string]float64{"a": 10}}, 62500 * time.Microsecond, []string{"a: tests took 160.0 units", "b: tests took 8.0 units", "all packages: tests took 168.0"}},
+		{budget{23, nil}, 500 * time.Millisecond, []string{"a: tests took 20.0 units, the budget is 12"}},
+		{budget{11, map[string]float64{"a": 10}}, 25 * time.Millisecond, []string{"a: tests took 400.0 units", "b: tests took 20.0 units", "all packages: tests took 420.0"}},
 	} {
 		err := c.budget.check(r, c.unit)
 		if (err == nil) != (c.want == nil) {
