@@ -179,6 +179,7 @@ var killedPhases = []struct {
 	{name: "runs", prepare: []string{"train tiny.yaml --run a", "train tiny.yaml seed=2 --run b"}, command: "runs ."},
 	{name: "sweep", command: "sweep sweep.yaml --out runs"},
 	{name: "search", command: "sweep search.yaml --out runs"},
+	{name: "rungs", prepare: []string{"sweep first.yaml --out runs"}, command: "sweep rungs.yaml --out runs"}, // the first trial goes on
 	{name: "table", command: "table own.yaml --scale quick --runs runs --out out"},
 	{name: "contribute", prepare: []string{"table own.yaml --scale quick --runs runs"}, command: "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
 	{name: "accept", prepare: []string{"table own.yaml --scale quick --runs runs", "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
@@ -193,6 +194,7 @@ var killedFiles = map[string]string{
 	"sweep.yaml":  "name: s\nbase: small.yaml\nseeds: [1, 2]\n",
 	"search.yaml": "name: s\nbase: small.yaml\nset: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, startup: 2, runs: 3, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n",
 	"first.yaml":  "name: s\nbase: small.yaml\nsearch: {asha: {metric: dlsbd, seed: 1, eta: 2, max: 2, runs: 1, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n",
+	"rungs.yaml":  "name: s\nbase: small.yaml\nsearch: {asha: {metric: dlsbd, seed: 1, eta: 2, max: 2, runs: 2, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n",
 	"own.yaml":    twoRuns,
 	"own.csv":     twoRunsReference,
 }

@@ -48,7 +48,11 @@ func Check(dir string) ([]Difference, error) {
 	if !r.sound(text) {
 		list = append(list, Difference{RecordFile, "changed"})
 	}
-	if config, err := ReadFile(dir, Config); err != nil || FileHash(config) != r.Config && FileHash(config) != r.Before[Config] {
+	config, err := ReadFile(dir, Config)
+	if list == nil && err == nil && r.outdated(config) {
+		return nil, fmt.Errorf("%s: %w: the run goes on with another config", dir, ErrNoHashes)
+	}
+	if err != nil || FileHash(config) != r.Config {
 		list = append(list, Difference{Config, "changed"})
 	}
 	if r.Files == nil {
@@ -199,6 +203,13 @@ func (r *Run) note(name, sum string) error {
 	var record Record
 	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
 		return nil // an unsound record must not become sound
+	}
+	config, err := r.Read(Config)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if record.outdated(config) {
+		return r.Remove(RecordFile)
 	}
 	if name == Config { // a new config invalidates the record, which is removed next
 		short := sum[:32] // as FileHash has it

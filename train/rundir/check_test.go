@@ -80,7 +80,9 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	whole("a config that was")
+	if list, err := Check(r.Dir()); len(list) > 0 || !errors.Is(err, ErrNoHashes) {
+		t.Errorf("after a config that was written: %v, %v", list, err)
+	}
 	if record, err := ReadRecord(r.Dir()); record != nil || err != nil {
 		t.Errorf("a run that goes on has the record %v, %v", record, err)
 	}
@@ -89,5 +91,12 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	}
 	if record, err := ReadRecord(r.Dir()); record != nil || !errors.Is(err, ErrChanged) {
 		t.Errorf("an edited config: %v, %v", record, err)
+	}
+	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	write(CodesFile, "four") // a killed process goes on
+	if r.Has(RecordFile) {
+		t.Error("a file of a run with another config kept the old record")
 	}
 }

@@ -122,13 +122,19 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch has := FileHash(source); {
-	case r.Begins, r.Config != has && r.Before[Config] == has: // the run goes on with another config
+	switch {
+	case r.Begins, r.outdated(source):
 		return nil, nil
-	case r.Config != has:
+	case r.Config != FileHash(source):
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, Config), ErrChanged)
 	}
 	return &r, nil
+}
+
+// outdated reports whether the run goes on with another config than the record's. The record is to be removed next.
+func (r *Record) outdated(config []byte) bool {
+	has := FileHash(config)
+	return r.Config != has && r.Before[Config] == has
 }
 
 // RecordFailure records in the folder of a run that the run failed. The run must not be open.
