@@ -14,7 +14,7 @@ import (
 // labels. The names of their results end in -on- and the name of the data set.
 type MeasuredOn struct {
 	Dataset catalog.Choice   `yaml:"dataset" doc:"data set with images of the shape of the run's images"`
-	Metrics []metrics.Choice `yaml:"metrics" doc:"metrics of its codes"`
+	Metrics []metrics.Choice `yaml:"metrics" doc:"metrics of its codes; if absent, the final metrics"`
 	Sample  int              `yaml:"sample" doc:"number of its images, chosen at random; 0: all"`
 }
 
@@ -23,8 +23,6 @@ func (m *MeasuredOn) Validate() error {
 	switch {
 	case m.Dataset.Value == nil:
 		return config.Invalid("dataset", "is missing; want the name of a data set")
-	case len(m.Metrics) == 0:
-		return config.Invalid("metrics", "there are none; want a list such as [mig, dci]")
 	case m.Sample < 0:
 		return config.Invalid("sample", "%d is out of range; want 0 (all) or more", m.Sample)
 	}

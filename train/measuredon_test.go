@@ -26,6 +26,28 @@ func TestMeasuredOn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "bumps is in the list twice") {
 		t.Errorf("%v; want one entry for a data set", err)
 	}
+	for _, c := range []struct{ metrics, want string }{
+		{"[{dataset: bumps}]", "there are no metrics for the data set bumps; want metrics in its entry, such as {dataset: bumps, metrics: [mig]}"},
+		{"[mig, {dataset: bumps, metric: [mig]}]", "metric"},
+		{"[mig, mig, {dataset: bumps}]", "mig is in the list twice"},
+	} {
+		if _, err := Load("validated.yaml", []byte(validated), "metrics="+c.metrics); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("metrics: %s: %v; want %s", c.metrics, err, c.want)
+		}
+	}
+	for _, text := range []string{
+		"[mutual-information, {dataset: bumps, metrics: [mig]}, {dataset: {bumps: {}}}]",
+		"{final: [mutual-information], on: [{dataset: bumps, metrics: [mig]}, {dataset: bumps, metrics: [mutual-information]}]}",
+	} {
+		c, err := Load("validated.yaml", []byte(validated), "metrics="+text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := c.Metrics.On
+		if len(c.Metrics.Final) != 1 || len(on) != 2 || on[0].Dataset.Name != "bumps" || on[0].Metrics[0].Name != "mig" || on[1].Metrics[0].Name != "mutual-information" {
+			t.Errorf("metrics: %s: %+v", text, c.Metrics)
+		}
+	}
 	r, err := runOf(t, validated, Options{Dir: dir + "3"}, "metrics={final: [mutual-information], on: [{dataset: bumps, metrics: [mig, {dci: {bins: 8}}], sample: 600}]}")
 	if err != nil {
 		t.Fatal(err)

@@ -47,37 +47,78 @@ var measureKeys = []string{"final", "on", "sample", "interval", "encode", "durin
 // defaultMeasures measures 10,000 images, as disentanglement_lib does.
 func defaultMeasures() Measures { return Measures{Images: 10000} }
 
-// DecodeConfig reads a list of final metrics, or all keys.
+// DecodeConfig reads all keys, or a list of final metrics and of metrics on other data sets.
 func (m *Measures) DecodeConfig(n *config.Node) error {
 	switch {
 	case n.IsNull():
 		return nil
 	case n.IsList():
-		m.Final = nil
-		if err := n.Decode(&m.Final); err != nil {
+		if err := m.decodeList(n.Items()); err != nil {
 			return err
 		}
 	case n.IsMap():
 		if err := n.Decode((*measures)(m)); err != nil {
 			return err
 		}
-		if n = n.Get("final"); n == nil {
-			return nil
+		if final := n.Get("final"); final != nil {
+			if err := once(final, m.Final); err != nil {
+				return err
+			}
 		}
 	default:
 		return n.NotList("a list of metrics, or the keys "+strings.Join(measureKeys, ", "), new([]metrics.Choice))
 	}
-	return once(n, m.Final)
+	return m.onFinal(n)
+}
+
+// decodeList reads a list of final metrics and of metrics on other data sets.
+func (m *Measures) decodeList(items []*config.Node) error {
+	m.Final, m.On = []metrics.Choice{}, nil
+	for _, item := range items {
+		if item.IsMap() && item.Get("dataset") != nil {
+			var on MeasuredOn
+			if err := item.Decode(&on); err != nil {
+				return err
+			}
+			m.On = append(m.On, on)
+			continue
+		}
+		var c metrics.Choice
+		if err := item.Decode(&c); err != nil {
+			return err
+		}
+		if has(m.Final, c) {
+			return twice(item, c)
+		}
+		m.Final = append(m.Final, c)
+	}
+	return nil
+}
+
+// onFinal gives the final metrics to data sets without metrics in their entry.
+func (m *Measures) onFinal(n *config.Node) error {
+	for i := range m.On {
+		if on := &m.On[i]; len(on.Metrics) == 0 {
+			if on.Metrics = slices.Clone(m.Final); len(on.Metrics) == 0 {
+				return n.Errorf("there are no metrics for the data set %s; want metrics in its entry, such as {dataset: %[1]s, metrics: [mig]}, or final metrics", on.Dataset.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // once checks that a list does not repeat a metric with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
 		if has(list[:i], c) {
-			return n.Items()[i].Errorf("%s is in the list twice; want it once, or with other options", c.Name)
+			return twice(n.Items()[i], c)
 		}
 	}
 	return nil
+}
+
+func twice(item *config.Node, c metrics.Choice) error {
+	return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
 }
 
 // has reports whether a list has a metric with the same options.
@@ -89,7 +130,15 @@ func has(list []metrics.Choice, c metrics.Choice) bool {
 func (m Measures) EncodeConfig() (any, error) { return measures(m), nil }
 
 // ConfigForms implements config.Former.
-func (m Measures) ConfigForms() []any { return []any{measures(m), config.Short("final"), nil} }
+func (m Measures) ConfigForms() []any {
+	return []any{measures(m), config.Short("final"), []listedMeasure{}, nil}
+}
+
+// listedMeasure is an element of the list form of Measures: a final metric, or metrics on another data set.
+type listedMeasure struct{ metrics.Choice }
+
+// ConfigForms implements config.Former.
+func (i listedMeasure) ConfigForms() []any { return append(i.Choice.ConfigForms(), MeasuredOn{}) }
 
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
@@ -137,7 +186,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 			return err
 		}
 		if has(d.List, c) {
-			return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
+			return twice(item, c)
 		}
 		d.List = append(d.List, c)
 	}
