@@ -214,7 +214,7 @@ func TestMimosaMistakes(t *testing.T) {
 		{[]string{"--codes", "codes.npy", "neighbours=4"}, exitUsage, `did you mean "neighbors"?`},
 		{[]string{"--codes", "codes.npy", "min_cosine=2"}, exitUsage, "want 0 to 1"},
 		{[]string{"--codes", "none.npy"}, exitFailed, "none.npy"},
-		{[]string{"--codes", "few.npy"}, exitFailed, "3 codes; want at least as many as there are neighbours, 40"},
+		{[]string{"--codes", "few.npy"}, exitFailed, "3 codes; want at least 40, the number of neighbours"},
 		{[]string{"--codes", "nan.npy"}, exitFailed, "NaN"},
 		{[]string{"--codes", "same.npy"}, exitFailed, "all 50 codes are equal"},
 		{[]string{"--codes", "codes.npy", "--factors", "few.npy"}, exitFailed, "want [2400, k]"},

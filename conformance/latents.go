@@ -332,7 +332,7 @@ func checkGradients(inputs []doubleInput, build func(g *gorgonia.ExprGraph, in [
 			data[at] = x
 			want := (sides[0] - sides[1]) / (2 * step)
 			if got := values[i][at]; !(math.Abs(got-want) <= 1e-5*math.Max(1, math.Abs(want))) {
-				errs = append(errs, fmt.Errorf("the gradient in element %d of %s is %.6g; want %.6g, that of central differences", at, inputs[i].name, got, want))
+				errs = append(errs, fmt.Errorf("the gradient in element %d of %s is %.6g; central differences give %.6g", at, inputs[i].name, got, want))
 				break
 			}
 		}

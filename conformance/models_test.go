@@ -150,7 +150,7 @@ func TestModelsFindFaults(t *testing.T) {
 		"a late parameter":        "it makes the parameters [late/weight late/bias]",
 		"nothing learns":          "no output depends on a parameter that is trained",
 		"no number for one image": "a single image: gradient of encoder/dense1/weight: element",
-		"rows and batch":          "outputs of a batch of 7 have codes of 6 rows",
+		"rows and batch":          "a batch of 7 images has codes of 6 rows",
 	} {
 		err := conformance.CheckModel(registry.Entry[models.Settings]{Name: "faulty", Doc: "an autoencoder",
 			New: func() models.Settings { return &faultyModel{Fault: fault} }})

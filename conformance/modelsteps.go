@@ -43,10 +43,10 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 		return nil, fmt.Errorf("the program has no outputs, codes or inputs; want Outputs with Codes, and Images or Views")
 	}
 	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Rows {
-		return nil, fmt.Errorf("outputs of a batch of %d have codes of %d rows; want as many", p.Outputs.Rows, rows)
+		return nil, fmt.Errorf("a batch of %d images has codes of %d rows; want a row for each image", p.Outputs.Rows, rows)
 	}
 	if after := m.Params().Names(); !slices.Equal(before, after) {
-		return nil, fmt.Errorf("it makes the parameters %v; want all of them to be made by New, so that checkpoints find them", after[len(before):])
+		return nil, fmt.Errorf("it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", after[len(before):])
 	}
 	t := &trained{model: m, program: p, graph: g, group: group}
 	if t.total, err = pullAll(p); err != nil {

@@ -146,7 +146,7 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	case err != nil:
 		return nil, err
 	case len(parts) == 0:
-		return nil, errors.New("there is one sub-code, and nothing that it should be independent of")
+		return nil, errors.New("there is one sub-code; want at least two for independence")
 	}
 	ones := make([]float64, len(parts))
 	for i := range ones {

@@ -413,7 +413,7 @@ func (s Spaces) of(all []Posterior) ([]Posterior, error) {
 		}
 	}
 	if len(some) == 0 {
-		return nil, fmt.Errorf("it adds up %s spaces, and the model has none; want spaces: all, or a model with such spaces, such as joint-vae", s)
+		return nil, fmt.Errorf("it sums %s spaces, but the model has none; want spaces: all, or a model with such spaces, such as joint-vae", s)
 	}
 	return some, nil
 }

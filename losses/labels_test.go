@@ -175,7 +175,7 @@ func TestWrongNames(t *testing.T) {
 		"[{conditional-tc: {active: [{columns: [0], factor: shape, levels: [3]}]}}]":  `active.0: factor "shape" has no level 3; want 0 to 2`,
 		"[{conditional-tc: {active: [{columns: [2], factor: shape, levels: [1]}]}}]":  "columns below 2",
 		"[{conditional-tc: {active: [{columns: [], factor: shape, levels: [1]}]}}]":   "want at least one column and one level",
-		"[{logic: {sentence: 'forall[mean] i, j: z(i) =[discrete] z(j)'}}]":           "no gradient in the codes",
+		"[{logic: {sentence: 'forall[mean] i, j: z(i) =[discrete] z(j)'}}]":           "no gradient with respect to the codes",
 		"[{logic: {sentence: 'forall i: z.size(i) =[squared] z.shap(i)'}}]":           `"shap"; did you mean "shape"?`,
 		"[{logic: {sentence: 'forall i: y.size(j) =[squared] z.shape(i)'}}]":          "1:11: there is no variable j",
 		"[{logic: {sentence: 'forall[mean] i: z(i) =[squared] 0', codes: {a: [9]}}}]": "9",

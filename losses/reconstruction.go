@@ -143,7 +143,7 @@ func (l *ReconstructionLoss) perImage(in *Input) (*gorgonia.Node, error) {
 		return GaussianReconstruction(in.Images, in.Logits, Gaussian{Sigma: l.Sigma, Constant: l.Constant, Linear: in.Real})
 	case "bernoulli":
 		if in.Real {
-			return nil, errors.New("the likelihood bernoulli needs pixels in [0, 1], and these images hold any numbers; want gaussian")
+			return nil, errors.New("the likelihood bernoulli needs pixels in [0, 1], but these images have other numbers; want gaussian")
 		}
 		return BernoulliReconstruction(in.Images, in.Logits)
 	}
@@ -333,7 +333,7 @@ type PerImage interface {
 // Costs implements [PerImage]. It takes the final value of a changing weight.
 func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error) {
 	if l.Likelihood == "bernoulli" && real {
-		return nil, errors.New("the likelihood bernoulli needs pixels in [0, 1], and these images hold any numbers; want gaussian")
+		return nil, errors.New("the likelihood bernoulli needs pixels in [0, 1], but these images have other numbers; want gaussian")
 	}
 	linear := l.Likelihood == "gaussian" && real
 	scale := l.Weight.To

@@ -295,7 +295,7 @@ func (l *ScoreMatchingLoss) Add(in *Input) (*gorgonia.Node, error) {
 	case in.Images.Dims() < 2 || in.Images.Shape()[0] != in.Rows:
 		return nil, graph.Wanted(fmt.Sprintf("images of %d rows", in.Rows), in.Images.Shape())
 	case in.Real && l.Dequantise:
-		return nil, errors.New("pixels of these images are any numbers, not 256 values in [0, 1]; want dequantise: false")
+		return nil, errors.New("the pixels of these images are not 256 values in [0, 1]; want dequantise: false")
 	}
 	noise, err := in.Noise("noise", Normal, in.Images.Shape()...)
 	if err != nil {

@@ -170,7 +170,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if !q.Differentiable() {
-		return nil, errors.New("the sentence has no gradient in the codes; want a premetric of codes with one, such as =[euclidean]")
+		return nil, errors.New("the sentence has no gradient with respect to the codes; want a differentiable premetric of codes, such as =[euclidean]")
 	}
 	batch, err := sentenceInputs(q, in)
 	if err != nil {
@@ -334,7 +334,7 @@ func plainIndependence(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, b
 	case syntax.TotalCorrelation:
 		return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCMinibatch, 0)
 	}
-	return nil, errors.New("independent[discriminator] is trained along; want the loss logic of a config")
+	return nil, errors.New("the discriminator of independent[discriminator] trains with the model; want the loss logic in a config")
 }
 
 // blocksHSIC is the sum, over all blocks except the last, of [HSIC] of the block and all later blocks together.

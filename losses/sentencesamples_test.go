@@ -182,7 +182,7 @@ func TestLogicPosteriorErrors(t *testing.T) {
 		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs samples of posteriors for z ~ q, which this model does not have", 1, false, false, false},
 		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs Gaussian posteriors of all columns for more than 1 sample, which", 2, true, false, false},
 		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs samples of posteriors for z ~ q, which this model does not have", 1, true, false, true},
-		{"forall[mean] i, j: z(i) =[discrete] z(j)", "the sentence has no gradient in the codes", 1, true, true, false},
+		{"forall[mean] i, j: z(i) =[discrete] z(j)", "the sentence has no gradient with respect to the codes", 1, true, true, false},
 	} {
 		p := newPosteriors(4, 2)
 		if !c.sample {

@@ -73,7 +73,7 @@ func (r *Ramp) Validate() error {
 	case r.Cycle < 0:
 		return config.Invalid("cycle", "want 0 or more, got %d", r.Cycle)
 	case r.Cycle > 0 && r.Cycle < r.Steps:
-		return config.Invalid("cycle", "want as many steps as the ramp has or more, %d, got %d", r.Steps, r.Cycle)
+		return config.Invalid("cycle", "want at least the %d steps of the ramp, got %d", r.Steps, r.Cycle)
 	case !(r.Decay >= 0 && r.Decay < 1):
 		return config.Invalid("decay", "want a factor above 0 and below 1, got %v", r.Decay)
 	case r.Decay > 0 && r.Steps > 0:
@@ -123,7 +123,7 @@ func (w *Weight) DecodeConfig(n *config.Node) error {
 		return err
 	}
 	if n.Get("steps") == nil && n.Get("decay") == nil {
-		return n.Errorf("want the number of steps that it changes in, or a decay, such as {from: 0, to: 1, steps: 10000} or {from: 1, to: 0, decay: 0.995}; or a number, which is the same in all steps")
+		return n.Errorf("want the number of steps of the change, or a decay, such as {from: 0, to: 1, steps: 10000} or {from: 1, to: 0, decay: 0.995}; or a number for all steps")
 	}
 	w.Ramp = r
 	return nil

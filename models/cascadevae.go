@@ -201,7 +201,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	}
 	switch {
 	case len(all) == 0 && m.data.Losses != nil:
-		return nil, errors.New("categories are chosen by what an image's reconstruction costs, and no loss says that; want the loss reconstruction")
+		return nil, errors.New("the choice of categories needs each image's reconstruction error, but the config has no such loss; want the loss reconstruction")
 	case len(all) == 0: // the losses are not known
 		return losses.NewReconstruction().Costs(images, logits, m.data.Real)
 	}

@@ -118,7 +118,7 @@ func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
 // condition adds g(y) for the labels of a batch, and reports the rows with all labels.
 func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorgonia.Node, err error) {
 	if l == nil {
-		return nil, nil, fmt.Errorf("the energy has the conditions %v, and the batches no labels; want a supervision that gives them, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
+		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
 	}
 	at := make([]conditionColumn, len(m.conditions))
 	first := 0

@@ -240,7 +240,7 @@ func TestEnergyRefusals(t *testing.T) {
 	for _, c := range []struct{ settings, want string }{
 		{"{encoder: {layers: [{conv: 4}, {norm: batch}, {dense: 5}]}}", "batch norm"},
 		{"{encoder: {layers: [{conv: 4}, {norm: batch}, {dense: 5}]}}", "norm group, layer, instance or none"},
-		{"{conditions: [row]}", "want a supervision that gives them"},
+		{"{conditions: [row]}", "want a supervision with labels"},
 	} {
 		m, err := energyOf(t, c.settings).New(images, 1)
 		if err != nil {

@@ -109,7 +109,7 @@ func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	for _, first := range slices.Sorted(maps.Keys(byRotation)) {
 		switch spaces := byRotation[first]; {
 		case len(spaces) > 3:
-			return nil, fmt.Errorf("lsbd-vae: orthogonal: one rotation moves %d spheres; want 3 at most, as many as directions in space are orthogonal", len(spaces))
+			return nil, fmt.Errorf("lsbd-vae: orthogonal: one rotation moves %d spheres; want at most 3, because space has three orthogonal directions", len(spaces))
 		case len(spaces) > 1:
 			frames = append(frames, spaces)
 		}

@@ -283,7 +283,7 @@ func TestLSBDVAERefuses(t *testing.T) {
 			t.Errorf("%s: error %v does not say %q", c.name, err, c.want)
 		}
 	}
-	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball), "one rotation moves 4 spheres; want 3": latent.Of(ball, ball, ball, ball)} {
+	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball), "one rotation moves 4 spheres; want at most 3": latent.Of(ball, ball, ball, ball)} {
 		d := data(pose)
 		d.Rotations = 1
 		if _, err := (&LSBDVAE{Networks: small(16), Latent: spaces, Orthogonal: true}).New(d, 1); err == nil || !strings.Contains(err.Error(), want) {

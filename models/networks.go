@@ -27,7 +27,7 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	if e, ok := n.Encoder.Value.(nn.Mirrored); ok {
 		return e.Mirror(), nil
 	}
-	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q; want a decoder", n.Encoder.Name)
+	return nil, fmt.Errorf("model: the encoder %q has no mirror image; want a decoder in the config", n.Encoder.Name)
 }
 
 // base is shared by all models.

@@ -53,12 +53,12 @@ func (e *Early) Machines() []*machine.Machine { return e.machines }
 // Compile returns the argument of Decide. Set Updates, Progress and Restart before every call.
 func (p *Prelude) Compile() (*Early, error) {
 	if p.Decide == nil {
-		return nil, errors.New("what a step begins with decides nothing; want the function Decide")
+		return nil, errors.New("the prelude of a step lacks the function Decide")
 	}
 	e := &Early{of: map[*gorgonia.ExprGraph]*machine.Machine{}}
 	for i, pass := range p.Passes {
 		if pass.Graph == nil || len(pass.Outputs) == 0 {
-			return nil, fmt.Errorf("pass %d before a step has no outputs; want a graph, and the nodes whose values are asked for", i)
+			return nil, fmt.Errorf("pass %d before a step has no outputs; want a graph and the nodes to read", i)
 		}
 		m, err := machine.New(pass.Graph.ExprGraph, pass.Outputs...)
 		if err != nil {

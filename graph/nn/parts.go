@@ -144,7 +144,7 @@ func (c *Channels) DecodeConfig(n *config.Node) error {
 	}
 	v, err := strconv.Atoi(n.Text())
 	if !n.IsScalar() || err != nil {
-		return n.Errorf("want an integer, or image for the channels of the images that a decoder ends in, got %s", n.Inline())
+		return n.Errorf("want an integer, or image for the channels of a decoder's images, got %s", n.Inline())
 	}
 	if v < 1 || v > maxChannels {
 		return n.Errorf("want 1 to %d, got %d", maxChannels, v)

@@ -186,7 +186,7 @@ func TestDraws(t *testing.T) {
 	if v, err := q.ValueOf(b); err != nil || v != 4 {
 		t.Errorf("%v, %v of given samples, want 4", v, err)
 	}
-	if _, err := q.ValueOf(Batch{Codes: b.Codes}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), and there are neither samples nor log variances to draw them from" {
+	if _, err := q.ValueOf(Batch{Codes: b.Codes}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances" {
 		t.Error(err)
 	}
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 2, 1)}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), and there are none" {

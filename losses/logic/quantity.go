@@ -179,7 +179,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 		return err
 	}
 	if q.sentence.Sampled && b.Samples == nil && b.LogVariances == nil {
-		return errors.New("logic: the sentence is about samples (z ~ q), and there are neither samples nor log variances to draw them from")
+		return errors.New("logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances")
 	}
 	for _, from := range []struct {
 		name  string

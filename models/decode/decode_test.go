@@ -197,8 +197,8 @@ func TestSettle(t *testing.T) {
 		"row 0, columns 2 to 4 are a point at 0":                           {cylinder(), []float64{1, 0, 0, 0, 0, 9, 9}},
 		"row 0, column 5 is NaN":                                           {cylinder(), []float64{1, 0, 0, 0, 1, math.NaN(), 9}},
 		"row 0, column 6 is 1e+39":                                         {cylinder(), []float64{1, 0, 0, 0, 1, 2, 1e39}},
-		"row 0, column 0 is 1.5; want the number of an option":             {tree(), []float64{1.5, 0, 0, 0, 1}},
-		"row 0, column 1 is 3; want the number of an option, 1 to 2, or 0": {tree(), []float64{2, 3, 0, 0, 1}},
+		"row 0, column 0 is 1.5; want an option":             {tree(), []float64{1.5, 0, 0, 0, 1}},
+		"row 0, column 1 is 3; want an option, 1 to 2, or 0": {tree(), []float64{2, 3, 0, 0, 1}},
 	} {
 		if _, err := bad.of.Settle(matrix.Matrix{Rows: 1, Cols: len(bad.row), Data: bad.row}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", bad.row, err, want)

@@ -192,7 +192,7 @@ func settleOptions(row []float64, options []int) error {
 	}
 	for j, n := range options {
 		if o := math.Round(row[j]); math.Abs(row[j]-o) > 1e-3 || o < 0 || int(o) > n {
-			return fmt.Errorf("column %d is %v; want the number of an option, 1 to %d, or 0 where there is none", j, row[j], n)
+			return fmt.Errorf("column %d is %v; want an option, 1 to %d, or 0 for none", j, row[j], n)
 		}
 		row[j] = math.Round(row[j])
 	}

@@ -127,7 +127,7 @@ func (l List) Validate() error {
 	}
 	for i, c := range l[1:] {
 		if ChoicesOf(c.Value) > 0 && ChoicesOf(l[i].Value) == 0 {
-			return fmt.Errorf("space %d (%s) is a choice among options and comes after one that is not; want such spaces first, as their columns come first in codes", i+1, c.Name)
+			return fmt.Errorf("space %d (%s) is categorical and follows a continuous space; want categorical spaces first, because their columns come first in codes", i+1, c.Name)
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func (o *Options) Validate() error {
 	case !(o.MinMerged > 0 && o.MinMerged <= math.MaxInt32):
 		return config.Invalid("min_merged", "%v is out of range; want a fraction of the codes below 1, or a number of codes", o.MinMerged)
 	case o.MinMerged > 1 && o.MinMerged != math.Trunc(o.MinMerged):
-		return config.Invalid("min_merged", "%v codes are no whole number; want one, or a fraction of the codes below 1", o.MinMerged)
+		return config.Invalid("min_merged", "%v codes is not a whole number; want a whole number, or a fraction of the codes below 1", o.MinMerged)
 	case !(o.MinCommonEdges > 0) || math.IsInf(o.MinCommonEdges, 0):
 		return config.Invalid("min_common_edges", "%v is out of range; want more than 0", o.MinCommonEdges)
 	case !(o.MaxLengths >= 0) || math.IsInf(o.MaxLengths, 0):
@@ -185,7 +185,7 @@ func check(codes []float64, d int, o Options) error {
 	}
 	n := len(codes) / d
 	if n < o.Neighbors {
-		return fmt.Errorf("mimosa: %d codes; want at least as many as there are neighbours, %d", n, o.Neighbors)
+		return fmt.Errorf("mimosa: %d codes; want at least %d, the number of neighbours", n, o.Neighbors)
 	}
 	if d >= o.Neighbors {
 		return config.Invalid("neighbors", "%d are too few for codes of %d columns; want more", o.Neighbors, d)

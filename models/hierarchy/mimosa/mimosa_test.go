@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 		d     int
 		want  string
 	}{
-		{good[:58], 2, "29 codes; want at least as many as there are neighbours, 30"},
+		{good[:58], 2, "29 codes; want at least 30, the number of neighbours"},
 		{slices.Repeat([]float64{1, 2}, 100), 2, "all 100 codes are equal"},
 		{with(7, math.NaN()), 2, "row 3, column 1 is NaN"},
 		{with(6, math.Inf(-1)), 2, "row 3, column 0 is -Inf"},
