@@ -15,11 +15,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/cluster"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
-	"github.com/unravel-ml/unravel/train/sweep/cluster"
 )
 
 // clusterFlags are the flags of commands that can make runs on a cluster.

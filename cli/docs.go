@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel"
+	"github.com/unravel-ml/unravel/cli/internal/site"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
-	"github.com/unravel-ml/unravel/train/report/site"
 )
 
 // repository is the link target for files that the site does not contain.

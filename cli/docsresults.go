@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // writeResults writes the page of results from the ledger.

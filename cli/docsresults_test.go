@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // docs/papers/results.md agrees with today's ledger and tables. The default test compares only lines that need no training,

@@ -16,12 +16,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/cli/internal/site"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/train/report/site"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )

@@ -130,13 +130,13 @@ func Find(name, folder string) (file string, source []byte, err error) {
 	case unreadable != nil:
 		return "", nil, unreadable
 	case isFile:
-		hint := Suggest(name)
+		hint := suggest(name)
 		if near := near(paths[0]); hint == "" && near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		return "", nil, fmt.Errorf("there is no file %s%s", name, hint)
 	}
-	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, Suggest(name))
+	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, suggest(name))
 }
 
 // near returns the name of a similar YAML file in the folder of a missing file.

@@ -51,15 +51,15 @@ func Names() []string {
 func Read(name string) ([]byte, error) {
 	source, err := files.ReadFile(name + ".yaml")
 	if err != nil || strings.HasPrefix(name, tables+"/") {
-		return nil, fmt.Errorf("there is no experiment %q%s", name, Suggest(name))
+		return nil, fmt.Errorf("there is no experiment %q%s", name, suggest(name))
 	}
 	return source, nil
 }
 
-// Suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, or for a similar name. For a
+// suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, or for a similar name. For a
 // model's name it lists the experiments of the model. For any other file name it returns an empty text, and otherwise
 // the list of all experiments.
-func Suggest(name string) string {
+func suggest(name string) string {
 	names, file := Names(), strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
 	if slices.Contains(names, bare) {

@@ -17,9 +17,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Augmentations tests every registered augmentation with [CheckAugmentation] and every named pipeline with
+// allAugmentations tests every registered augmentation with [CheckAugmentation] and every named pipeline with
 // [CheckPipeline].
-func Augmentations(t *testing.T) {
+func allAugmentations(t *testing.T) {
 	for _, e := range augment.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckAugmentation(e)) })
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Datasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
+// allDatasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
 // defaults, such as a set that needs a file, and public sets without stored files. [CheckImages] tests such sets.
-func Datasets(t *testing.T) {
+func allDatasets(t *testing.T) {
 	for _, e := range catalog.Registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			verdict(t, CheckDataset(e))

@@ -2,8 +2,8 @@
 //
 //	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all registered parts. [Losses], [Models] and others check the parts of one kind. [CheckLoss], [CheckModel]
-// and others check one entry. Parallel tests must not call these functions, because they count allocations.
+// checks all registered parts. [CheckLoss], [CheckModel] and others check one entry. Parallel tests must not call
+// these functions, because they count allocations.
 package conformance
 
 import "testing"
@@ -14,9 +14,10 @@ func All(t *testing.T) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"losses", Losses}, {"models", Models}, {"latents", Latents}, {"encoders", Encoders}, {"decoders", Decoders}, {"layers", Layers},
-		{"metrics", Metrics}, {"datasets", Datasets}, {"supervisions", Supervisions}, {"augmentations", Augmentations},
-		{"optimizers", Optimizers}, {"schedules", Schedules},
+		{"losses", allLosses}, {"models", allModels}, {"latents", allLatents},
+		{"encoders", allEncoders}, {"decoders", allDecoders}, {"layers", allLayers},
+		{"metrics", allMetrics}, {"datasets", allDatasets}, {"supervisions", allSupervisions},
+		{"augmentations", allAugmentations}, {"optimizers", allOptimizers}, {"schedules", allSchedules},
 	} {
 		t.Run(kind.name, kind.check)
 	}

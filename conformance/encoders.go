@@ -15,15 +15,15 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Encoders tests every registered encoder with [CheckEncoder].
-func Encoders(t *testing.T) {
+// allEncoders tests every registered encoder with [CheckEncoder].
+func allEncoders(t *testing.T) {
 	for _, e := range nn.Encoders.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckEncoder(e)) })
 	}
 }
 
-// Decoders tests every registered decoder with [CheckDecoder].
-func Decoders(t *testing.T) {
+// allDecoders tests every registered decoder with [CheckDecoder].
+func allDecoders(t *testing.T) {
 	for _, e := range nn.Decoders.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckDecoder(e)) })
 	}
@@ -74,8 +74,8 @@ func CheckDecoder(e registry.Entry[nn.Decoder]) error {
 	return f.err()
 }
 
-// Layers tests every registered kind of layer with [CheckLayer].
-func Layers(t *testing.T) {
+// allLayers tests every registered kind of layer with [CheckLayer].
+func allLayers(t *testing.T) {
 	for _, e := range nn.Parts.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLayer(e)) })
 	}

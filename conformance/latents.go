@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// Latents tests every registered latent space with [CheckLatent].
-func Latents(t *testing.T) {
+// allLatents tests every registered latent space with [CheckLatent].
+func allLatents(t *testing.T) {
 	for _, e := range latent.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLatent(e)) })
 	}

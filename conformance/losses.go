@@ -16,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Losses tests every registered loss with [CheckLoss].
-func Losses(t *testing.T) {
+// allLosses tests every registered loss with [CheckLoss].
+func allLosses(t *testing.T) {
 	for _, e := range losses.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLoss(e)) })
 	}

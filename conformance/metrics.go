@@ -19,8 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Metrics tests every registered metric with its defaults, with [CheckMetric].
-func Metrics(t *testing.T) {
+// allMetrics tests every registered metric with its defaults, with [CheckMetric].
+func allMetrics(t *testing.T) {
 	for _, e := range metrics.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckMetric(e)) })
 	}

@@ -18,25 +18,25 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Models tests every registered model with [CheckModel].
-func Models(t *testing.T) {
+// allModels tests every registered model with [CheckModel].
+func allModels(t *testing.T) {
 	for _, e := range models.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckModel(e)) })
 	}
 }
 
-// CheckModel returns the faults of an entry of the registry of models. It calls [CheckModelOn] for images of 16 x 16
+// CheckModel returns the faults of an entry of the registry of models. It calls checkModelOn for images of 16 x 16
 // x 1 with two circular factors, four actions that change them, and a hierarchy of dimensions.
 func CheckModel(e registry.Entry[models.Settings]) error {
 	circular := func(name string) factor.Factor {
 		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
 	}
-	return CheckModelOn(e, models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
+	return checkModelOn(e, models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
 		Actions:   []supervision.Action{{Name: "row+1", Factor: 0, Step: 1}, {Name: "row-1", Factor: 0, Step: -1}, {Name: "column+1", Factor: 1, Step: 1}, {Name: "column-1", Factor: 1, Step: -1}},
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}})
 }
 
-// CheckModelOn returns the faults of a model on data:
+// checkModelOn returns the faults of a model on data:
 //
 //   - an invalid entry; spaces that do not cover the columns of the codes; discrete columns that do not hold
 //     numbers of options, or that do not come first;
@@ -51,7 +51,7 @@ func CheckModel(e registry.Entry[models.Settings]) error {
 // The check sets options for widths (hidden, projected, predictor, width, queue) to small values if the settings stay
 // valid, and does the same for encoders with a thousand features. The training loss pulls all outputs to random
 // numbers: the test covers the model, not a choice of losses.
-func CheckModelOn(e registry.Entry[models.Settings], data models.Data) error {
+func checkModelOn(e registry.Entry[models.Settings], data models.Data) error {
 	f := &findings{part: "model " + e.Name}
 	func() {
 		defer f.guard()

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Optimizers tests every registered optimiser with [CheckOptimizer].
-func Optimizers(t *testing.T) {
+// allOptimizers tests every registered optimiser with [CheckOptimizer].
+func allOptimizers(t *testing.T) {
 	for _, e := range engine.Optimizers.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckOptimizer(e)) })
 	}

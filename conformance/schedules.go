@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Schedules tests every registered schedule with [CheckSchedule].
-func Schedules(t *testing.T) {
+// allSchedules tests every registered schedule with [CheckSchedule].
+func allSchedules(t *testing.T) {
 	for _, e := range engine.Schedules.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSchedule(e)) })
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Supervisions tests every registered supervision with its defaults, with [CheckSupervision]. It skips entries
+// allSupervisions tests every registered supervision with its defaults, with [CheckSupervision]. It skips entries
 // without valid defaults, such as a supervision that reads files. [CheckSplit] tests such entries.
-func Supervisions(t *testing.T) {
+func allSupervisions(t *testing.T) {
 	for _, e := range supervision.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
 	}

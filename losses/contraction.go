@@ -81,14 +81,14 @@ type Distance string
 
 // The distances of factors.
 const (
-	MixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
-	EuclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
-	AbsoluteDistances  Distance = "absolute"  // the sum of absolute differences
-	DiscreteDistances  Distance = "discrete"  // the number of different factors
-	CircularDistances  Distance = "circular"  // arcs on circles of the circumference 1, joined by the Euclidean norm
+	mixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
+	euclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
+	absoluteDistances  Distance = "absolute"  // the sum of absolute differences
+	discreteDistances  Distance = "discrete"  // the number of different factors
+	circularDistances  Distance = "circular"  // arcs on circles of the circumference 1, joined by the Euclidean norm
 )
 
-var distances = []Distance{MixedDistances, EuclideanDistances, AbsoluteDistances, DiscreteDistances, CircularDistances}
+var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
 
 // UnmarshalText accepts the name of a distance.
 func (d *Distance) UnmarshalText(text []byte) error {
@@ -101,9 +101,9 @@ func (d *Distance) UnmarshalText(text []byte) error {
 // of returns the distance of the values of a factor.
 func (d Distance) of(k factor.Kind) DistanceKind {
 	switch {
-	case d == DiscreteDistances, d == MixedDistances && k == factor.Categorical:
+	case d == discreteDistances, d == mixedDistances && k == factor.Categorical:
 		return DiscreteDistance
-	case d == CircularDistances, d == MixedDistances && k == factor.Circular:
+	case d == circularDistances, d == mixedDistances && k == factor.Circular:
 		return CircularDistance
 	}
 	return AbsoluteDistance
@@ -124,7 +124,7 @@ type ContractionLoss struct {
 
 // NewContraction returns the default settings.
 func NewContraction() *ContractionLoss {
-	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
+	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: mixedDistances, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -161,7 +161,7 @@ func (*ContractionLoss) Optimum(x *Example) bool {
 func (*ContractionLoss) Variants() []Loss {
 	pairs, some := NewContraction(), NewContraction()
 	pairs.Pairs = 3
-	some.Aggregate, some.Factors, some.Columns, some.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, AbsoluteDistances
+	some.Aggregate, some.Factors, some.Columns, some.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, absoluteDistances
 	return []Loss{pairs, some}
 }
 
@@ -186,7 +186,7 @@ func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
 		Aggregate: l.Aggregate,
 		Columns:   l.Columns,
 		Factors:   chosen,
-		Add:       l.Distance == AbsoluteDistances || l.Distance == DiscreteDistances,
+		Add:       l.Distance == absoluteDistances || l.Distance == discreteDistances,
 		Pairs:     l.Pairs,
 	}, z, y, known)
 }

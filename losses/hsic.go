@@ -74,13 +74,13 @@ type Between string
 
 // The pairs that can be independent.
 const (
-	BetweenCodes   Between = "codes"   // the sub-codes of different factors
-	BetweenFactors Between = "factors" // the sub-code of a factor and the other factors
+	betweenCodes   Between = "codes"   // the sub-codes of different factors
+	betweenFactors Between = "factors" // the sub-code of a factor and the other factors
 )
 
 // UnmarshalText accepts a known name.
 func (b *Between) UnmarshalText(text []byte) error {
-	if *b = Between(text); *b != BetweenCodes && *b != BetweenFactors {
+	if *b = Between(text); *b != betweenCodes && *b != betweenFactors {
 		return fmt.Errorf("unknown partners %q; known: codes, factors", text)
 	}
 	return nil
@@ -97,7 +97,7 @@ type HSICLoss struct {
 }
 
 // NewHSIC returns the default settings.
-func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: BetweenCodes, On: OnCodes} }
+func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: betweenCodes, On: OnCodes} }
 
 // Validate checks the settings.
 func (l *HSICLoss) Validate() error {
@@ -120,7 +120,7 @@ func (*HSICLoss) Optimum(x *Example) bool {
 // Variants implements [Varied].
 func (*HSICLoss) Variants() []Loss {
 	factors, wide := NewHSIC(), NewHSIC()
-	factors.Between, wide.Bandwidth = BetweenFactors, 1.5
+	factors.Between, wide.Bandwidth = betweenFactors, 1.5
 	return []Loss{factors, wide}
 }
 
@@ -131,13 +131,13 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	var blocks []factor.Block
-	if l.Between == BetweenCodes && in.Labels == nil && len(l.Codes) == 0 {
+	if l.Between == betweenCodes && in.Labels == nil && len(l.Codes) == 0 {
 		blocks = shareOut(z.Shape()[1], z.Shape()[1])
 	} else if blocks, err = subCodes(l.Codes, in); err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes
-	if l.Between == BetweenFactors {
+	if l.Between == betweenFactors {
 		parts, err = l.withFactors(in, z, blocks)
 	} else {
 		parts, err = l.withCodes(z, blocks)

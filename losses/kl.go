@@ -92,7 +92,7 @@ func (l *KLLoss) Hint(key string) string {
 }
 
 // NewKL returns the default settings.
-func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1), Spaces: AllSpaces} }
+func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1), Spaces: allSpaces} }
 
 // Weighting implements [Loss].
 func (l *KLLoss) Weighting() Weight { return l.Weight }
@@ -106,7 +106,7 @@ func (l *KLLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
-	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}, Spaces: AllSpaces}, &KLLoss{Weight: Constant(1), Spaces: ContinuousSpaces}}
+	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}, Spaces: allSpaces}, &KLLoss{Weight: Constant(1), Spaces: continuousSpaces}}
 }
 
 // Add implements [Loss].
@@ -370,14 +370,14 @@ type Spaces string
 
 // The choices of spaces.
 const (
-	AllSpaces         Spaces = "all"
-	ContinuousSpaces  Spaces = "continuous"
-	CategoricalSpaces Spaces = "categorical"
+	allSpaces         Spaces = "all"
+	continuousSpaces  Spaces = "continuous"
+	categoricalSpaces Spaces = "categorical"
 )
 
 // UnmarshalText accepts a known name.
 func (s *Spaces) UnmarshalText(text []byte) error {
-	if *s = Spaces(text); *s != AllSpaces && *s != ContinuousSpaces && *s != CategoricalSpaces {
+	if *s = Spaces(text); *s != allSpaces && *s != continuousSpaces && *s != categoricalSpaces {
 		return fmt.Errorf("unknown spaces %q; known: all, continuous, categorical", text)
 	}
 	return nil
@@ -403,12 +403,12 @@ func (s Spaces) of(all []Posterior) ([]Posterior, error) {
 	if len(all) == 0 {
 		return nil, missing("posteriors of the codes")
 	}
-	if s == AllSpaces || s == "" {
+	if s == allSpaces || s == "" {
 		return all, nil
 	}
 	var some []Posterior
 	for _, p := range all {
-		if (optionsOf(p) > 0) == (s == CategoricalSpaces) {
+		if (optionsOf(p) > 0) == (s == categoricalSpaces) {
 			some = append(some, p)
 		}
 	}

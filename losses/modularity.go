@@ -68,13 +68,13 @@ type GroupsFrom string
 // The labels that define groups. A batch holds both in the same form. The choice therefore changes nothing: it
 // documents the supervision that a config relies on.
 const (
-	FromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
-	FromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
+	fromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
+	fromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
 )
 
 // UnmarshalText accepts a known name.
 func (g *GroupsFrom) UnmarshalText(text []byte) error {
-	if *g = GroupsFrom(text); *g != FromFactors && *g != FromSimilarity {
+	if *g = GroupsFrom(text); *g != fromFactors && *g != fromSimilarity {
 		return fmt.Errorf("unknown source of groups %q; known: factors, similarity", text)
 	}
 	return nil
@@ -93,7 +93,7 @@ type ModularityLoss struct {
 }
 
 func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
-	return &ModularityLoss{Weight: Constant(1), Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
+	return &ModularityLoss{Weight: Constant(1), Aggregate: a, On: OnCodes, Groups: fromFactors, deviation: d}
 }
 
 // Validate checks the settings.
@@ -459,8 +459,8 @@ func (e DeviationEstimator) String() string {
 	return fmt.Sprintf("DeviationEstimator(%d)", uint8(e))
 }
 
-// ParseDeviationEstimator is the inverse of DeviationEstimator.String.
-func ParseDeviationEstimator(name string) (DeviationEstimator, error) {
+// parseDeviationEstimator is the inverse of DeviationEstimator.String.
+func parseDeviationEstimator(name string) (DeviationEstimator, error) {
 	for e, known := range estimatorNames {
 		if name == known {
 			return DeviationEstimator(e), nil
@@ -474,7 +474,7 @@ func (e DeviationEstimator) MarshalText() ([]byte, error) { return []byte(e.Stri
 
 // UnmarshalText accepts a DeviationEstimator's name.
 func (e *DeviationEstimator) UnmarshalText(text []byte) (err error) {
-	*e, err = ParseDeviationEstimator(string(text))
+	*e, err = parseDeviationEstimator(string(text))
 	return err
 }
 

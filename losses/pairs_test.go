@@ -104,16 +104,16 @@ func TestContractionLoss(t *testing.T) {
 		pairCase("mixed", 3, NewContraction(), meanHinge(false, func(a, b []float64) float64 {
 			return math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(arc(a[1], b[1]), 2) + unequal(a[2], b[2]))
 		})),
-		pairCase("euclidean", 3, with(func(l *ContractionLoss) { l.Distance = EuclideanDistances }), meanHinge(false, func(a, b []float64) float64 {
+		pairCase("euclidean", 3, with(func(l *ContractionLoss) { l.Distance = euclideanDistances }), meanHinge(false, func(a, b []float64) float64 {
 			return math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(a[1]-b[1], 2) + math.Pow(a[2]-b[2], 2))
 		})),
-		pairCase("absolute", 3, with(func(l *ContractionLoss) { l.Distance = AbsoluteDistances }), meanHinge(false, func(a, b []float64) float64 {
+		pairCase("absolute", 3, with(func(l *ContractionLoss) { l.Distance = absoluteDistances }), meanHinge(false, func(a, b []float64) float64 {
 			return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
 		})),
-		pairCase("discrete", 3, with(func(l *ContractionLoss) { l.Distance = DiscreteDistances }), meanHinge(false, func(a, b []float64) float64 {
+		pairCase("discrete", 3, with(func(l *ContractionLoss) { l.Distance = discreteDistances }), meanHinge(false, func(a, b []float64) float64 {
 			return unequal(a[0], b[0]) + unequal(a[1], b[1]) + unequal(a[2], b[2])
 		})),
-		pairCase("circular", 3, with(func(l *ContractionLoss) { l.Distance = CircularDistances }), meanHinge(false, func(a, b []float64) float64 {
+		pairCase("circular", 3, with(func(l *ContractionLoss) { l.Distance = circularDistances }), meanHinge(false, func(a, b []float64) float64 {
 			return math.Sqrt(math.Pow(arc(a[0], b[0]), 2) + math.Pow(arc(a[1], b[1]), 2) + math.Pow(arc(a[2], b[2]), 2))
 		})),
 		pairCase("one factor, known everywhere", 3, with(func(l *ContractionLoss) { l.Factors = []string{"shape"} }), meanHinge(true, func(a, b []float64) float64 {
@@ -136,8 +136,8 @@ func TestHSICLoss(t *testing.T) {
 	for _, c := range []gradcheck.Case{
 		pairCase("codes", 6, NewHSIC(), nil),
 		pairCase("named codes", 4, hsic(func(l *HSICLoss) { l.Codes = factor.SubCodes{"size": {0, 3}, "shape": {1}}; l.Bandwidth = 0.2 }), nil),
-		pairCase("factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.On = OnSample }), nil),
-		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.Codes = factor.SubCodes{"angle": {2}} }), nil),
+		pairCase("factors", 3, hsic(func(l *HSICLoss) { l.Between = betweenFactors; l.On = OnSample }), nil),
+		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = betweenFactors; l.Codes = factor.SubCodes{"angle": {2}} }), nil),
 	} {
 		c.Step, c.Tolerance, c.Floor32 = 1e-6, 1e-6, 1e-2
 		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
@@ -220,7 +220,7 @@ func TestDIPLoss(t *testing.T) {
 // factor, each with the kernel of its kind, on the rows where the factor is known.
 func TestHSICWithFactors(t *testing.T) {
 	l := NewHSIC()
-	l.Between, l.Bandwidth = BetweenFactors, 0.3
+	l.Between, l.Bandwidth = betweenFactors, 0.3
 	c := pairCase("hsic with factors", 3, l, func([][]float64) float64 { return 0 })
 	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		rest, err := l.Add(pairOutputs(in))
@@ -253,7 +253,7 @@ func TestMissingOfPairs(t *testing.T) {
 	contraction := NewContraction()
 	contraction.Factors = []string{"sise"}
 	factors := NewHSIC()
-	factors.Between = BetweenFactors
+	factors.Between = betweenFactors
 	tc := func(e TCEstimator) func(o *Input) (*gorgonia.Node, error) {
 		return func(o *Input) (*gorgonia.Node, error) { return closedTC(o, e, nil) }
 	}

@@ -18,13 +18,13 @@ type SlowVariant string
 
 // The variants.
 const (
-	SlowPublicCode SlowVariant = "public-code" // CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2
-	SlowConsistent SlowVariant = "consistent"  // half the sum of the two divergences: (CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2
+	slowPublicCode SlowVariant = "public-code" // CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2
+	slowConsistent SlowVariant = "consistent"  // half the sum of the two divergences: (CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2
 )
 
 // UnmarshalText accepts a known name.
 func (v *SlowVariant) UnmarshalText(text []byte) error {
-	if *v = SlowVariant(text); *v != SlowPublicCode && *v != SlowConsistent {
+	if *v = SlowVariant(text); *v != slowPublicCode && *v != slowConsistent {
 		return fmt.Errorf("unknown variant %q; known: public-code, consistent", text)
 	}
 	return nil
@@ -80,7 +80,7 @@ func newSlowStep[T graph.Float](group int, rate float64, v SlowVariant) func([]t
 		rows, n := in[0][0], in[0].TotalSize()
 		pairs := float64(rows / group * (group - 1))
 		s := &slowStep[T]{d: in[0][1], group: group, rate: rate, cross: 1 / pairs, entropy: 0.5 / pairs, dMean: make([]float64, n), dLogVariance: make([]float64, n)}
-		if v == SlowConsistent {
+		if v == slowConsistent {
 			s.cross /= 2
 		}
 		return s
@@ -140,7 +140,7 @@ type SlowLoss struct {
 }
 
 // NewSlow returns the settings of the public code.
-func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: SlowPublicCode} }
+func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: slowPublicCode} }
 
 // Validate checks the settings.
 func (l *SlowLoss) Validate() error {
@@ -159,7 +159,7 @@ func (*SlowLoss) Supervised() {}
 // Variants implements [Varied].
 func (*SlowLoss) Variants() []Loss {
 	l := NewSlow()
-	l.Variant, l.Rate = SlowConsistent, 1.5
+	l.Variant, l.Rate = slowConsistent, 1.5
 	return []Loss{l}
 }
 

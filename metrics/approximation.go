@@ -47,7 +47,7 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	for _, b := range blocks {
 		s.SubCodes[s.Factors[b.Factor]] = b.Columns
 	}
-	l := &Logic{Units: UnitsAsGiven}
+	l := &Logic{Units: unitsAsGiven}
 	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
 		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
 		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)

@@ -59,7 +59,7 @@ func TestExact(t *testing.T) {
 	near(t, "contraction of exact values", value(t, "contraction-max", in), 0, 1e-15)
 	near(t, "diameter of bins", value(t, "diameter", in), 1, 1e-15)
 	in.Exact[0] = []float64{0, 0, 0, 4, 4}
-	exact := compute(t, &LeftInverse{Units: UnitsRange}, in).Value
+	exact := compute(t, &LeftInverse{Units: "range"}, in).Value
 	in.Exact = nil
 	near(t, "mse of values of levels", value(t, "mse", in), exact, 1e-15)
 	if exact == 0 {
@@ -68,7 +68,7 @@ func TestExact(t *testing.T) {
 	in = continuous()
 	in.Codes.Data = []float64{0, 0, 0, 0, 0}
 	near(t, "largest contraction", value(t, "contraction-max", in), 4, 1e-15)
-	ranged := &Contraction{Max: true, Units: UnitsRange}
+	ranged := &Contraction{Max: true, Units: "range"}
 	near(t, "largest contraction of the range", compute(t, ranged, in).Value, 1, 1e-15)
 	in.Exact[0] = []float64{-math.MaxFloat64, 0, 0, 0, math.MaxFloat64}
 	near(t, "scaled without overflow", compute(t, ranged, in).Value, 1, 1e-15)

@@ -46,7 +46,7 @@ const allForRandom = 32
 // ofNumbers returns the metric of factors that are numbers in [0, 1], their values or levels.
 func (c *Contraction) ofNumbers() Metric {
 	numbers := *c
-	numbers.Units, numbers.numbers = UnitsRange, true
+	numbers.Units, numbers.numbers = unitsRange, true
 	return &numbers
 }
 

@@ -58,13 +58,13 @@ type Ties string
 
 // The ways to break ties.
 const (
-	TiesRandom Ties = "random"
-	TiesFirst  Ties = "first"
+	tiesRandom Ties = "random"
+	tiesFirst  Ties = "first"
 )
 
 // NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: tiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -88,7 +88,7 @@ func (m *DCI) Validate() error {
 		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
 	case m.Bins != 0 && (m.Bins < 2 || m.Bins > 256):
 		return config.Invalid("bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins)
-	case m.Ties != TiesRandom && m.Ties != TiesFirst:
+	case m.Ties != tiesRandom && m.Ties != tiesFirst:
 		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
 	}
 	if err := m.Entropy.Check(); err != nil {
@@ -121,7 +121,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	if in.Stream == nil && m.Ties == TiesRandom {
+	if in.Stream == nil && m.Ties == tiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
@@ -189,7 +189,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 	}
 	options := gbt.Defaults()
 	options.Rounds = m.Rounds
-	if m.Ties == TiesRandom {
+	if m.Ties == tiesRandom {
 		options.Ties = in.Stream
 	}
 	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
@@ -376,7 +376,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	f := &fittedDCI{factors: varyingFactors(in), importance: make([][]float64, in.Codes.Cols)}
-	values, k := in.factorRows(UnitsRange), len(in.Factors)
+	values, k := in.factorRows(unitsRange), len(in.Factors)
 	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
 	for _, j := range f.factors {
 		targets := make([]float64, in.Codes.Rows)

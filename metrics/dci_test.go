@@ -103,7 +103,7 @@ func TestDCIEnriching(t *testing.T) {
 		const repeats = 3
 		sums := map[string]float64{}
 		for seed := range uint64(repeats) {
-			r := computeDCI(t, &DCI{Score: Disentanglement, TrainTest: TrainTest{TrainRows: len(train)}, Rounds: 40, Ties: TiesRandom}, in, seed)
+			r := computeDCI(t, &DCI{Score: Disentanglement, TrainTest: TrainTest{TrainRows: len(train)}, Rounds: 40, Ties: "random"}, in, seed)
 			for part := range want {
 				sums[part] += r.Part(part)[0] / repeats
 			}
@@ -191,7 +191,7 @@ func TestDCIOracles(t *testing.T) {
 	}
 	for _, test := range tests {
 		in := gridInput(factors, test.d, test.code)
-		for _, ties := range []Ties{TiesRandom, TiesFirst} {
+		for _, ties := range []Ties{"random", "first"} {
 			m := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: in.Codes.Rows}, Ties: ties}
 			r := computeDCI(t, m, in, 1)
 			check := func(part string, want, tolerance float64) {
@@ -200,7 +200,7 @@ func TestDCIOracles(t *testing.T) {
 				}
 			}
 			check("disentanglement", test.disentanglement, 1e-6)
-			if test.name == "duplicated" && ties == TiesFirst {
+			if test.name == "duplicated" && ties == "first" {
 				test.completeness = 1
 			}
 			check("completeness", test.completeness, 0.02)
@@ -210,7 +210,7 @@ func TestDCIOracles(t *testing.T) {
 			}
 		}
 	}
-	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 24}, Ties: TiesRandom}, gridInput(factors, 3, tests[3].code), 1)
+	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 24}, Ties: "random"}, gridInput(factors, 3, tests[3].code), 1)
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "all importances are 0") {
 		t.Errorf("constant codes: %q", r.Notes)
 	}
@@ -256,33 +256,33 @@ func TestDCIErrors(t *testing.T) {
 		in   *Input
 		want string
 	}{
-		{DCI{Rounds: 100, Score: "x", TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, `unknown score "x"`},
+		{DCI{Rounds: 100, Score: "x", TrainTest: TrainTest{TrainRows: 6}, Ties: "first"}, two, `unknown score "x"`},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "last"}, two, `unknown ties "last"`},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: -1}, Ties: TiesFirst}, two, "train_rows: -1 is negative"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Test: 5}, Ties: TiesFirst}, two, "train: 0 is out of range"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Train: 5}, Ties: TiesFirst}, two, "test: 0 is out of range"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Bins: 257, Ties: TiesFirst}, two, "bins: 257 is out of range"},
-		{DCI{Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, "rounds: 0 is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: 1}, Ties: TiesFirst}, two, "test_share: 1 is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: math.NaN()}, Ties: TiesFirst}, two, "test_share: NaN is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 takes 0"},
-		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: TiesFirst}, two, "a test_share of 0.99 takes 12"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 13}, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesRandom}, two, "no stream"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, two, "want a factor that varies"},
-		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 3}, Ties: TiesFirst}, two, "one factor varies in the training rows"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, huge, "want numbers within single precision"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
-		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 4}, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
-		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has only one level"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: -1}, Ties: "first"}, two, "train_rows: -1 is negative"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Test: 5}, Ties: "first"}, two, "train: 0 is out of range"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Train: 5}, Ties: "first"}, two, "test: 0 is out of range"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Bins: 257, Ties: "first"}, two, "bins: 257 is out of range"},
+		{DCI{Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "first"}, two, "rounds: 0 is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: 1}, Ties: "first"}, two, "test_share: 1 is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: math.NaN()}, Ties: "first"}, two, "test_share: NaN is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: "first"}, two, "a test_share of 0.01 takes 0"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: "first"}, two, "a test_share of 0.99 takes 12"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 13}, Ties: "first"}, two, "there are 12 rows; want at least the 13"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "random"}, two, "no stream"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: "first"}, two, "want a factor that varies"},
+		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 3}, Ties: "first"}, two, "one factor varies in the training rows"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "first"}, huge, "want numbers within single precision"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "first"}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
+		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 4}, Ties: "first"}, gridInput(ordinals(4), 2, plain), "want at least two"},
+		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: "first"}, gridInput(ordinals(1), 2, plain), "every factor has only one level"},
 	} {
 		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
 		}
 	}
-	one := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 4}, Ties: TiesFirst}
+	one := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 4}, Ties: "first"}
 	near(t, "one factor", compute(t, one, gridInput(ordinals(4), 2, plain)).Value, 1, 0)
-	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 3}, Ties: TiesFirst}, two) // the first three rows hold f0
+	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 3}, Ties: "first"}, two) // the first three rows hold f0
 	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "f0") || r.Part("disentanglement") != nil {
 		t.Errorf("%+v", r)
 	}

@@ -76,19 +76,19 @@ func library(prune float64) Dialect {
 	return Dialect{
 		{"beta-vae", &BetaVAE{Batch: 64, Train: 10000, Test: 5000}},
 		{"factor-vae", &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: prune}},
-		{"mig", &MIG{Histogram: bins, Gap: GapColumns}},
+		{"mig", &MIG{Histogram: bins, Gap: gapColumns}},
 		{"modularity", &Modularity{Histogram: bins}},
 		{"explicitness", &Explicitness{C: 1, Iterations: 1000, TrainTest: points}},
 		{"dci", &DCI{
 			Score: Disentanglement, TrainTest: points, Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11},
-			Rounds: 100, Ties: TiesRandom,
+			Rounds: 100, Ties: tiesRandom,
 		}},
-		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points}},
+		{"sap", &SAP{Score: scoreSVM, Cost: 0.01, TrainTest: points}},
 		{"irs", &IRS{Quantile: 0.99, Bins: 20}},
 		{"mutual-information", &MutualInformation{Histogram: bins}},
 		{"total-correlation", &TotalCorrelation{}},
 		{"wasserstein-correlation", &WassersteinCorrelation{}},
-		{"downstream", &Downstream{Predictor: LogisticCV, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: ChooseTrain}},
+		{"downstream", &Downstream{Predictor: logisticCV, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: chooseTrain}},
 	}
 }
 
@@ -111,24 +111,24 @@ func enriching() Dialect {
 		list = append(list, Choice{d.name, &SubCodeDeviation{Deviation: d.of, Aggregate: d.over}})
 	}
 	return append(list, Dialect{
-		{"me", &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven}},
-		{"mae", &LeftInverse{Error: MeanAbsoluteError, Units: UnitsAsGiven}},
-		{"mse", &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven}},
-		{"contraction-max", &Contraction{Max: true, Units: UnitsAsGiven}},
-		{"contraction-mean", &Contraction{Units: UnitsAsGiven}},
+		{"me", &MaxError{Fit: FitLeastSquares, Units: unitsAsGiven}},
+		{"mae", &LeftInverse{Error: MeanAbsoluteError, Units: unitsAsGiven}},
+		{"mse", &LeftInverse{Error: MeanSquaredError, Units: unitsAsGiven}},
+		{"contraction-max", &Contraction{Max: true, Units: unitsAsGiven}},
+		{"contraction-mean", &Contraction{Units: unitsAsGiven}},
 		{"beta-vae", &BetaVAE{Batch: 8, Train: 4000, Test: 4000, Standardise: true}},
 		{"factor-vae", &FactorVAE{Batch: 8, Train: 4000, Test: 4000, Direct: true, Raw: true}},
-		{"mig", &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}},
+		{"mig", &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: gapFactors}},
 		{"dci", &DCI{
 			Score: Disentanglement, TrainTest: TrainTest{Train: 10000, Test: 5000, TestShare: 0.2},
-			Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11}, Rounds: 40, Ties: TiesRandom,
+			Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11}, Rounds: 40, Ties: tiesRandom,
 		}},
 	}...)
 }
 
 // lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022: the principal plane of all columns, for every object.
 func lsbdVAE() Dialect {
-	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesNever, Objects: ObjectsEach}}},
+	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: spacesNever, Objects: objectsEach}}},
 		library(0.05).only("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
 }
 
@@ -136,8 +136,8 @@ func lsbdVAE() Dialect {
 func hierarchical() Dialect {
 	trees := Predictions{Splits: 5}
 	return append(Dialect{
-		{"r4", &R4{trees}}, {"r4c", &R4C{trees, WeightsGroup}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
-		{"sap", &SAP{Score: ScoreLinear, Cost: 0.01, TrainTest: TrainTest{Train: 10000, Test: 5000}}},
+		{"r4", &R4{trees}}, {"r4c", &R4C{trees, weightsGroup}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
+		{"sap", &SAP{Score: scoreLinear, Cost: 0.01, TrainTest: TrainTest{Train: 10000, Test: 5000}}},
 		{"dci-regression", newDCIRegression()},
 	}, library(0.05).only("mig", "factor-vae")...)
 }
@@ -150,9 +150,9 @@ func negativeFree() Dialect {
 	return append(Dialect{
 		{"med", &MED{Histogram: bins, Entropy: mutual.Entropy{Log: mutual.LogFactors, Floor: 1e-11}, Samples: 10000}},
 		{"co-occurrence", &CoOccurrence{Histogram: bins, TopK: 2}},
-		{"mig", &MIG{Histogram: bins, Gap: GapColumns, Reduction: Reduction{components}}},
-		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},
-		{"downstream", &Downstream{Predictor: Logistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1, Choose: ChooseTrain}},
+		{"mig", &MIG{Histogram: bins, Gap: gapColumns, Reduction: Reduction{components}}},
+		{"sap", &SAP{Score: scoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},
+		{"downstream", &Downstream{Predictor: plainLogistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1, Choose: chooseTrain}},
 	}, library(0.06).only("beta-vae", "factor-vae", "dci")...)
 }
 

@@ -75,7 +75,7 @@ func TestDialectErrors(t *testing.T) {
 	if err := config.Load("like.yaml", []byte("metrics: [{mig: {bins: 10, like: enriching}}]"), &read); err != nil {
 		t.Fatal(err)
 	}
-	if m := read.Metrics[0].Value.(*MIG); m.Bins != 10 || m.Gap != GapFactors {
+	if m := read.Metrics[0].Value.(*MIG); m.Bins != 10 || m.Gap != "factors" {
 		t.Errorf("a changed option gives %+v", m)
 	}
 }

@@ -79,12 +79,12 @@ type Objects string
 
 // The ways; empty is the first.
 const (
-	SpacesWhereArbitrary UseSpaces = "where-arbitrary"
-	SpacesAlways         UseSpaces = "always"
-	SpacesNever          UseSpaces = "never"
+	spacesWhereArbitrary UseSpaces = "where-arbitrary"
+	spacesAlways         UseSpaces = "always"
+	spacesNever          UseSpaces = "never"
 
-	ObjectsEach     Objects = "each"
-	ObjectsTogether Objects = "together"
+	objectsEach     Objects = "each"
+	objectsTogether Objects = "together"
 )
 
 const maxBootstrap = 100000
@@ -108,9 +108,9 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 // Validate checks the settings.
 func (m *DLSBD) Validate() error {
 	switch {
-	case !slices.Contains([]UseSpaces{"", SpacesWhereArbitrary, SpacesAlways, SpacesNever}, m.Spaces):
+	case !slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces):
 		return config.Invalid("spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces))
-	case !slices.Contains([]Objects{"", ObjectsEach, ObjectsTogether}, m.Objects):
+	case !slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects):
 		return config.Invalid("objects", "unknown choice %q; want each or together", string(m.Objects))
 	case m.Bootstrap < 0 || m.Bootstrap > maxBootstrap:
 		return config.Invalid("bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap)
@@ -144,7 +144,7 @@ func (m *DLSBD) sample(in *Input) (*lsbd.Sample, error) {
 }
 
 func (m *DLSBD) settings() lsbd.Settings {
-	return lsbd.Settings{Omega: m.Omega, Shared: m.SharedOmega, Together: m.Objects == ObjectsTogether}
+	return lsbd.Settings{Omega: m.Omega, Shared: m.SharedOmega, Together: m.Objects == objectsTogether}
 }
 
 // Compute returns D_LSBD with the parts per_subgroup and omega. omega is |w|, the mean over objects, or 1 for
@@ -207,7 +207,7 @@ func (m *DLSBD) choose(ctx context.Context, in *Input, d *lsbd.Design, k int) (*
 	if err != nil {
 		return nil, err
 	}
-	if columns != nil || len(in.Spaces) < 2 || m.Spaces == SpacesNever || s.Near == 0 && m.Spaces != SpacesAlways {
+	if columns != nil || len(in.Spaces) < 2 || m.Spaces == spacesNever || s.Near == 0 && m.Spaces != spacesAlways {
 		return &subgroup{s, columns}, nil
 	}
 	best := &subgroup{}

@@ -249,8 +249,8 @@ func TestArbitraryPlanes(t *testing.T) {
 		in.Spaces = [][]int{{0, 1}, {2, 3}, {4, 5}}
 		r = compute(t, dlsbd(), in)
 		near(t, name+", spaces", r.Value, 0, 1e-18)
-		near(t, name+", never by spaces", subgroupOf(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesNever}, in, 1), 0, 1e-18)
-		near(t, name+", always by spaces", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesAlways}, in).Value, 0, 1e-18)
+		near(t, name+", never by spaces", subgroupOf(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: "never"}, in, 1), 0, 1e-18)
+		near(t, name+", always by spaces", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: "always"}, in).Value, 0, 1e-18)
 		in.Spaces = nil
 		near(t, name+", columns", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Codes: factor.SubCodes{"a": {2, 3}}}, in).Value, 0, 1e-18)
 	}
@@ -284,7 +284,7 @@ func TestSampledObjects(t *testing.T) {
 	if _, err := dlsbd().Compute(ctx, few); err == nil || !strings.Contains(err.Error(), "objects: together") {
 		t.Errorf("1.7 rows of each object: error %v", err)
 	}
-	together := &DLSBD{Omega: 10, Aggregate: factor.Mean, Objects: ObjectsTogether}
+	together := &DLSBD{Omega: 10, Aggregate: factor.Mean, Objects: "together"}
 	near(t, "together", compute(t, together, few).Value, 0, 1e-18)
 	near(t, "all together", compute(t, together, in).Value, 0, 1e-18)
 }

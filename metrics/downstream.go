@@ -41,10 +41,10 @@ type Downstream struct {
 // Choose names the rows that select columns for Downstream.
 type Choose string
 
-// The rows. The zero value is ChooseTrain.
+// The rows. The zero value is chooseTrain.
 const (
-	ChooseTrain Choose = "train" // the train rows of a size
-	ChooseAll   Choose = "all"   // all rows, test rows included
+	chooseTrain Choose = "train" // the train rows of a size
+	chooseAll   Choose = "all"   // all rows, test rows included
 )
 
 // Predictor names the classifier of a factor.
@@ -52,9 +52,9 @@ type Predictor string
 
 // The predictors.
 const (
-	LogisticCV Predictor = "logistic-cv"
-	Logistic   Predictor = "logistic"
-	Boosted    Predictor = "boosted"
+	logisticCV Predictor = "logistic-cv"
+	plainLogistic   Predictor = "logistic"
+	boostedTrees    Predictor = "boosted"
 )
 
 // Needs returns EachLevel, or AllLevels where columns are selected by all factors.
@@ -74,13 +74,13 @@ func (*Downstream) Range() (least, most float64) { return 0, 1 }
 // Validate checks the settings.
 func (m *Downstream) Validate() error {
 	switch {
-	case m.Predictor != LogisticCV && m.Predictor != Logistic && m.Predictor != Boosted:
+	case m.Predictor != logisticCV && m.Predictor != plainLogistic && m.Predictor != boostedTrees:
 		return config.Invalid("predictor", "unknown predictor %q; want logistic-cv, logistic or boosted", string(m.Predictor))
 	case len(m.Sizes) == 0:
 		return config.Invalid("sizes", "there are none; want at least one number of train rows")
 	case m.TopK < 0:
 		return config.Invalid("top", "%d is negative; want 0 (all columns) or more", m.TopK)
-	case m.Choose != "" && m.Choose != ChooseTrain && m.Choose != ChooseAll:
+	case m.Choose != "" && m.Choose != chooseTrain && m.Choose != chooseAll:
 		return config.Invalid("choose", "unknown rows %q; want train or all", string(m.Choose))
 	}
 	for i, size := range m.Sizes {
@@ -111,9 +111,9 @@ func (m *Downstream) Suits(in *Input) error {
 // fit fits a classifier of each factor.
 func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]predict.Classifier, error) {
 	switch m.Predictor {
-	case Boosted:
+	case boostedTrees:
 		return predict.FitBoosted(ctx, x, labels, d)
-	case LogisticCV:
+	case logisticCV:
 		weights, err := predict.CrossValidate(ctx, x, labels, d)
 		if err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("there are %d rows to fit to: no sizes of %s", m.available(in), listInts(others)))
 	}
 	var top selection
-	if m.TopK > 0 && m.Choose == ChooseAll {
+	if m.TopK > 0 && m.Choose == chooseAll {
 		var err error
 		if top, err = m.choose(ctx, in); err != nil {
 			return Result{}, err
@@ -181,7 +181,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		if m.TopK > 0 && m.Choose != ChooseAll {
+		if m.TopK > 0 && m.Choose != chooseAll {
 			if top, err = m.choose(ctx, in.part(train)); err != nil {
 				return Result{}, err
 			}
@@ -263,7 +263,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
 	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
 	x, y := codes.Take(train), codes.Take(test)
-	if m.Predictor == Logistic {
+	if m.Predictor == plainLogistic {
 		x, y = predict.Standardise(codes, train, test)
 	}
 	models, err := m.fit(ctx, x, fit.levels, codes.Cols)

@@ -44,13 +44,13 @@ func TestDownstreamGolden(t *testing.T) {
 			long.Only(t)
 		}
 		test := in.Codes.Rows - w.TrainRows
-		for p, values := range map[Predictor][]float64{Logistic: w.Logistic, LogisticCV: w.LogisticCV, Boosted: w.Boosted} {
+		for p, values := range map[Predictor][]float64{"logistic": w.Logistic, "logistic-cv": w.LogisticCV, "boosted": w.Boosted} {
 			m := downstream(p, w.TrainRows)
 			m.TrainRows = w.TrainRows
 			r := compute(t, m, in)
 			got := r.Part("per_factor")
 			tolerance := 1.01 / float64(test) // a row on the border between two levels
-			if p == Boosted {
+			if p == "boosted" {
 				tolerance = 4 / float64(test) // trees break ties at random in the reference
 			}
 			for j, v := range values {
@@ -81,7 +81,7 @@ func TestDownstreamOracles(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range []Predictor{LogisticCV, Logistic, Boosted} {
+	for _, p := range []Predictor{"logistic-cv", "logistic", "boosted"} {
 		in := gridInput(factors, 8, perfect)
 		part := downstream(p, 12, 4)
 		part.TrainRows = 12
@@ -99,7 +99,7 @@ func TestDownstreamOracles(t *testing.T) {
 		}
 		m := downstream(p, 12)
 		m.TrainRows = 12
-		near(t, string(p)+", perfect", compute(t, m, in).Value, map[Predictor]float64{LogisticCV: 1, Logistic: 1, Boosted: 1}[p], 0)
+		near(t, string(p)+", perfect", compute(t, m, in).Value, map[Predictor]float64{"logistic-cv": 1, "logistic": 1, "boosted": 1}[p], 0)
 		constant := gridInput(factors, 2, func([]int, []float64) {})
 		near(t, string(p)+", constant", compute(t, m, constant).Value, (1.0/3+1.0/4)/2, 1e-12)
 		one := gridInput(ordinals(1, 4), 1, func(l []int, z []float64) { z[0] = float64(l[1]) })
@@ -114,7 +114,7 @@ func TestDownstreamTop(t *testing.T) {
 	in := gridInput(ordinals(3, 4), 4, func(l []int, z []float64) {
 		z[0], z[1], z[2], z[3] = math.Sin(float64(l[0]+7*l[1])), float64(l[1]), float64(l[0]), float64(l[0]+3*l[1])
 	})
-	m := downstream(Boosted, 12)
+	m := downstream("boosted", 12)
 	m.TrainRows, m.TopK = 12, 1
 	r := compute(t, m, in)
 	if got := r.Part("selected"); !slices.Equal(got, []float64{1, 2}) || r.Value != 1 {
@@ -150,9 +150,9 @@ func TestDownstreamChoose(t *testing.T) {
 		in.Levels = append(in.Levels, level, i/2%2) // no column has information of the second factor
 		in.Codes.Row(i)[column] = float64(level)
 	}
-	m := downstream(Logistic, 20, trained)
+	m := downstream("logistic", 20, trained)
 	m.TrainRows, m.TopK = trained, 1
-	for choose, want := range map[Choose]float64{"": 0, ChooseTrain: 0, ChooseAll: 1} {
+	for choose, want := range map[Choose]float64{"": 0, "train": 0, "all": 1} {
 		m.Choose = choose
 		r := compute(t, m, in)
 		if got := r.Part("selected"); !slices.Equal(got, []float64{want}) {
@@ -164,7 +164,7 @@ func TestDownstreamChoose(t *testing.T) {
 	for i := range 20 {
 		in.Codes.Row(i)[0], in.Codes.Row(i)[1] = 0.5, in.Codes.Row(i)[0]
 	}
-	m.Choose, m.Sizes = ChooseTrain, []int{20}
+	m.Choose, m.Sizes = "train", []int{20}
 	r := compute(t, m, in)
 	if got := r.Part("selected"); !slices.Equal(got, []float64{1}) {
 		t.Errorf("20 rows: columns %v, want 1", got)
@@ -187,7 +187,7 @@ func TestDownstreamErrors(t *testing.T) {
 		"train_rows: -2 is negative":      func(m *Downstream) { m.TrainRows = -2 },
 		"at least the 13 of train_rows":   func(m *Downstream) { m.TrainRows = 13 },
 	} {
-		m := downstream(Logistic, 5, 6)
+		m := downstream("logistic", 5, 6)
 		change(m)
 		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
@@ -199,7 +199,7 @@ func TestDownstreamErrors(t *testing.T) {
 func TestDownstreamThreads(t *testing.T) {
 	in := kept(wide(300, 4), 0, 1)
 	value := func(seed uint64) Result {
-		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "downstream", Value: downstream(LogisticCV, 10, 90)}})
+		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "downstream", Value: downstream("logistic-cv", 10, 90)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestDownstreamThreads(t *testing.T) {
 // BenchmarkDownstream measures all sizes up to 10,000 train rows of ten columns.
 func BenchmarkDownstream(b *testing.B) {
 	in := wide(15000, 10)
-	for _, p := range []Predictor{LogisticCV, Logistic} {
+	for _, p := range []Predictor{"logistic-cv", "logistic"} {
 		b.Run(string(p), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Evaluate(ctx, in, 0, []Choice{{Name: "downstream", Value: downstream(p, 10, 100, 1000, 10000)}}); err != nil {

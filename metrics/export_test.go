@@ -58,7 +58,7 @@ var Rows = Apart.rows
 
 // Neighbours returns the places and scores of the nearest train rows of each test row.
 func Neighbours(m *KNN, codes matrix.Matrix, train, test []int) (rows []int, scores []float64, err error) {
-	n, err := predict.Nearest(context.Background(), codes, train, test, m.K, m.Distance == Cosine)
+	n, err := predict.Nearest(context.Background(), codes, train, test, m.K, m.Distance == cosineDistance)
 	if err != nil {
 		return nil, nil, err
 	}

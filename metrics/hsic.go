@@ -54,16 +54,16 @@ type Between string
 
 // The pairs.
 const (
-	BetweenCodes   Between = "codes"
-	BetweenFactors Between = "factors"
+	betweenCodes   Between = "codes"
+	betweenFactors Between = "factors"
 )
 
 // newHSIC returns the defaults.
-func newHSIC() *HSIC { return &HSIC{Between: BetweenCodes, Samples: 2000} }
+func newHSIC() *HSIC { return &HSIC{Between: betweenCodes, Samples: 2000} }
 
 // Variants implements Varied.
 func (*HSIC) Variants() []Metric {
-	return []Metric{newHSIC(), &HSIC{Between: BetweenFactors, Bandwidth: 0.5, Samples: 200}}
+	return []Metric{newHSIC(), &HSIC{Between: betweenFactors, Bandwidth: 0.5, Samples: 200}}
 }
 
 // SetCodes implements SubCoded.
@@ -71,7 +71,7 @@ func (m *HSIC) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a 
 
 // Needs returns NoLevels between codes, where only columns matter, and KnownLevels between factors.
 func (m *HSIC) Needs() Needs {
-	if m.Between == BetweenFactors {
+	if m.Between == betweenFactors {
 		return KnownLevels
 	}
 	return NoLevels
@@ -85,7 +85,7 @@ func (*HSIC) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *HSIC) Validate() error {
-	if m.Between != BetweenCodes && m.Between != BetweenFactors {
+	if m.Between != betweenCodes && m.Between != betweenFactors {
 		return config.Invalid("between", "unknown pairs %q; want codes or factors", string(m.Between))
 	}
 	if !(m.Bandwidth >= 0) || math.IsInf(m.Bandwidth, 0) {
@@ -114,7 +114,7 @@ func (m *HSIC) Suits(in *Input) error {
 // alone reports whether every column is a separate sub-code, because the images have no known factors.
 func (m *HSIC) alone(in *Input) bool {
 	known := slices.ContainsFunc(in.Levels, func(l int) bool { return l != factor.Unknown })
-	return m.Between == BetweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
+	return m.Between == betweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
 }
 
 // Compute returns the grid hsic of the pairs.
@@ -138,7 +138,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if m.Between == BetweenFactors {
+	if m.Between == betweenFactors {
 		r.Grids, err = m.withFactors(ctx, in, blocks)
 	} else {
 		r.Grids, err = m.withCodes(ctx, in, blocks)
@@ -149,7 +149,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	for _, row := range r.Grids[0].Values {
 		r.Value += factor.Sum.Of(row)
 	}
-	if m.Between == BetweenCodes {
+	if m.Between == betweenCodes {
 		r.Value /= 2 // the grid has each pair twice
 	}
 	return r, nil
@@ -240,7 +240,7 @@ func (m *HSIC) ofCodes(codes matrix.Matrix, columns []int) *similarities {
 
 // ofFactor returns the kernel of the only factor of an input.
 func ofFactor(in *Input) *similarities {
-	k := &similarities{points: in.factorRows(UnitsRange), width: 1, equal: in.Factors[0].Kind == factor.Categorical}
+	k := &similarities{points: in.factorRows(unitsRange), width: 1, equal: in.Factors[0].Kind == factor.Categorical}
 	if in.Factors[0].Kind == factor.Circular {
 		var turned []float64
 		for _, v := range k.points {

@@ -64,10 +64,10 @@ func TestHSICLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := func(i int) float64 { return nodes[i].Value().Data().(float64) }
-	r := compute(t, &HSIC{Codes: blocks, Between: BetweenCodes}, in)
+	r := compute(t, &HSIC{Codes: blocks, Between: "codes"}, in)
 	near(t, "between codes", r.Value, value(0)+value(1)+value(2), 1e-12)
 	near(t, "of a and b", r.Grids[0].Values[0][1], value(0), 1e-12)
-	r = compute(t, &HSIC{Codes: blocks, Between: BetweenFactors, Bandwidth: 1.5}, in)
+	r = compute(t, &HSIC{Codes: blocks, Between: "factors", Bandwidth: 1.5}, in)
 	near(t, "codes of a and factor b", r.Grids[0].Values[0][1], value(3), 1e-12)
 	near(t, "codes of b and factor c", r.Grids[0].Values[1][2], value(4), 1e-12)
 	near(t, "own factor", r.Grids[0].Values[2][2], 0, 0)
@@ -101,7 +101,7 @@ func TestHSICTrace(t *testing.T) {
 	}
 	var product mat.Dense
 	product.Product(kernel(0), centre, kernel(1), centre)
-	near(t, "trace", compute(t, &HSIC{Between: BetweenCodes, Bandwidth: s}, in).Value, mat.Trace(&product)/(n*n), 1e-14)
+	near(t, "trace", compute(t, &HSIC{Between: "codes", Bandwidth: s}, in).Value, mat.Trace(&product)/(n*n), 1e-14)
 }
 
 func TestConditionalTC(t *testing.T) {

@@ -33,14 +33,14 @@ type Distance string
 
 // The distances.
 const (
-	Cosine    Distance = "cosine"
-	Euclidean Distance = "euclidean"
+	cosineDistance    Distance = "cosine"
+	euclideanDistance Distance = "euclidean"
 )
 
 // newKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07. At most 100,000 rows
 // count, and a quarter of them tests.
 func newKNN() *KNN {
-	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: Cosine, Apart: quarterApart()}
+	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: cosineDistance, Apart: quarterApart()}
 }
 
 // Needs returns EachLevel.
@@ -59,8 +59,8 @@ func (m *KNN) Validate() error {
 		return config.Invalid("k", "%d is out of range; want 1 or more", m.K)
 	case !(m.Temperature >= 0) || math.IsInf(m.Temperature, 0):
 		return config.Invalid("temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature)
-	case m.Distance != Cosine && m.Distance != Euclidean:
-		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), Cosine, Euclidean)
+	case m.Distance != cosineDistance && m.Distance != euclideanDistance:
+		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), cosineDistance, euclideanDistance)
 	}
 	if err := validSamples(m.Samples); err != nil {
 		return err
@@ -107,12 +107,12 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores.basis.fitted(train, test)
-	near, err := predict.Nearest(ctx, in.Codes, train, test, m.K, m.Distance == Cosine)
+	near, err := predict.Nearest(ctx, in.Codes, train, test, m.K, m.Distance == cosineDistance)
 	if err != nil {
 		return Result{}, err
 	}
 	temperature := m.Temperature
-	if m.Distance == Euclidean {
+	if m.Distance == euclideanDistance {
 		temperature = 0
 	}
 	fit, check := labelsOf(in, train), labelsOf(in, test)

@@ -121,7 +121,7 @@ func TestNeighbours(t *testing.T) {
 				train = append(train, i)
 			}
 		}
-		for _, distance := range []Distance{Cosine, Euclidean} {
+		for _, distance := range []Distance{"cosine", "euclidean"} {
 			all := bruteForce(codes, distance, train, test)
 			for _, k := range []int{1, 20} {
 				m := named("knn").(*KNN)
@@ -167,7 +167,7 @@ func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 			square += x[c] * x[c]
 		}
 		for c := range x {
-			if d == Cosine && square > 0 {
+			if d == "cosine" && square > 0 {
 				x[c] /= math.Sqrt(square)
 			}
 		}
@@ -178,7 +178,7 @@ func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 		for at, i := range train {
 			var score float64
 			for c, v := range rows[i] {
-				if y := rows[row][c]; d == Cosine {
+				if y := rows[row][c]; d == "cosine" {
 					score += v * y
 				} else {
 					score -= (v - y) * (v - y) / 2

@@ -41,7 +41,7 @@ type Logic struct {
 }
 
 // NewLogic returns the default settings, without a sentence.
-func NewLogic() *Logic { return &Logic{Units: UnitsRange, Tuples: 1e8} }
+func NewLogic() *Logic { return &Logic{Units: unitsRange, Tuples: 1e8} }
 
 const (
 	mostTuples = 1e9
@@ -224,7 +224,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m := len(batch.Codes); m < n {
 		r.Basis.Rows = m
 	}
-	if q.NeedsValues() && l.Units == UnitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
+	if q.NeedsValues() && l.Units == unitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
 	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits draw their starts

@@ -232,7 +232,7 @@ func TestLogicWithoutFactors(t *testing.T) {
 func TestLogicUnits(t *testing.T) {
 	for _, name := range unitCases {
 		in, _ := unitsInput(t, name)
-		for _, u := range []Units{UnitsAsGiven, UnitsRange} {
+		for _, u := range []Units{"as-given", "range"} {
 			l := sentence(t, namedSentences()["contraction_mean"])
 			l.Units = u
 			near(t, name+" "+string(u), compute(t, l, in).Value, compute(t, &Contraction{Units: u}, in).Value, 1e-9)

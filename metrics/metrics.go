@@ -202,21 +202,21 @@ func ofScale(m Metric) bool {
 	case *Contraction, *Separation, *Logic, *WassersteinCorrelation:
 		return true
 	case *SubCodeDeviation:
-		return !m.Standardise && m.Project != ProjectLinear
+		return !m.Standardise && m.Project != projectLinear
 	case *FactorVAE:
 		return m.Prune > 0
 	case *SAP:
-		return m.Score != ScoreCorrelation
+		return m.Score != scoreCorrelation
 	case *BetaVAE:
 		return !m.Standardise
 	case *Downstream:
-		return m.Predictor == LogisticCV
+		return m.Predictor == logisticCV
 	case *Sampled:
 		return ofScale(m.Of.Value)
 	case *BestColumns:
 		return ofScale(m.Of.Value)
 	case *Projected:
-		return m.Project != ProjectLinear && ofScale(m.Of.Value)
+		return m.Project != projectLinear && ofScale(m.Of.Value)
 	}
 	return false
 }

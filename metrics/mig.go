@@ -31,8 +31,8 @@ type Gap string
 
 // The gaps.
 const (
-	GapColumns Gap = "columns"
-	GapFactors Gap = "factors"
+	gapColumns Gap = "columns"
+	gapFactors Gap = "factors"
 )
 
 // Needs returns KnownLevels.
@@ -46,7 +46,7 @@ func (*MIG) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *MIG) Validate() error {
-	if m.Gap != GapColumns && m.Gap != GapFactors {
+	if m.Gap != gapColumns && m.Gap != gapFactors {
 		return config.Invalid("gap", "unknown gap %q; want columns or factors", string(m.Gap))
 	}
 	if err := m.Reduction.validate(); err != nil {
@@ -58,12 +58,12 @@ func (m *MIG) Validate() error {
 // Suits implements Selective.
 func (m *MIG) Suits(in *Input) error {
 	switch {
-	case m.Gap == GapColumns && m.columns(in) < 2:
+	case m.Gap == gapColumns && m.columns(in) < 2:
 		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
-	case m.Gap == GapFactors && len(in.Factors) < 2:
+	case m.Gap == gapFactors && len(in.Factors) < 2:
 		return fmt.Errorf("there is %d factor; want at least two, to have a gap between them", len(in.Factors))
 	}
-	if m.Gap == GapFactors {
+	if m.Gap == gapFactors {
 		return nil
 	}
 	return TrainTest{}.wantVarying(in)
@@ -85,7 +85,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r := Result{Grids: []Grid{in.informationGrid(x)}}
 	part := Part{Name: "per_factor"}
-	if m.Gap == GapFactors {
+	if m.Gap == gapFactors {
 		part.Name = "per_column"
 		for c, information := range x.Mutual {
 			best, gap := topGap(information)

@@ -16,7 +16,7 @@ import (
 )
 
 func mig() *MIG {
-	return &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapColumns}
+	return &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "columns"}
 }
 
 func readArray[T npy.Element](t testing.TB, path string) *npy.Array[T] {
@@ -104,7 +104,7 @@ func TestMIGOracles(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, binning := range []mutual.Binning{mutual.EqualWidth, mutual.EqualCount} {
-			r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: binning}, Gap: GapColumns}, gridInput(factors, test.d, test.code))
+			r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: binning}, Gap: "columns"}, gridInput(factors, test.d, test.code))
 			switch {
 			case math.IsNaN(test.want):
 				if r.Value < 0 || r.Value > 0.25 {
@@ -126,19 +126,19 @@ func TestBinning(t *testing.T) {
 		}
 	})
 	gapOf := func(bins int, binning mutual.Binning) float64 {
-		r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: bins, Binning: binning}, Gap: GapColumns}, in)
+		r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: bins, Binning: binning}, Gap: "columns"}, in)
 		return r.Part("per_factor")[0]
 	}
 	width, count := gapOf(10, mutual.EqualWidth), gapOf(10, mutual.EqualCount)
 	want := (0.1*math.Log(10) + 0.9*math.Log(1/0.9)) / math.Log(10)
 	near(t, "equal width", width, want, 1e-12)
 	near(t, "equal count", count, 1, 1e-12)
-	near(t, "one bin", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 1, Binning: mutual.EqualCount}, Gap: GapColumns}, in).Value, 0, 0)
+	near(t, "one bin", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 1, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, 0, 0)
 	// codes as large as can be
 	huge := gridInput(ordinals(2), 2, func(l []int, z []float64) { z[0] = math.MaxFloat64 * float64(2*l[0]-1) })
-	near(t, "largest codes", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualWidth}, Gap: GapColumns}, huge).Value, 1, 1e-12)
+	near(t, "largest codes", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualWidth}, Gap: "columns"}, huge).Value, 1, 1e-12)
 	// two bins of equal count split ten levels in halves
-	near(t, "two bins", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualCount}, Gap: GapColumns}, in).Value, math.Log(2)/math.Log(10), 1e-12)
+	near(t, "two bins", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, math.Log(2)/math.Log(10), 1e-12)
 }
 
 // Between factors, the gap is divided by the entropy of the factor that has the most.
@@ -146,21 +146,21 @@ func TestGapOfFactors(t *testing.T) {
 	in := gridInput(ordinals(2, 8), 3, func(l []int, z []float64) {
 		z[0], z[1], z[2] = float64(l[1]), float64(l[0]), float64(l[0]+10*(l[1]/4)) // 3 bits of f1; 1 of f0; 1 of each
 	})
-	r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}, in)
+	r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in)
 	for c, want := range []float64{1, 1, 0} {
 		near(t, r.Parts[0].Labels[c], r.Part("per_column")[c], want, 1e-12)
 	}
 	in = gridInput(ordinals(2, 8), 1, func(l []int, z []float64) { z[0] = float64(l[0] + 2*(l[1]/2)) }) // 1 bit of f0, 2 of the 3 of f1
-	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapFactors}, in).Value, 1.0/3, 1e-12)
+	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 1.0/3, 1e-12)
 }
 
 func TestMIGErrors(t *testing.T) {
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for m, want := range map[*MIG]string{
 		mig(): "want at least two, to have a gap",
-		{Histogram: mutual.Histogram{Bins: 20, Binning: "w"}, Gap: GapColumns}:             `unknown binning "w"`,
+		{Histogram: mutual.Histogram{Bins: 20, Binning: "w"}, Gap: "columns"}:             `unknown binning "w"`,
 		{Histogram: mutual.Histogram{Bins: 0, Binning: mutual.EqualWidth}, Gap: "x"}:       `unknown gap "x"`,
-		{Histogram: mutual.Histogram{Binning: mutual.EqualWidth}, Gap: GapColumns}:         "bins: 0 is out of range",
+		{Histogram: mutual.Histogram{Binning: mutual.EqualWidth}, Gap: "columns"}:         "bins: 0 is out of range",
 		{Histogram: mutual.Histogram{Bins: 9, Binning: mutual.EqualWidth}, Gap: "factors"}: "there is 1 factor",
 	} {
 		if _, err := m.Compute(ctx, one); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,18 +17,18 @@ type Projection string
 
 // The rules.
 const (
-	ProjectNone   Projection = ""       // no projection: columns are named, or assigned by [Assign]
-	ProjectLinear Projection = "linear" // the best affine prediction of the factor from all columns: one new column for each factor
-	ProjectBest   Projection = "best"   // one column for each factor, with the largest sum of mutual information
-	ProjectBlocks Projection = "blocks" // equal shares of adjacent columns, with the largest sum of mutual information of their columns
+	projectNone   Projection = ""       // no projection: columns are named, or assigned by [Assign]
+	projectLinear Projection = "linear" // the best affine prediction of the factor from all columns: one new column for each factor
+	projectBest   Projection = "best"   // one column for each factor, with the largest sum of mutual information
+	projectBlocks Projection = "blocks" // equal shares of adjacent columns, with the largest sum of mutual information of their columns
 )
 
 // validate rejects a projection together with settings that it excludes.
 func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 	switch p {
-	case ProjectNone:
+	case projectNone:
 		return nil
-	case ProjectLinear, ProjectBest, ProjectBlocks:
+	case projectLinear, projectBest, projectBlocks:
 	default:
 		return config.Invalid("project", "unknown projection %q; want linear, best or blocks, or nothing", string(p))
 	}
@@ -43,9 +43,9 @@ func (p Projection) suits(d, k int) error {
 	switch {
 	case k == 0:
 		return errNoSubCodes
-	case p == ProjectBest && d < k:
+	case p == projectBest && d < k:
 		return fmt.Errorf("codes have %d columns; want at least one for each of the %d factors, or project: linear", d, k)
-	case p == ProjectBlocks && (d < k || d%k != 0):
+	case p == projectBlocks && (d < k || d%k != 0):
 		return fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want a multiple of them, or project: linear or best", d, k)
 	}
 	return nil
@@ -53,11 +53,11 @@ func (p Projection) suits(d, k int) error {
 
 // project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
 func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
-	if p == ProjectLinear {
+	if p == projectLinear {
 		return linearCodes(ctx, in)
 	}
 	width := 1
-	if p == ProjectBlocks {
+	if p == projectBlocks {
 		width = in.Codes.Cols / len(in.Factors)
 	}
 	blocks, part, err := informative(ctx, in, width)
@@ -80,7 +80,7 @@ func linearCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []
 		some := in.restrict(together)
 		var targets []float64
 		if some.Codes.Rows > 0 {
-			targets = some.factorRows(UnitsRange)
+			targets = some.factorRows(unitsRange)
 			if err := fit.LeastSquares(some.Codes.Data, some.Codes.Cols, targets, len(together), 0); err != nil {
 				return codes, nil, nil, fmt.Errorf("affine map from codes to factors: %w", err)
 			}

@@ -66,9 +66,9 @@ func TestLinearProjection(t *testing.T) {
 		z[0], z[1], z[2], z[3] = a+2*b-c, 3*a-b, c-a*b/3, 1+b*c/5
 	})
 	s := NewSubCodeDeviation(factor.MPD)
-	s.Project = ProjectLinear
+	s.Project = "linear"
 	first := compute(t, s, in)
-	inverse := compute(t, &LeftInverse{Units: UnitsAsGiven}, in)
+	inverse := compute(t, &LeftInverse{Units: "as-given"}, in)
 	for j, f := range in.Factors {
 		var variance float64
 		for l := range f.Size {
@@ -96,7 +96,7 @@ func TestProjectionFindsColumns(t *testing.T) {
 		a, b, c := float64(l[0]), float64(l[1]), float64(l[2])
 		z[0], z[1], z[2], z[3], z[4], z[5] = c, -c*c, a, math.Exp(a), 2, b
 	})
-	for _, p := range []Projection{ProjectBest, ProjectBlocks} {
+	for _, p := range []Projection{"best", "blocks"} {
 		s := NewSubCodeDeviation(factor.Variance)
 		s.Project = p
 		if r := compute(t, s, in); r.Value > 1e-12 || len(r.Notes) != 1 {
@@ -112,9 +112,9 @@ func TestProjectionMistakes(t *testing.T) {
 		want string
 	}{
 		{SubCodeDeviation{Project: "linar"}, `unknown projection "linar"; want linear, best or blocks, or nothing`},
-		{SubCodeDeviation{Project: ProjectBest, Assign: AssignBest}, "want it without codes and assign"},
-		{SubCodeDeviation{Project: ProjectLinear, Codes: factor.SubCodes{"f0": {0}}}, "want it without codes and assign"},
-		{SubCodeDeviation{Project: ProjectBlocks}, "3 code columns cannot be shared out evenly to 2 factors; want a multiple of them, or project: linear or best"},
+		{SubCodeDeviation{Project: "best", Assign: AssignBest}, "want it without codes and assign"},
+		{SubCodeDeviation{Project: "linear", Codes: factor.SubCodes{"f0": {0}}}, "want it without codes and assign"},
+		{SubCodeDeviation{Project: "blocks"}, "3 code columns cannot be shared out evenly to 2 factors; want a multiple of them, or project: linear or best"},
 	} {
 		_, err := test.s.Compute(t.Context(), in)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -122,11 +122,11 @@ func TestProjectionMistakes(t *testing.T) {
 		}
 	}
 	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 1, Data: in.Codes.Data[:in.Codes.Rows]}
-	s := SubCodeDeviation{Project: ProjectBest}
+	s := SubCodeDeviation{Project: "best"}
 	if err := s.Suits(in); err == nil || !strings.Contains(err.Error(), "at least one for each of the 2 factors") {
 		t.Errorf("one column: %v", err)
 	}
-	s.Project = ProjectLinear
+	s.Project = "linear"
 	if err := s.Suits(in); err != nil {
 		t.Errorf("one column, linear: %v", err)
 	}

@@ -58,13 +58,13 @@ type OptionWeights string
 
 // The weights.
 const (
-	WeightsGroup   OptionWeights = "group"
-	WeightsPrinted OptionWeights = "printed"
+	weightsGroup   OptionWeights = "group"
+	weightsPrinted OptionWeights = "printed"
 )
 
 // Validate checks the settings.
 func (m *R4C) Validate() error {
-	if m.Weights != WeightsGroup && m.Weights != WeightsPrinted {
+	if m.Weights != weightsGroup && m.Weights != weightsPrinted {
 		return config.Invalid("weights", "unknown weights %q; want group or printed", string(m.Weights))
 	}
 	return m.Predictions.Validate()
@@ -158,7 +158,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	for j, v := range factors {
 		active := make([]bool, len(rows))
 		for i, value := range v.Values {
-			if active[i] = !conditional || math.Abs(value) > inactive; active[i] && conditional && c.Weights == WeightsPrinted {
+			if active[i] = !conditional || math.Abs(value) > inactive; active[i] && conditional && c.Weights == weightsPrinted {
 				of[j]++
 			}
 		}

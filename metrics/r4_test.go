@@ -225,7 +225,7 @@ func TestR4Samples(t *testing.T) {
 	if exact := compute(t, &R4{Predictions{Splits: 2, Samples: 500}}, in); exact.Basis.Rows != 500 {
 		t.Errorf("of all rows: %+v", exact.Basis)
 	}
-	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}, WeightsGroup}, in)
+	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}, "group"}, in)
 	if rows := r.Grids[3].Values[3][1]; rows != 200 {
 		t.Errorf("%v rows, want 200", rows)
 	}
@@ -257,7 +257,7 @@ func TestR4Mistakes(t *testing.T) {
 		})},
 		"there is no stream":             {named("r4"), with(func(in *Input) { in.Stream = nil })},
 		"splits: 0 is out of range":      {&R4{}, in},
-		"samples: -1 is negative":        {&R4C{Predictions{Splits: 1, Samples: -1}, WeightsGroup}, in},
+		"samples: -1 is negative":        {&R4C{Predictions{Splits: 1, Samples: -1}, "group"}, in},
 		"hierarchy of the codes: $[0]: ": {named("r4"), with(func(in *Input) { in.Hierarchy = hierarchy.Hierarchy{options()} })},
 	} {
 		if test.in.Hierarchy != nil && strings.HasPrefix(want, "hierarchy of") {
@@ -303,7 +303,7 @@ func ExampleR4C() {
 		in.Levels = append(in.Levels, kind, size)
 		in.Codes.Data = append(in.Codes.Data, float64(kind), -float64(size))
 	}
-	r, err := (&R4C{Predictions{Splits: 5}, WeightsGroup}).Compute(ctx, in)
+	r, err := (&R4C{Predictions{Splits: 5}, "group"}).Compute(ctx, in)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -333,7 +333,7 @@ func TestR4CPrintedWeights(t *testing.T) {
 			half += 1 / float64(in.Codes.Rows)
 		}
 	}
-	for weights, want := range map[OptionWeights]float64{WeightsGroup: 1, WeightsPrinted: 1 - half + half*half} {
+	for weights, want := range map[OptionWeights]float64{"group": 1, "printed": 1 - half + half*half} {
 		near(t, string(weights), compute(t, &R4C{Predictions{Splits: 2}, weights}, in).Value, want, 0.01)
 	}
 	m := &R4C{Predictions{Splits: 2}, "all"}

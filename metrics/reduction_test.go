@@ -28,23 +28,23 @@ func TestReduction(t *testing.T) {
 	if g := r.Grids[0]; strings.Join(g.Rows, " ") != "pc0 pc1" || plain.Grids[0].Rows[1] != "z1" {
 		t.Errorf("%+v", g)
 	}
-	m.Gap = GapFactors
+	m.Gap = "factors"
 	if r = compute(t, m, rotated); r.Parts[0].Labels[1] != "pc1" {
 		t.Errorf("%+v", r.Parts)
 	}
 	s := sap()
-	s.Score, s.TrainRows, s.Components = ScoreCorrelation, 30, 2
+	s.Score, s.TrainRows, s.Components = "correlation", 30, 2
 	r = compute(t, s, rotated)
 	near(t, "sap", r.Value, 1, 1e-9)
 	s.Components = 4
 	same := sap()
-	same.Score, same.TrainRows = ScoreCorrelation, 30
+	same.Score, same.TrainRows = "correlation", 30
 	if got, want := compute(t, s, rotated), compute(t, same, rotated); !reflect.DeepEqual(got, want) {
 		t.Errorf("no fewer components than columns: %+v, want %+v", got, want)
 	}
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
-		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: GapColumns, Reduction: Reduction{Components: components}},
-			&SAP{Score: ScoreCorrelation, Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
+		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "columns", Reduction: Reduction{Components: components}},
+			&SAP{Score: "correlation", Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
 			if _, err := metric.Compute(ctx, rotated); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}

@@ -25,7 +25,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "mig", Doc: "mutual information gap: mutual information of a factor with the best code column minus the second best, over the factor's entropy",
 		Units:  "none: a fraction of the entropy of the factor; mutual_information in nats",
-		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: mutual.Library(), Gap: GapColumns} },
+		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: mutual.Library(), Gap: gapColumns} },
 	},
 	{
 		Name: "dci", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted classifiers of the factors",
@@ -70,12 +70,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",
 		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
-		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven} },
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: unitsAsGiven} },
 	},
 	{
 		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, the maximum over pairs",
 		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
-		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: unitsAsGiven} },
 	},
 	{
 		Name: "separation", Doc: "informativeness from pairs that differ in a factor: how much closer than a margin their sub-codes are, summed over factors",
@@ -85,17 +85,17 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
 		Units:  "squared units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: unitsAsGiven} },
 	},
 	{
 		Name: "mae", Doc: "informativeness: the least mean absolute error of an affine map from codes to factors",
 		Units:  "units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000, Units: UnitsAsGiven} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000, Units: unitsAsGiven} },
 	},
 	{
 		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
 		Units:  "units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: unitsAsGiven} },
 	},
 	{
 		Name: "projected", Doc: "another metric on codes with one column per factor: the factor's best affine prediction from all columns, or the column with most mutual information",
@@ -183,7 +183,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a factor's predictor minus the score of the second best",
 		Units:  "none: a difference of accuracies, or of squared correlations (R^2 of one column)",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
-			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
+			return &SAP{Score: scoreSVM, Cost: 0.01, TrainTest: apartTrainTest()}
 		},
 	},
 	{
@@ -197,7 +197,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Name: "downstream", Doc: "the accuracy of predicting factors from codes, with few and with many labelled rows",
 		Units:  "none: accuracy, 0 to 1",
 		Source: "Locatello et al. 2019, section 5.5", New: func() Metric {
-			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, TestShare: heldOut, C: 1, Choose: ChooseTrain}
+			return &Downstream{Predictor: plainLogistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, TestShare: heldOut, C: 1, Choose: chooseTrain}
 		},
 	},
 	{
@@ -228,7 +228,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "r4c", Doc: "r4 of hierarchical codes: over rows with both column and factor active, and by the options of categorical codes",
 		Units:  "none: 0 to 1",
-		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, WeightsGroup} },
+		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, weightsGroup} },
 	},
 	{
 		Name: "h-error", Doc: "the edit distance between the codes' hierarchy and the true hierarchy",

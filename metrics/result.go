@@ -192,7 +192,7 @@ func (b *Basis) fitted(train, test []int) {
 
 // fittedToAll records the affine maps of a projection, which are fitted to the measured rows.
 func (b *Basis) fittedToAll(p Projection, in *Input) {
-	if p == ProjectLinear {
+	if p == projectLinear {
 		b.Shared = true
 		b.affine(in.Codes.Rows, in.Codes.Cols)
 	}

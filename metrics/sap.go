@@ -35,9 +35,9 @@ type SAPScore string
 
 // The scores.
 const (
-	ScoreSVM         SAPScore = "svm"
-	ScoreCorrelation SAPScore = "correlation"
-	ScoreLinear      SAPScore = "linear"
+	scoreSVM         SAPScore = "svm"
+	scoreCorrelation SAPScore = "correlation"
+	scoreLinear      SAPScore = "linear"
 )
 
 // Needs returns EachLevel.
@@ -51,7 +51,7 @@ func (*SAP) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *SAP) Validate() error {
-	if m.Score != ScoreSVM && m.Score != ScoreCorrelation && m.Score != ScoreLinear {
+	if m.Score != scoreSVM && m.Score != scoreCorrelation && m.Score != scoreLinear {
 		return config.Invalid("score", "unknown score %q; want svm, correlation or linear", string(m.Score))
 	}
 	if !(m.Cost > 0) || math.IsInf(m.Cost, 0) {
@@ -81,7 +81,7 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	all := *m
-	if m.Score == ScoreLinear {
+	if m.Score == scoreLinear {
 		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
 	}
 	in, err := m.reduce(in)
@@ -162,17 +162,17 @@ func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, f
 // for factors that support vector machines predict.
 func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
 	list, k := make([][]float64, len(in.Factors)), len(in.Factors)
-	if m.Score == ScoreSVM {
+	if m.Score == scoreSVM {
 		return list
 	}
-	scaled := in.factorRows(UnitsRange)
+	scaled := in.factorRows(unitsRange)
 	for j, f := range in.Factors {
-		if m.Score == ScoreLinear && f.Kind == factor.Categorical {
+		if m.Score == scoreLinear && f.Kind == factor.Categorical {
 			continue
 		}
 		list[j] = make([]float64, len(fit[j]))
 		for i, l := range fit[j] {
-			if list[j][i] = float64(l); m.Score == ScoreLinear {
+			if list[j][i] = float64(l); m.Score == scoreLinear {
 				list[j][i] = scaled[i*k+j]
 			}
 		}

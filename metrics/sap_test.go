@@ -29,7 +29,7 @@ func TestSAPGolden(t *testing.T) {
 	for key, test := range map[string]struct {
 		score SAPScore
 		cases int
-	}{"sap_continuous": {ScoreCorrelation, 21}, "sap_discrete": {ScoreSVM, 20}} {
+	}{"sap_continuous": {"correlation", 21}, "sap_discrete": {"svm", 20}} {
 		eachLibraryCase(t, key, test.cases, func(t *testing.T, in *Input, want map[string]libraryValue) {
 			m := sap()
 			m.Score, m.TrainTest = test.score, want[key].split()
@@ -61,7 +61,7 @@ func TestSAPOracles(t *testing.T) {
 		if r := compute(t, m, in); r.Value < test.svmLow || r.Value > test.svmHigh {
 			t.Errorf("%s: %v, want %v to %v", test.name, r.Value, test.svmLow, test.svmHigh)
 		}
-		for _, m.Score = range []SAPScore{ScoreCorrelation, ScoreLinear} { // levels of ordinal factors are their values
+		for _, m.Score = range []SAPScore{"correlation", "linear"} { // levels of ordinal factors are their values
 			near(t, test.name, compute(t, m, in).Value, test.correlation, 1e-12)
 		}
 	}

@@ -34,7 +34,7 @@ func TestHeldOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "downstream" {
-			c.Value.(*Downstream).Predictor = Logistic
+			c.Value.(*Downstream).Predictor = "logistic"
 		}
 		if b := evaluated(t, in, []Choice{c}).Basis; !b.Shared {
 			t.Errorf("%s of disentanglement_lib: basis %+v", name, b)

@@ -97,7 +97,7 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 
 // SetCodes implements SubCoded.
 func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
-	if s.Project == ProjectNone {
+	if s.Project == projectNone {
 		s.Codes, s.Assign = c, a
 	}
 }
@@ -127,7 +127,7 @@ func (s *SubCodeDeviation) Validate() error {
 
 // Suits implements Selective.
 func (s *SubCodeDeviation) Suits(in *Input) error {
-	if s.Project != ProjectNone {
+	if s.Project != projectNone {
 		return s.Project.suits(in.Codes.Cols, len(in.Factors))
 	}
 	_, err := planBlocks(in, s.Codes, s.Assign)
@@ -228,7 +228,7 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matri
 
 // subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
 func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
-	if s.Project == ProjectNone {
+	if s.Project == projectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
 		}
@@ -246,7 +246,7 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matri
 		return codes, nil, r, err
 	}
 	r.Basis.fittedToAll(s.Project, in)
-	if s.Project != ProjectLinear {
+	if s.Project != projectLinear {
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}
 	return codes, blocks, r, nil

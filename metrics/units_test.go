@@ -160,12 +160,12 @@ func TestUnits(t *testing.T) {
 		"mae":              func(u Units) Metric { return &LeftInverse{Error: MeanAbsoluteError, Units: u} },
 		"me":               func(u Units) Metric { return &MaxError{Fit: FitLeastSquares, Units: u} },
 	} {
-		asGiven := compute(t, metric(UnitsAsGiven), in).Value
+		asGiven := compute(t, metric("as-given"), in).Value
 		near(t, name+", zero value", compute(t, metric(""), in).Value, asGiven, 0)
 		near(t, name+", default", value(t, name, in), asGiven, 0)
-		near(t, name+", range", compute(t, metric(UnitsRange), in).Value, compute(t, metric(UnitsAsGiven), &scaled).Value, 1e-12)
-		near(t, name+", levels", compute(t, metric(UnitsRange), &levels).Value, compute(t, metric(UnitsAsGiven), &levels).Value, 0)
-		if asGiven < 10*compute(t, metric(UnitsRange), in).Value {
+		near(t, name+", range", compute(t, metric("range"), in).Value, compute(t, metric("as-given"), &scaled).Value, 1e-12)
+		near(t, name+", levels", compute(t, metric("range"), &levels).Value, compute(t, metric("as-given"), &levels).Value, 0)
+		if asGiven < 10*compute(t, metric("range"), in).Value {
 			t.Errorf("%s: %v as given is not far from the value of the range", name, asGiven)
 		}
 		if _, err := metric("metres").Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `units: unknown units "metres"; want as-given or range`) {

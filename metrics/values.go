@@ -11,15 +11,15 @@ import (
 // ([factor.Factor.Scaled]); the metric defines the distance of categorical levels.
 type Units string
 
-// The units. The zero value is UnitsAsGiven.
+// The units. The zero value is unitsAsGiven.
 const (
-	UnitsAsGiven Units = "as-given" // exact values unchanged
-	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by their range over all rows
+	unitsAsGiven Units = "as-given" // exact values unchanged
+	unitsRange   Units = "range"    // exact values mapped to [0, 1] by their range over all rows
 )
 
 func (u Units) validate() error {
 	switch u {
-	case "", UnitsAsGiven, UnitsRange:
+	case "", unitsAsGiven, unitsRange:
 		return nil
 	}
 	return config.Invalid("units", "unknown units %q; want as-given or range", string(u))
@@ -32,7 +32,7 @@ func (in *Input) factorRows(u Units) []float64 {
 	for j, f := range in.Factors {
 		if in.Exact != nil && in.Exact[j] != nil {
 			values := in.Exact[j]
-			if u == UnitsRange {
+			if u == unitsRange {
 				s := spanOf(values)
 				if in.spans != nil {
 					s = in.spans[j]

@@ -28,7 +28,7 @@ func newSampled() *Sampled { return &Sampled{Rows: 1000, Draws: 1} }
 // Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
-		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
+		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
 		&Sampled{Rows: 50, Draws: 1, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
 }
@@ -125,7 +125,7 @@ func newBestColumns() *BestColumns { return &BestColumns{K: 2} }
 // Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
 	return []Metric{
-		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: GapColumns}}},
+		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
 		&BestColumns{K: 2, Whole: true, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500}}},
 	}
 }
@@ -212,13 +212,13 @@ type Projected struct {
 }
 
 // newProjected returns the metric with its defaults, which name no metric.
-func newProjected() *Projected { return &Projected{Project: ProjectLinear} }
+func newProjected() *Projected { return &Projected{Project: projectLinear} }
 
 // Variants implements Varied.
 func (*Projected) Variants() []Metric {
 	return []Metric{
-		&Projected{Project: ProjectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven}}},
-		&Projected{Project: ProjectBest, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+		&Projected{Project: projectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: unitsAsGiven}}},
+		&Projected{Project: projectBest, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
 }
 
@@ -236,7 +236,7 @@ func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
 func (m *Projected) Validate() error {
-	if m.Project != ProjectLinear && m.Project != ProjectBest {
+	if m.Project != projectLinear && m.Project != projectBest {
 		return config.Invalid("project", "unknown projection %q; want linear or best", string(m.Project))
 	}
 	_, again := m.Of.Value.(*Projected)
@@ -274,7 +274,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if m.Project == ProjectBest {
+	if m.Project == projectBest {
 		whole := codes
 		codes = matrix.Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
 		for _, b := range blocks {
@@ -284,7 +284,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	other := m.Of.Value
-	if c, ok := other.(*Contraction); ok && m.Project == ProjectLinear {
+	if c, ok := other.(*Contraction); ok && m.Project == projectLinear {
 		other = c.ofNumbers()
 	}
 	r, err := other.Compute(ctx, projectedInput(in, codes))

@@ -52,7 +52,7 @@ type BYOL struct {
 
 // NewBYOL returns the default settings.
 func NewBYOL() *BYOL {
-	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, CodeViews: CodeViews{BothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
+	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, CodeViews: CodeViews{bothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
 		Momentum: Momentum{Base: 0.99, Schedule: constantMomentum}}
 }
 
@@ -132,7 +132,7 @@ type SimSiam struct {
 
 // NewSimSiam returns the default settings.
 func NewSimSiam() *SimSiam {
-	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{BothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
+	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
 }
 
 // New implements Settings.
@@ -187,7 +187,7 @@ type BarlowTwins struct {
 
 // NewBarlowTwins returns the default settings.
 func NewBarlowTwins() *BarlowTwins {
-	return &BarlowTwins{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{BothViews}, Hidden: 8192}
+	return &BarlowTwins{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews}, Hidden: 8192}
 }
 
 // Validate checks the settings.

@@ -47,7 +47,7 @@ type CascadeVAE struct {
 
 // NewCascadeVAE returns the default settings: the paper's settings for dSprites.
 func NewCascadeVAE() *CascadeVAE {
-	return &CascadeVAE{Networks: NewNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
+	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
 
 // Validate checks the settings.

@@ -54,8 +54,8 @@ func (m *Mimosa) Validate() error {
 
 // Sources of a hierarchy other than a file.
 const (
-	TrueHierarchy    = "truth"
-	LearnedHierarchy = "mimosa"
+	trueHierarchy    = "truth"
+	learnedHierarchy = "mimosa"
 )
 
 // hardTau is the temperature at which the softmax is one-hot.
@@ -63,13 +63,13 @@ const hardTau = 1e-10
 
 // NewCOFHAE returns the default settings.
 func NewCOFHAE() *COFHAE {
-	return &COFHAE{Networks: NewNetworks(), Hierarchy: TrueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
+	return &COFHAE{Networks: newNetworks(), Hierarchy: trueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
 }
 
 // Validate checks the settings.
 func (s *COFHAE) Validate() error {
 	if s.Hierarchy == "" {
-		return config.Invalid("hierarchy", "want %s, %s or a .json file", TrueHierarchy, LearnedHierarchy)
+		return config.Invalid("hierarchy", "want %s, %s or a .json file", trueHierarchy, learnedHierarchy)
 	}
 	if !(s.Tau > 0 && s.Tau <= 1e6) {
 		return config.Invalid("tau", "%v is out of range; want more than 0", s.Tau)
@@ -91,7 +91,7 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 
 // Reads implements [datasets.FileReader].
 func (s *COFHAE) Reads() []datasets.Read {
-	if s.Hierarchy == TrueHierarchy || s.Hierarchy == LearnedHierarchy {
+	if s.Hierarchy == trueHierarchy || s.Hierarchy == learnedHierarchy {
 		return nil
 	}
 	return []datasets.Read{{Key: "hierarchy", Path: s.Hierarchy}}
@@ -99,12 +99,12 @@ func (s *COFHAE) Reads() []datasets.Read {
 
 func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 	switch s.Hierarchy {
-	case TrueHierarchy:
+	case trueHierarchy:
 		if data.Hierarchy == nil {
-			return nil, fmt.Errorf("hierarchy: the data set has none; want a file, %s, or a data set such as chopsticks", LearnedHierarchy)
+			return nil, fmt.Errorf("hierarchy: the data set has none; want a file, %s, or a data set such as chopsticks", learnedHierarchy)
 		}
 		h = data.Hierarchy
-	case LearnedHierarchy:
+	case learnedHierarchy:
 		if data.Learned == nil {
 			return nil, fmt.Errorf("hierarchy: it is not learned yet; want a run that learns it")
 		}
@@ -123,11 +123,11 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 // Stage implements [Staged]. If the hierarchy must be learned, an autoencoder with the same networks is trained
 // first, and MIMOSA explores its codes.
 func (s *COFHAE) Stage() *Stage {
-	if s.Hierarchy != LearnedHierarchy {
+	if s.Hierarchy != learnedHierarchy {
 		return nil
 	}
 	return &Stage{
-		Name: LearnedHierarchy, Key: "hierarchy", Losses: []string{"reconstruction"},
+		Name: learnedHierarchy, Key: "hierarchy", Losses: []string{"reconstruction"},
 		Model: Choice{Name: "ae", Value: &AE{Networks: s.Networks, Latent: s.Mimosa.InitialDim}},
 		Learn: s.explore,
 	}
@@ -136,13 +136,13 @@ func (s *COFHAE) Stage() *Stage {
 // Known implements [Staged]. It returns the same model with the data set's hierarchy.
 func (s *COFHAE) Known() Settings {
 	known := *s
-	known.Hierarchy = TrueHierarchy
+	known.Hierarchy = trueHierarchy
 	return &known
 }
 
 // Effective implements [Effective]: MIMOSA has no effect where the hierarchy is known.
 func (s *COFHAE) Effective() Settings {
-	if s.Hierarchy == LearnedHierarchy {
+	if s.Hierarchy == learnedHierarchy {
 		return s
 	}
 	effective := *s

@@ -20,7 +20,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	t.Helper()
 	d := data(row, column)
 	d.Hierarchy = h
-	m, err := (&COFHAE{Networks: small(16), Hierarchy: TrueHierarchy, Tau: tau}).New(d, 3)
+	m, err := (&COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}).New(d, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestHierarchySources(t *testing.T) {
 		t.Errorf("of a file: %v, %v", m, err)
 	}
 	for source, want := range map[string]string{
-		TrueHierarchy: "the data set has none", LearnedHierarchy: "not learned yet", file + "x": "no such file", none: "no continuous dimension",
+		trueHierarchy: "the data set has none", learnedHierarchy: "not learned yet", file + "x": "no such file", none: "no continuous dimension",
 	} {
 		s.Hierarchy = source
 		if _, err := s.New(data(row), 1); err == nil || !strings.Contains(err.Error(), want) {

@@ -28,7 +28,7 @@ type DeltaVAE struct {
 
 // NewDeltaVAE returns the default settings: a torus.
 func NewDeltaVAE() *DeltaVAE {
-	return &DeltaVAE{Networks: NewNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+	return &DeltaVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.

@@ -86,7 +86,7 @@ type AE struct {
 }
 
 // NewAE returns the default settings.
-func NewAE() *AE { return &AE{Networks: NewNetworks(), Latent: 10} }
+func NewAE() *AE { return &AE{Networks: newNetworks(), Latent: 10} }
 
 // Validate checks the settings.
 func (s *AE) Validate() error { return validLatent(s.Latent) }

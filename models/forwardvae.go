@@ -38,7 +38,7 @@ const (
 
 // NewForwardVAE returns the default settings.
 func NewForwardVAE() *ForwardVAE {
-	return &ForwardVAE{Networks: NewNetworks(), Scale: scalePaper, Init: initIdentity}
+	return &ForwardVAE{Networks: newNetworks(), Scale: scalePaper, Init: initIdentity}
 }
 
 // Validate checks the settings.

@@ -39,7 +39,7 @@ type LSBDVAE struct {
 
 // NewLSBDVAE returns the default settings: a torus.
 func NewLSBDVAE() *LSBDVAE {
-	return &LSBDVAE{Networks: NewNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+	return &LSBDVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.

@@ -16,8 +16,8 @@ type Networks struct {
 	Decoder *nn.DecoderChoice `yaml:"decoder" doc:"network from codes to images; if absent, the encoder's mirror image"`
 }
 
-// NewNetworks returns the default: the encoder conv64 and its mirror image.
-func NewNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
+// newNetworks returns the default: the encoder conv64 and its mirror image.
+func newNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
 
 // Decoding returns the chosen decoder, or the mirror image of the encoder.
 func (n Networks) Decoding() (nn.Decoder, error) {

@@ -28,7 +28,7 @@ type PairVAE struct {
 	Symmetric bool `yaml:"symmetric" doc:"compare the two posteriors by the mean of the divergences in both directions"`
 }
 
-func newPairSettings() PairVAE { return PairVAE{Networks: NewNetworks(), Latent: 10} }
+func newPairSettings() PairVAE { return PairVAE{Networks: newNetworks(), Latent: 10} }
 
 // Validate checks the settings.
 func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
@@ -105,7 +105,7 @@ type SlowVAE struct {
 }
 
 // NewSlowVAE returns the default settings.
-func NewSlowVAE() *SlowVAE { return &SlowVAE{NewNetworks(), 10} }
+func NewSlowVAE() *SlowVAE { return &SlowVAE{newNetworks(), 10} }
 
 // Validate checks the settings.
 func (s *SlowVAE) Validate() error { return validLatent(s.Latent) }

@@ -31,7 +31,7 @@ type Quessard struct {
 }
 
 // NewQuessard returns the default settings.
-func NewQuessard() *Quessard { return &Quessard{Networks: NewNetworks(), Dim: 4} }
+func NewQuessard() *Quessard { return &Quessard{Networks: newNetworks(), Dim: 4} }
 
 // Validate checks the settings.
 func (s *Quessard) Validate() error {

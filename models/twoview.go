@@ -23,9 +23,9 @@ type Views struct {
 
 // The views that give codes to losses.
 const (
-	BothViews  = "both"
-	FirstView  = "first"
-	SecondView = "second"
+	bothViews  = "both"
+	firstView  = "first"
+	secondView = "second"
 )
 
 // CodeViews chooses the views that a two-view model offers to losses on codes.
@@ -35,7 +35,7 @@ type CodeViews struct {
 
 // Validate checks the settings.
 func (c *CodeViews) Validate() error {
-	if names := []string{BothViews, FirstView, SecondView}; !slices.Contains(names, c.Of) {
+	if names := []string{bothViews, firstView, secondView}; !slices.Contains(names, c.Of) {
 		return config.Invalid("code_views", "unknown views %q%s", c.Of, registry.Suggest(c.Of, names))
 	}
 	return nil
@@ -45,9 +45,9 @@ func (c *CodeViews) Validate() error {
 func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	n := codes.Shape()[0] / 2
 	switch c.Of {
-	case FirstView:
+	case firstView:
 		return graph.SliceRows(codes, 0, n)
-	case SecondView:
+	case secondView:
 		return graph.SliceRows(codes, n, 2*n)
 	}
 	return codes, nil

@@ -217,7 +217,7 @@ func TestTwoViewDefaults(t *testing.T) {
 func TestCodeViews(t *testing.T) {
 	for _, name := range []string{"byol", "simsiam", "barlow-twins"} {
 		codes := map[string][]float32{}
-		for _, of := range []string{BothViews, FirstView, SecondView} {
+		for _, of := range []string{bothViews, firstView, secondView} {
 			s := tiny()[name]
 			switch s := s.(type) {
 			case *BYOL:
@@ -253,8 +253,8 @@ func TestCodeViews(t *testing.T) {
 				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Rows, rows)
 			}
 		}
-		n := len(codes[BothViews]) / 2
-		if !slices.Equal(codes[FirstView], codes[BothViews][:n]) || !slices.Equal(codes[SecondView], codes[BothViews][n:]) || slices.Equal(codes[FirstView], codes[SecondView]) {
+		n := len(codes[bothViews]) / 2
+		if !slices.Equal(codes[firstView], codes[bothViews][:n]) || !slices.Equal(codes[secondView], codes[bothViews][n:]) || slices.Equal(codes[firstView], codes[secondView]) {
 			t.Errorf("%s: the codes of the views are not the halves of those of both", name)
 		}
 	}

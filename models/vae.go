@@ -28,7 +28,7 @@ type VAE struct {
 }
 
 // NewVAE returns the default settings.
-func NewVAE() *VAE { return &VAE{Networks: NewNetworks(), Latent: 10, Categoricals: noCategoricals()} }
+func NewVAE() *VAE { return &VAE{Networks: newNetworks(), Latent: 10, Categoricals: noCategoricals()} }
 
 // Validate checks the settings.
 func (s *VAE) Validate() error {

@@ -16,7 +16,7 @@ import (
 )
 
 // Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images, or
-// without metrics of at most [MostKept] images.
+// without metrics of at most mostKept images.
 type Encode int
 
 // Encode can also be a number of images from 1 on.
@@ -25,12 +25,12 @@ const (
 	EncodeNone Encode = -1
 )
 
-// MostKept is the number of images encoded at the end if no metric asks for more.
-const MostKept = 10000
+// mostKept is the number of images encoded at the end if no metric asks for more.
+const mostKept = 10000
 
-// MostNumbers is the largest number of elements, 1 GiB, in the codes measured at the end. metrics.sample or
+// mostNumbers is the largest number of elements, 1 GiB, in the codes measured at the end. metrics.sample or
 // metrics.encode can ask for more. If all images have more elements, a random sample of this size is measured.
-const MostNumbers = 1 << 27
+const mostNumbers = 1 << 27
 
 // DecodeConfig reads true, false or a number.
 func (e *Encode) DecodeConfig(n *config.Node) error {
@@ -84,7 +84,7 @@ func (m *Measures) validEncode() error {
 }
 
 // Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
-// Without it these are all images, or as many as have codes of [MostNumbers] elements.
+// Without it these are all images, or as many as have codes of mostNumbers elements.
 func (e *Experiment) Sample() *Experiment {
 	return e.sampleOf(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
 }
@@ -92,7 +92,7 @@ func (e *Experiment) Sample() *Experiment {
 // most returns the largest number of images measured at the end, for codes of a width; 0 means all.
 func (m *Measures) most(width int) int {
 	if m.Sample == 0 && m.Encode != EncodeAll {
-		return max(1, MostNumbers/width)
+		return max(1, mostNumbers/width)
 	}
 	return m.Sample
 }
@@ -109,7 +109,7 @@ func (e *Experiment) encoded() *Experiment {
 	case m.Encode > 0:
 		return e.sampleOf(int(m.Encode), 0)
 	}
-	return e.sampleOf(MostKept, 0)
+	return e.sampleOf(mostKept, 0)
 }
 
 // Some returns the experiment on at most count of its images, drawn by the seed of the config; a count of 0 takes all.

@@ -27,7 +27,7 @@ func TestKept(t *testing.T) {
 		rows      int // 0: no files
 		says      string
 	}{
-		{nil, MostKept, "codes are kept of 10000 of the 10050 images: no metric needs more, and metrics.encode says how many"},
+		{nil, mostKept, "codes are kept of 10000 of the 10050 images: no metric needs more, and metrics.encode says how many"},
 		{[]string{"dataset.chopsticks.samples=300"}, 300, ""},
 		{[]string{"metrics.encode=true"}, 10050, ""},
 		{[]string{"metrics.encode=false"}, 0, ""},
@@ -95,7 +95,7 @@ func TestKeptImages(t *testing.T) {
 		of[seed] = e.encoded()
 	}
 	a, b := fmt.Sprint(of[0].Data), fmt.Sprint(of[1].Data)
-	if i := strings.LastIndex(a, "["); of[0].Data.Len() != MostKept || i < 0 || !strings.HasSuffix(b, a[i:]) {
+	if i := strings.LastIndex(a, "["); of[0].Data.Len() != mostKept || i < 0 || !strings.HasSuffix(b, a[i:]) {
 		t.Errorf("%d images, the last %s, and %s", of[0].Data.Len(), a[len(a)-100:], b[len(b)-100:])
 	}
 }

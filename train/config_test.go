@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != (engine.Span{}) || s.Accumulate != 1 || s.Parts != nil || s.Stop != nil {
 		t.Errorf("%+v", s)
 	}
-	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: engine.ExcludeNone}) {
+	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: "none"}) {
 		t.Errorf("%+v", s.Optimizer)
 	}
 	if _, ok := s.Schedule.Value.(*engine.Constant); !ok {

@@ -114,7 +114,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: metrics.GapColumns}}
+	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: "columns"}}
 	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
 	if err != nil {
 		t.Fatal(err)

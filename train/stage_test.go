@@ -24,7 +24,7 @@ type signed struct {
 func (s *signed) New(data models.Data, seed uint64) (models.Model, error) {
 	m := models.NewCOFHAE()
 	m.Encoder = s.ae().Encoder
-	m.Hierarchy = models.LearnedHierarchy
+	m.Hierarchy = "mimosa"
 	return m.New(data, seed)
 }
 

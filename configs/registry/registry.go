@@ -176,7 +176,7 @@ const (
 // they are swapped or typed twice.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	if len(a) < 2 || b == "" || Distance(a, b) > most {
+	if len(a) < 2 || b == "" || distance(a, b) > most {
 		return false
 	}
 	i := 0
@@ -203,9 +203,9 @@ func digits(name string) string {
 	}, name)
 }
 
-// Distance returns the least number of edits that turn a into b: insert, delete or replace a letter, or swap two
+// distance returns the least number of edits that turn a into b: insert, delete or replace a letter, or swap two
 // neighbours (each letter at most once).
-func Distance(a, b string) int {
+func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

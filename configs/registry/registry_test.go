@@ -57,7 +57,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1}, {"ab", "ba", 1}, {"vea", "vae", 1}, {"ca", "abc", 3}} {
-		if got := Distance(c.a, c.b); got != c.want {
+		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}

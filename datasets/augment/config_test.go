@@ -79,7 +79,7 @@ func TestConfig(t *testing.T) {
 
 // The numbers of Cao et al. 2022, appendix A.1.
 func TestNegativeFree(t *testing.T) {
-	p, err := Preset("negative-free-normalised")
+	p, err := preset("negative-free-normalised")
 	if err != nil {
 		t.Fatal(err)
 	}

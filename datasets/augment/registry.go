@@ -89,8 +89,8 @@ func RegisterPreset(e registry.Entry[Pipeline]) error {
 	return Presets.Register(e)
 }
 
-// Preset returns a pipeline by name.
-func Preset(name string) (Pipeline, error) {
+// preset returns a pipeline by name.
+func preset(name string) (Pipeline, error) {
 	e, err := Presets.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (p *Pipeline) DecodeConfig(n *config.Node) error {
 		if err != nil {
 			return err
 		}
-		if read, err = Preset(name); err != nil {
+		if read, err = preset(name); err != nil {
 			return n.Errorf("%w", err)
 		}
 	case n.IsList():

@@ -28,11 +28,11 @@ const RootVariable = "UNRAVEL_DATA"
 var (
 	// ErrAbsent is returned for a set that the cache lacks.
 	ErrAbsent = errors.New("the set is not in the cache")
-	// ErrBroken is returned for a set with damaged files, or from another version.
-	ErrBroken = errors.New("the cached set is damaged")
+	// errBroken is returned for a set with damaged files, or from another version.
+	errBroken = errors.New("the cached set is damaged")
 	// ErrTouched is returned for a set with files of the right sizes that were written after the set was made. It is
-	// also an [ErrBroken].
-	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", ErrBroken)
+	// also an errBroken.
+	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", errBroken)
 )
 
 // Root returns the folder of all cached sets and downloads: UNRAVEL_DATA, or the folder unravel in the user's cache
@@ -102,7 +102,7 @@ func Report(ctx context.Context, what string, done, total int64) {
 
 // Open opens a set of the cache, and compares its files with their hashes. It reads files of up to 256 MiB each time,
 // and larger files if they have changed since the last time. [Check] always reads all files. The error is [ErrAbsent],
-// [ErrBroken] or [ErrTouched].
+// errBroken or [ErrTouched].
 func Open(ctx context.Context, k Key) (*Set, error) {
 	if err := errors.Join(k.check(), ctx.Err()); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) e
 // changed source files; nil means that every set is valid. An outdated set counts as broken.
 func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	s, err := openValid(ctx, k, valid)
-	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) || ctx.Value(openOnlyKey{}) != nil {
+	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, errBroken) || ctx.Value(openOnlyKey{}) != nil {
 		return s, err
 	}
 	if err := os.MkdirAll(filepath.Dir(k.Dir()), 0o777); err != nil {
@@ -159,7 +159,7 @@ func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error)
 		return nil, err
 	}
 	if err := valid(s); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w: %w", k.Dir(), ErrBroken, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w: %w", k.Dir(), errBroken, err), s.Close())
 	}
 	return s, nil
 }
@@ -175,15 +175,15 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 			s, err = openValid(ctx, k, valid)
 		}
 	}
-	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
+	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, errBroken) {
 		return s, err
 	}
-	if err2 := build(ctx, k, convert); errors.Is(err, ErrBroken) && err2 != nil {
+	if err2 := build(ctx, k, convert); errors.Is(err, errBroken) && err2 != nil {
 		return nil, fmt.Errorf("%w; making it again: %w", err, err2)
 	} else if err2 != nil {
 		return nil, err2
 	}
-	if errors.Is(err, ErrBroken) {
+	if errors.Is(err, errBroken) {
 		progress.Say(ctx, fmt.Sprintf("a cached data set is made again: %v", err))
 	}
 	return open(k)

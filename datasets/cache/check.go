@@ -14,7 +14,7 @@ import (
 )
 
 // Check reads the files of a set completely and compares them with their hashes. A touched set with the right content
-// then no longer counts as touched. The error is [ErrAbsent] or [ErrBroken].
+// then no longer counts as touched. The error is [ErrAbsent] or errBroken.
 func Check(ctx context.Context, k Key) error {
 	if err := k.check(); err != nil {
 		return err
@@ -29,17 +29,17 @@ func Check(ctx context.Context, k Key) error {
 		path := filepath.Join(k.Dir(), f.Name)
 		info, err := os.Stat(path)
 		if err != nil {
-			return fmt.Errorf("%s: %w: %w", path, ErrBroken, err)
+			return fmt.Errorf("%s: %w: %w", path, errBroken, err)
 		}
 		if info.Size() != f.Size {
-			return fmt.Errorf("%s: %w: it has %d bytes; want %d", path, ErrBroken, info.Size(), f.Size)
+			return fmt.Errorf("%s: %w: it has %d bytes; want %d", path, errBroken, info.Size(), f.Size)
 		}
 		sum, err := hashFile(ctx, path, "checking "+k.Name)
 		if err != nil {
 			return err
 		}
 		if sum != f.SHA256 {
-			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, ErrBroken, sum, f.SHA256)
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, errBroken, sum, f.SHA256)
 		}
 		if !sameTime(info.ModTime(), f.Modified) {
 			f.Modified, touched = info.ModTime().UTC(), true

@@ -67,17 +67,17 @@ func TestBroken(t *testing.T) {
 			k := testKey(t)
 			hash := made(t, k)
 			c.harm(t, k)
-			if _, err := Open(t.Context(), k); !errors.Is(err, ErrBroken) || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
+			if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
 				t.Errorf("Open: %v; want %q", err, c.words)
 			}
-			if err := Check(t.Context(), k); !errors.Is(err, ErrBroken) {
+			if err := Check(t.Context(), k); !errors.Is(err, errBroken) {
 				t.Errorf("Check: %v", err)
 			}
 			if list, err := List(); err != nil || len(list) != 1 || list[0].Err == nil && name != "another version" { // which is current only a conversion knows
 				t.Errorf("List: %+v, %v", list, err)
 			}
 			gone := errors.New("the source is gone")
-			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, ErrBroken) {
+			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, errBroken) {
 				t.Errorf("Ensure without a source: %v", err)
 			}
 			s, err := Ensure(t.Context(), k, convert)
@@ -129,13 +129,13 @@ func TestWrongBit(t *testing.T) {
 		if err := errors.Join(os.WriteFile(path, b, 0o666), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), k); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
+		if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s, err = open(k); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.verify(t.Context(), k, 0); !errors.Is(err, ErrBroken) {
+		if err := s.verify(t.Context(), k, 0); !errors.Is(err, errBroken) {
 			t.Errorf("%s, as a large file: %v", name, err)
 		}
 		closeSet(t, s)
@@ -174,7 +174,7 @@ func TestTouched(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, info.ModTime().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), k); !errors.Is(err, ErrTouched) || !errors.Is(err, ErrBroken) {
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrTouched) || !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	s, err := Ensure(t.Context(), k, never)
@@ -210,7 +210,7 @@ func TestEnsureValid(t *testing.T) {
 		t.Fatal(calls, err)
 	}
 	defer closeSet(t, s)
-	if _, err := EnsureValid(WithoutMaking(t.Context()), k, func(*Set) error { return errors.New("no") }, nil); !errors.Is(err, ErrBroken) {
+	if _, err := EnsureValid(WithoutMaking(t.Context()), k, func(*Set) error { return errors.New("no") }, nil); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 }

@@ -132,7 +132,7 @@ func readRecord(k Key) (*record, error) {
 		return nil, err
 	}
 	if err := r.check(k); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", k.Dir(), ErrBroken, err)
+		return nil, fmt.Errorf("%s: %w: %w", k.Dir(), errBroken, err)
 	}
 	return r, nil
 }
@@ -142,7 +142,7 @@ func parseRecord(dir string) (*record, error) {
 	f, err := disk.Open(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
-			return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrBroken, recordFile)
+			return nil, fmt.Errorf("%s: %w: it has no %s", dir, errBroken, recordFile)
 		}
 		return nil, fmt.Errorf("%s: %w", dir, ErrAbsent)
 	}
@@ -155,7 +155,7 @@ func parseRecord(dir string) (*record, error) {
 	}
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s: %w", dir, ErrBroken, recordFile, err)
+		return nil, fmt.Errorf("%s: %w: %s: %w", dir, errBroken, recordFile, err)
 	}
 	return &r, nil
 }
@@ -241,7 +241,7 @@ func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 			}
 		}
 		if got != want.SHA256 {
-			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, ErrBroken, got, want.SHA256)
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, errBroken, got, want.SHA256)
 		}
 	}
 	return nil
@@ -252,7 +252,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	path := filepath.Join(k.Dir(), want.Name)
 	f, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: the file is missing", path, ErrBroken)
+		return nil, fmt.Errorf("%s: %w: the file is missing", path, errBroken)
 	}
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	case err != nil:
 		return nil, err
 	case info.Size() != want.Size:
-		return nil, fmt.Errorf("%s: %w: it has %d bytes; want %d", path, ErrBroken, info.Size(), want.Size)
+		return nil, fmt.Errorf("%s: %w: it has %d bytes; want %d", path, errBroken, info.Size(), want.Size)
 	case !sameTime(info.ModTime(), want.Modified):
 		return nil, fmt.Errorf("%s: %w", path, ErrTouched)
 	}
@@ -274,7 +274,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	s.maps = append(s.maps, m)
 	r, err := npy.NewReader(bytes.NewReader(m), path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	size := 1
 	if dtype == "int32" {
@@ -282,7 +282,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	}
 	start := len(m) - size*r.Len()
 	if r.DType != dtype || !slices.Equal(r.Shape, shape) || r.Fortran || r.BigEndian || start < 0 {
-		return nil, fmt.Errorf("%s: %w: it holds %s of shape %v; want %s of shape %v in C order, little endian", path, ErrBroken, r.DType, r.Shape, dtype, shape)
+		return nil, fmt.Errorf("%s: %w: it holds %s of shape %v; want %s of shape %v in C order, little endian", path, errBroken, r.DType, r.Shape, dtype, shape)
 	}
 	return m[start:], nil
 }

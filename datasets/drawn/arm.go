@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
-	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 )
 
 // Arm is a twin of MPI3D (Gondal et al. 2019), drawn by our own code. A robot arm on a table holds an object at its

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
-	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 // model is an object of closed surfaces.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/race"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
-	"github.com/unravel-ml/unravel/datasets/render"
-	"github.com/unravel-ml/unravel/datasets/render/objects"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )

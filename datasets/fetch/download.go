@@ -125,7 +125,7 @@ func (p *part) run(ctx context.Context) error {
 			}
 			continue
 		}
-		var status *StatusError
+		var status *statusError
 		var wrong *permanentError
 		if ctx.Err() != nil || errors.As(err, &status) || errors.As(err, &wrong) {
 			return err
@@ -211,7 +211,7 @@ func unanswered(err error) error {
 		err = of.Err // without the address, which is said already
 	}
 	if isDial(err) {
-		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		err = fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	return &permanentError{err}
 }
@@ -223,8 +223,8 @@ func isDial(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// ErrUnreachable is returned without a network, or if the server does not exist.
-var ErrUnreachable = errors.New("the server cannot be reached")
+// errUnreachable is returned without a network, or if the server does not exist.
+var errUnreachable = errors.New("the server cannot be reached")
 
 // accept checks the head of an answer, and prepares the part for the body.
 func (p *part) accept(r *http.Response) error {
@@ -251,7 +251,7 @@ func (p *part) accept(r *http.Response) error {
 		}
 		return fmt.Errorf("%w: the server has no byte %d", errRestart, p.size)
 	default:
-		return &StatusError{r.StatusCode}
+		return &statusError{r.StatusCode}
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return &permanentError{fmt.Errorf("the server packs the file as %q; want it unpacked", e)}
@@ -260,7 +260,7 @@ func (p *part) accept(r *http.Response) error {
 		return &permanentError{errors.New("the server answers with a page, not with the file")}
 	}
 	if want := p.file.Size; want > 0 && total > 0 && total != want && !p.Trust {
-		return &permanentError{fmt.Errorf("%w: the server has %d bytes; want %d", ErrWrong, total, want)}
+		return &permanentError{fmt.Errorf("%w: the server has %d bytes; want %d", errWrong, total, want)}
 	}
 	if p.state.Total = total; total == 0 && !p.Trust {
 		p.state.Total = p.file.Size
@@ -312,7 +312,7 @@ func contentRange(text string) (from, total int64, ok bool) {
 // append writes bytes to the part.
 func (p *part) append(ctx context.Context, b []byte) error {
 	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
-		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", ErrWrong, p.state.Total)}
+		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", errWrong, p.state.Total)}
 	}
 	if _, err := p.f.Write(b); err != nil {
 		return &permanentError{err}
@@ -401,5 +401,5 @@ func reason(r *http.Response, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return (&StatusError{r.StatusCode}).Error()
+	return (&statusError{r.StatusCode}).Error()
 }

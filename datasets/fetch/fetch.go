@@ -100,12 +100,12 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 			if already, err = found.from(ctx, at); err != nil {
 				return results, err
 			}
-		case errors.Is(err, ErrWrong) && o.Trust && o.From == "" && !o.Again:
+		case errors.Is(err, errWrong) && o.Trust && o.From == "" && !o.Again:
 			if found, err = trust(ctx, dir, f); err != nil {
 				return results, err
 			}
 			already = true
-		case errors.Is(err, ErrWrong):
+		case errors.Is(err, errWrong):
 			o.Log("%v; it is fetched again", err)
 		case err != nil && !errors.Is(err, ErrAbsent):
 			return results, err
@@ -212,10 +212,10 @@ func Has(dir, name string) bool {
 	return err == nil
 }
 
-// StatusError is returned for an answer without a file.
-type StatusError struct{ Code int }
+// statusError is returned for an answer without a file.
+type statusError struct{ Code int }
 
-func (e *StatusError) Error() string {
+func (e *statusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
 }
 

@@ -232,7 +232,7 @@ func TestFetchFails(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	s := serve(t, func(int, http.ResponseWriter, *http.Request) {})
 	s.Close()
-	if _, err := one(t, t.Context(), t.TempDir(), wanted(s.URL), quick(t)); !errors.Is(err, ErrUnreachable) {
+	if _, err := one(t, t.Context(), t.TempDir(), wanted(s.URL), quick(t)); !errors.Is(err, errUnreachable) {
 		t.Error(err)
 	}
 	from, err := http.NewRequest("GET", "https://host/a", nil)

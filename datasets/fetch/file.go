@@ -37,8 +37,8 @@ type File struct {
 var (
 	// ErrAbsent is returned for a source file that the folder lacks.
 	ErrAbsent = errors.New("the file is not there")
-	// ErrWrong is returned for a source file with another size or hash than published.
-	ErrWrong = errors.New("it is not the file that is wanted")
+	// errWrong is returned for a source file with another size or hash than published.
+	errWrong = errors.New("it is not the file that is wanted")
 )
 
 // recordName is the name of the record of a folder.
@@ -92,7 +92,7 @@ func note(dir, name string, f Found) error {
 }
 
 // Verify returns the facts about a source file in a folder. It hashes a file that is new or changed since its record,
-// and compares it with the known size and hash. The error is [ErrAbsent] or [ErrWrong].
+// and compares it with the known size and hash. The error is [ErrAbsent] or errWrong.
 func Verify(ctx context.Context, dir string, f File) (Found, error) {
 	return verify(ctx, dir, f, false)
 }
@@ -128,7 +128,7 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 		found.From = known.From
 	}
 	if full && ok && !same {
-		return Found{}, fmt.Errorf("%s: %w: its SHA-256 is %s; want %s, as recorded", path, ErrWrong, found.SHA256, known.SHA256)
+		return Found{}, fmt.Errorf("%s: %w: its SHA-256 is %s; want %s, as recorded", path, errWrong, found.SHA256, known.SHA256)
 	}
 	if err := f.check(found); err != nil && !found.Trusted {
 		return Found{}, fmt.Errorf("%s: %w", path, err)
@@ -161,11 +161,11 @@ func (f *File) hashed() bool { return f.SHA256 != "" || f.MD5 != "" }
 func (f *File) check(got Found) error {
 	switch {
 	case f.Size > 0 && got.Size != f.Size:
-		return fmt.Errorf("%w: it has %d bytes; want %d", ErrWrong, got.Size, f.Size)
+		return fmt.Errorf("%w: it has %d bytes; want %d", errWrong, got.Size, f.Size)
 	case f.SHA256 != "" && got.SHA256 != f.SHA256:
-		return fmt.Errorf("%w: its SHA-256 is %s; want %s", ErrWrong, got.SHA256, f.SHA256)
+		return fmt.Errorf("%w: its SHA-256 is %s; want %s", errWrong, got.SHA256, f.SHA256)
 	case f.SHA256 == "" && f.MD5 != "" && got.MD5 != f.MD5:
-		return fmt.Errorf("%w: its MD5 is %s; want %s", ErrWrong, got.MD5, f.MD5)
+		return fmt.Errorf("%w: its MD5 is %s; want %s", errWrong, got.MD5, f.MD5)
 	}
 	return nil
 }

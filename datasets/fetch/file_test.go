@@ -47,7 +47,7 @@ func TestFrom(t *testing.T) {
 	for _, from := range []string{filepath.Join(there, "wrong.bin"), s.URL + "/wrong.bin"} {
 		o, dir := quick(t), t.TempDir()
 		o.From = from
-		if _, err := Files(t.Context(), dir, []File{f}, o); !errors.Is(err, ErrWrong) {
+		if _, err := Files(t.Context(), dir, []File{f}, o); !errors.Is(err, errWrong) {
 			t.Errorf("%s: %v", from, err)
 		}
 		o.Trust = true
@@ -114,13 +114,13 @@ func TestVerify(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) {
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, errWrong) {
 		t.Error(err)
 	}
 	f.SHA256 = ""
 	sum := md5.Sum(content)
 	f.MD5 = hex.EncodeToString(sum[:])
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), f.MD5) {
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, errWrong) || !strings.Contains(err.Error(), f.MD5) {
 		t.Error(err)
 	}
 }

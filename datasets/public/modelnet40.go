@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 

@@ -31,8 +31,8 @@ func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
 	}
 }
 
-// HeUniform samples U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
-func HeUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
+// heUniform samples U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
+func heUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	uniform(r, values, math.Sqrt(6/in))
 }
@@ -79,7 +79,7 @@ func ParseInit(name string) (Init, error) {
 	case "he-normal":
 		return HeNormal, nil
 	case "he-uniform":
-		return HeUniform, nil
+		return heUniform, nil
 	case "fan-in":
 		return FanInUniform, nil
 	}

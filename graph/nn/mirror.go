@@ -39,7 +39,7 @@ type stage struct {
 
 // stages splits a list into stages. It returns the channels or columns at its end, and whether the end is images.
 func (l LayerList) stages() (stages []stage, width Channels, images bool, err error) {
-	width, images = ImageChannels, true
+	width, images = imageChannels, true
 	for i, c := range l {
 		s := stage{layer: c.Value, before: width, images: images}
 		switch v := c.Value.(type) {
@@ -48,7 +48,7 @@ func (l LayerList) stages() (stages []stage, width Channels, images bool, err er
 				stages[n-1].behind = append(stages[n-1].behind, unnamed(c))
 			}
 			continue
-		case *FlattenLayer, *DropoutLayer:
+		case *flattenLayer, *dropoutLayer:
 			continue
 		case *ConvLayer:
 			width, s.behind = v.Channels, fusedBehind(v.Activation)
@@ -199,11 +199,11 @@ func (s stage) unblocked(v *ResidualLayer) LayerList {
 		return LayerList{{"residual", &r}}
 	}
 	r.Stride, r.Upsample = 1, v.Stride
-	if s.before != ImageChannels {
+	if s.before != imageChannels {
 		r.Channels = s.before
 		return LayerList{{"residual", &r}}
 	}
-	c := convPart(ImageChannels, v.Kernel, 1, "") // an activation does not produce pixels
+	c := convPart(imageChannels, v.Kernel, 1, "") // an activation does not produce pixels
 	c.Value.(*ConvLayer).Init = v.Init
 	return LayerList{{"residual", &r}, c}
 }

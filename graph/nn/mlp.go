@@ -25,8 +25,8 @@ func NewMLP() *MLP {
 	return &MLP{Hidden: []int{256, 256}, Activation: "relu", Norm: NoNorm, Init: "glorot"}
 }
 
-// NewDenseNorm returns the network of Tonnaer et al. 2022, table 2: layers of 512 and 256 with ReLU, then batch norm.
-func NewDenseNorm() *MLP {
+// newDenseNorm returns the network of Tonnaer et al. 2022, table 2: layers of 512 and 256 with ReLU, then batch norm.
+func newDenseNorm() *MLP {
 	return &MLP{Hidden: []int{512, 256}, Activation: "relu", Norm: BatchNorm, Init: "glorot"}
 }
 

@@ -29,8 +29,8 @@ const (
 
 var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm, InstancePixelNorm}
 
-// ValidNorm checks the name of a normalisation.
-func ValidNorm(name string) error {
+// validNorm checks the name of a normalisation.
+func validNorm(name string) error {
 	if !slices.Contains(normNames, name) {
 		return fmt.Errorf("unknown normalisation %q%s", name, registry.Suggest(name, normNames))
 	}
@@ -63,7 +63,7 @@ const (
 // ([Graph.Targets]) and second batches, which discriminators permute, normalise by the moments of their own batches
 // and do not move the running moments.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
-	if err := ValidNorm(o.Kind); err != nil {
+	if err := validNorm(o.Kind); err != nil {
 		return nil, inLayer(name, err)
 	}
 	if x == nil || x.Dims() != 2 && x.Dims() != 4 {

@@ -35,7 +35,7 @@ func (e *NormedEncoder) Validate() error {
 	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
 		return err
 	}
-	if err := ValidNorm(e.Norm); err != nil {
+	if err := validNorm(e.Norm); err != nil {
 		return config.Invalid("norm", "%w", err)
 	}
 	if e.Norm == GroupNorm && (e.Groups < 1 || 32%e.Groups != 0) {

@@ -62,22 +62,22 @@ func (n LayerName) Named() string { return n.Name }
 // Parts lists the kinds of layers for networks from parts.
 var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
 	{Name: "conv", Doc: "convolution; short form {conv: 32}", New: func() Layer { return NewConvLayer() }},
-	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return NewDeconvLayer() }},
+	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return newDeconvLayer() }},
 	{Name: "upsample", Doc: "enlarges images by repeating pixels or interpolation, often before a conv; short form {upsample: 2}",
 		Source: "Odena et al. 2016", New: func() Layer { return &UpsampleLayer{Times: 2, Kind: nearest} }},
 	{Name: "shuffle", Doc: "enlarges images by turning channels into pixels; short form {shuffle: 2}", Source: "Shi et al. 2016, equation 4",
 		New: func() Layer { return &ShuffleLayer{Times: 2} }},
-	{Name: "crop", Doc: "crops images to the upper left; short form {crop: 28}", New: func() Layer { return &CropLayer{} }},
-	{Name: "norm", Doc: "normalisation; short form {norm: batch}", Source: normSources, New: func() Layer { return NewNormLayer() }},
+	{Name: "crop", Doc: "crops images to the upper left; short form {crop: 28}", New: func() Layer { return &cropLayer{} }},
+	{Name: "norm", Doc: "normalisation; short form {norm: batch}", Source: normSources, New: func() Layer { return newNormLayer() }},
 	{Name: "activation", Doc: "activation; short form {activation: relu}", New: func() Layer { return &ActivationLayer{Kind: "relu"} }},
 	{Name: "residual", Doc: "residual blocks: two convolutions, a bottleneck or your layers; short form {residual: 64}",
-		Source: "He et al. 2016, section 3", New: func() Layer { return NewResidualLayer() }},
-	{Name: "pool", Doc: "average or maximum over windows, or over the whole image: {pool: {to: 1}}; short form {pool: max}", New: func() Layer { return NewPoolLayer() }},
-	{Name: "flatten", Doc: "flattens images to rows; dense and the end of an encoder do this automatically", New: func() Layer { return &FlattenLayer{} }},
+		Source: "He et al. 2016, section 3", New: func() Layer { return newResidualLayer() }},
+	{Name: "pool", Doc: "average or maximum over windows, or over the whole image: {pool: {to: 1}}; short form {pool: max}", New: func() Layer { return newPoolLayer() }},
+	{Name: "flatten", Doc: "flattens images to rows; dense and the end of an encoder do this automatically", New: func() Layer { return &flattenLayer{} }},
 	{Name: "image", Doc: "makes images of rows: a dense layer to channels x height x width; short form {image: 64}", New: func() Layer { return &ImageLayer{} }},
 	{Name: "dense", Doc: "fully connected layer, which flattens images; short form {dense: 256}", New: func() Layer { return NewDenseLayer() }},
 	{Name: "dropout", Doc: "sets elements to 0 at random in training; short form {dropout: 0.1}", Source: "Srivastava et al. 2014",
-		New: func() Layer { return &DropoutLayer{Rate: 0.5} }},
+		New: func() Layer { return &dropoutLayer{Rate: 0.5} }},
 }, Hints: map[string]string{
 	"conv2d": "want conv", "convolution": "want conv", "linear": "want dense, such as {dense: 256}", "fc": "want dense, such as {dense: 256}",
 	"batchnorm": "want {norm: batch}", "batch-norm": "want {norm: batch}", "batch": "want {norm: batch}",
@@ -130,16 +130,16 @@ func (LayerChoice) ConfigForms() []any {
 	return []any{c}
 }
 
-// Channels is a number of channels or columns, or [ImageChannels].
+// Channels is a number of channels or columns, or imageChannels.
 type Channels int
 
-// ImageChannels stands for the number of channels in the decoder's images.
-const ImageChannels Channels = -1
+// imageChannels stands for the number of channels in the decoder's images.
+const imageChannels Channels = -1
 
 // DecodeConfig reads a number or `image`.
 func (c *Channels) DecodeConfig(n *config.Node) error {
 	if n.IsScalar() && n.Text() == "image" {
-		*c = ImageChannels
+		*c = imageChannels
 		return nil
 	}
 	v, err := strconv.Atoi(n.Text())
@@ -158,7 +158,7 @@ func (c Channels) EncodeConfig() (any, error) {
 	switch c {
 	case 0:
 		return nil, nil
-	case ImageChannels:
+	case imageChannels:
 		return "image", nil
 	}
 	return int(c), nil
@@ -175,7 +175,7 @@ const maxChannels = 1 << 20
 // validate checks that the number is set.
 func (c Channels) validate(key string) error {
 	switch {
-	case c == ImageChannels:
+	case c == imageChannels:
 		return nil
 	case c == 0:
 		return fmt.Errorf("there are no %s; want {%s: 32}", key, key)
@@ -187,7 +187,7 @@ func (c Channels) validate(key string) error {
 
 // of returns the number at a place.
 func (c Channels) of(p Place) (int, error) {
-	if c != ImageChannels {
+	if c != imageChannels {
 		return int(c), nil
 	}
 	if len(p.Image) != 3 {

@@ -30,8 +30,8 @@ type DeconvLayer struct {
 	Weighted
 }
 
-// NewDeconvLayer returns the default settings: filters of side 4 and stride 2.
-func NewDeconvLayer() *DeconvLayer {
+// newDeconvLayer returns the default settings: filters of side 4 and stride 2.
+func newDeconvLayer() *DeconvLayer {
 	return &DeconvLayer{Kernel: 4, Stride: 2, Padding: samePadding, Fan: fanOverlap}
 }
 
@@ -49,7 +49,7 @@ func (l *DeconvLayer) Validate() error {
 // Forms implements [Formed].
 func (*DeconvLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *DeconvLayer) Before(after int) int {
 	if l.Padding == validPadding {
 		return max(1, (after-l.Kernel+l.Stride-1)/l.Stride+1)

@@ -71,8 +71,8 @@ type PoolLayer struct {
 	LayerName
 }
 
-// NewPoolLayer returns the default settings: means over windows of side 2.
-func NewPoolLayer() *PoolLayer {
+// newPoolLayer returns the default settings: means over windows of side 2.
+func newPoolLayer() *PoolLayer {
 	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
 }
 
@@ -96,7 +96,7 @@ func (l *PoolLayer) Validate() error {
 // Forms implements [Formed].
 func (*PoolLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *PoolLayer) Before(after int) int {
 	switch {
 	case l.To != nil:
@@ -152,7 +152,7 @@ func (l *UpsampleLayer) Validate() error {
 // Forms implements [Formed].
 func (*UpsampleLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *UpsampleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
 
 // Build implements [Layer].
@@ -175,7 +175,7 @@ func (l *ShuffleLayer) Validate() error { return validRange("times", l.Times, 1,
 // Forms implements [Formed].
 func (*ShuffleLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *ShuffleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
 
 // Build implements [Layer].
@@ -186,14 +186,14 @@ func (l *ShuffleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) 
 	return layer.Shuffle(x, l.Times)
 }
 
-// CropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop images that are too large without it.
-type CropLayer struct {
+// cropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop images that are too large without it.
+type cropLayer struct {
 	To Sides `yaml:"to" doc:"output height and width"`
 	LayerName
 }
 
 // Validate checks the settings.
-func (l *CropLayer) Validate() error {
+func (l *cropLayer) Validate() error {
 	if l.To == nil {
 		return errors.New("there are no sides; want {to: 28} or {to: [height, width]}")
 	}
@@ -201,10 +201,10 @@ func (l *CropLayer) Validate() error {
 }
 
 // Forms implements [Formed].
-func (*CropLayer) Forms() (in, out Form) { return Images, Images }
+func (*cropLayer) Forms() (in, out Form) { return Images, Images }
 
 // Build implements [Layer].
-func (l *CropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+func (l *cropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ type NormLayer struct {
 	LayerName
 }
 
-// NewNormLayer returns the default settings: batch normalisation.
-func NewNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defaultGroups} }
+// newNormLayer returns the default settings: batch normalisation.
+func newNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defaultGroups} }
 
 // Validate checks the settings.
 func (l *NormLayer) Validate() error {
@@ -33,7 +33,7 @@ func (l *NormLayer) Validate() error {
 
 // validNormKind checks a kind of normalisation and its groups.
 func validNormKind(key, kind string, groups int) error {
-	if err := ValidNorm(kind); err != nil {
+	if err := validNorm(kind); err != nil {
 		return config.Invalid(key, "%w", err)
 	}
 	if kind == GroupNorm {
@@ -73,25 +73,25 @@ func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, erro
 	return graph.Activate(x, a)
 }
 
-// FlattenLayer makes rows from images.
-type FlattenLayer struct{ LayerName }
+// flattenLayer makes rows from images.
+type flattenLayer struct{ LayerName }
 
 // Forms implements [Formed].
-func (*FlattenLayer) Forms() (in, out Form) { return Any, Rows }
+func (*flattenLayer) Forms() (in, out Form) { return Any, Rows }
 
 // Build implements [Layer].
-func (*FlattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+func (*flattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Flatten(x)
 }
 
-// DropoutLayer is a dropout; see [Dropout].
-type DropoutLayer struct {
+// dropoutLayer is a dropout; see [Dropout].
+type dropoutLayer struct {
 	Rate float64 `yaml:"rate" doc:"probability of setting an element to 0 in training"`
 	LayerName
 }
 
 // Validate checks the settings.
-func (l *DropoutLayer) Validate() error {
+func (l *dropoutLayer) Validate() error {
 	if !(l.Rate >= 0 && l.Rate < 1) {
 		return config.Invalid("rate", "want at least 0 and less than 1, got %v", l.Rate)
 	}
@@ -99,6 +99,6 @@ func (l *DropoutLayer) Validate() error {
 }
 
 // Build implements [Layer].
-func (l *DropoutLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+func (l *dropoutLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return Dropout(p.Graph, x, p.Name, l.Rate)
 }

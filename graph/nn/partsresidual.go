@@ -40,8 +40,8 @@ type ResidualLayer struct {
 	LayerName
 }
 
-// NewResidualLayer returns the default settings.
-func NewResidualLayer() *ResidualLayer {
+// newResidualLayer returns the default settings.
+func newResidualLayer() *ResidualLayer {
 	return &ResidualLayer{Stride: 1, Times: 1, Upsample: 1, Kind: basicBlock, Kernel: 3, Norm: BatchNorm, Groups: defaultGroups, Activation: "relu"}
 }
 
@@ -78,7 +78,7 @@ func (l *ResidualLayer) validShape() error {
 	if l.Layers == nil {
 		return l.Channels.validate("channels")
 	}
-	d := NewResidualLayer()
+	d := newResidualLayer()
 	for _, o := range []struct {
 		key string
 		own bool
@@ -99,7 +99,7 @@ func (l *ResidualLayer) Forms() (in, out Form) {
 	return Images, Images
 }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *ResidualLayer) Before(after int) int {
 	if l.Upsample > 1 {
 		return (after + l.Upsample - 1) / l.Upsample

@@ -143,7 +143,7 @@ func validFilters(channels Channels, kernel, stride int, padding string, padding
 // Forms implements [Formed].
 func (*ConvLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements [Resizing].
+// Before implements resizing.
 func (l *ConvLayer) Before(after int) int {
 	if l.Padding == validPadding {
 		return (after-1)*l.Stride + l.Kernel
@@ -192,7 +192,7 @@ func NewDenseLayer() *DenseLayer { return &DenseLayer{} }
 
 // Validate checks the settings.
 func (l *DenseLayer) Validate() error {
-	if l.Units == ImageChannels {
+	if l.Units == imageChannels {
 		return config.Invalid("units", "image is for channels; want a number")
 	}
 	return l.Units.validate("units")

@@ -54,7 +54,7 @@ func exampleDecoder() *Layers {
 	r := residualPart(32, 1, 1, BatchNorm, defaultGroups)
 	r.Value.(*ResidualLayer).Upsample = 2
 	return NewLayers(densePart(256, "", ""), activationPart("relu"), imagePart(64, "", ""), activationPart("relu"),
-		r, upsamplePart(2), convPart(ImageChannels, 3, 1, ""))
+		r, upsamplePart(2), convPart(imageChannels, 3, 1, ""))
 }
 
 // EncoderLayers implements [EncoderParts].
@@ -94,7 +94,7 @@ func validNormed(norm string, groups, width int) error {
 	if err := validRange("width", width, 1, maxChannels); err != nil {
 		return err
 	}
-	if err := ValidNorm(norm); err != nil {
+	if err := validNorm(norm); err != nil {
 		return config.Invalid("norm", "%w", err)
 	}
 	if norm == GroupNorm && (groups < 1 || width%groups != 0) {
@@ -167,7 +167,7 @@ func (s *ResNet18) EncoderLayers() *Layers {
 	for i := range 4 {
 		list = append(list, residualPart(s.Width<<i, 1+min(i, 1), 2, s.Norm, s.Groups))
 	}
-	p := NewPoolLayer()
+	p := newPoolLayer()
 	p.To = Sides{1, 1}
 	list = append(list, LayerChoice{"pool", p})
 	if s.Features > 0 {
@@ -177,7 +177,7 @@ func (s *ResNet18) EncoderLayers() *Layers {
 }
 
 func residualPart(channels, stride, times int, norm string, groups int) LayerChoice {
-	r := NewResidualLayer()
+	r := newResidualLayer()
 	r.Channels, r.Stride, r.Times, r.Norm, r.Groups = Channels(channels), stride, times, norm, groups
 	return LayerChoice{"residual", r}
 }
@@ -262,10 +262,10 @@ func (d *ConvDecoder) DecoderLayers() *Layers {
 
 // deconvParts lists transposed convolutions, named conv1 to conv4. The last one makes the image.
 func deconvParts(fan string, channels ...Channels) (list LayerList) {
-	for i, c := range append(channels, ImageChannels) {
-		d := NewDeconvLayer()
+	for i, c := range append(channels, imageChannels) {
+		d := newDeconvLayer()
 		d.Channels, d.Fan, d.Name = c, fan, fmt.Sprintf("conv%d", i+1)
-		if c != ImageChannels {
+		if c != imageChannels {
 			d.Activation = "relu"
 		}
 		list = append(list, LayerChoice{"deconv", d})
@@ -323,7 +323,7 @@ func (m *MLP) EncoderLayers() *Layers {
 // DecoderLayers implements [DecoderParts].
 func (m *MLP) DecoderLayers() *Layers {
 	l := m.EncoderLayers()
-	l.List = append(l.List, imagePart(ImageChannels, "", "out"))
+	l.List = append(l.List, imagePart(imageChannels, "", "out"))
 	return l
 }
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 

@@ -11,7 +11,7 @@ import (
 
 // Kinds of controls.
 const (
-	Line   = "line"   // one column, from Low to High
+	line   = "line"   // one column, from Low to High
 	Circle = "circle" // two columns that hold a point of the unit circle
 	Ball   = "sphere" // columns that hold a point of a unit sphere; three columns hold a point of S^2
 	Turn   = "turn"   // columns of several spheres S^2 that turn together
@@ -84,7 +84,7 @@ func (b *controls) next() []Control {
 	if !unit(s) {
 		b.continuous++
 		low, high := limits(b.values[at])
-		return []Control{{Kind: Line, Name: fmt.Sprint("z", at-b.options()), Columns: []int{at}, Low: low, High: high}}
+		return []Control{{Kind: line, Name: fmt.Sprint("z", at-b.options()), Columns: []int{at}, Low: low, High: high}}
 	}
 	b.continuous += s.Width
 	kind := Ball

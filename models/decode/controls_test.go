@@ -15,7 +15,7 @@ func text(list []Control) string {
 	var words []string
 	for _, c := range list {
 		word := fmt.Sprint(c.Kind, " ", c.Name, " ", c.Columns)
-		if c.Kind == Line {
+		if c.Kind == line {
 			word += fmt.Sprintf(" %.4g to %.4g", c.Low, c.High)
 		}
 		for _, o := range c.Options {
@@ -46,7 +46,7 @@ func TestControls(t *testing.T) {
 func TestControlsFollowParts(t *testing.T) {
 	c := cylinder()
 	for _, control := range c.Controls() {
-		if control.Kind != Line {
+		if control.Kind != line {
 			continue
 		}
 		p, err := c.Part(control.Name)

@@ -20,13 +20,13 @@ type TemperatureShape string
 
 // The shapes: from + (to - from) p and from (to/from)^p. p is the completed fraction of the ramp.
 const (
-	LinearTemperature      TemperatureShape = "linear"
-	ExponentialTemperature TemperatureShape = "exponential"
+	linearTemperature      TemperatureShape = "linear"
+	exponentialTemperature TemperatureShape = "exponential"
 )
 
 // UnmarshalText accepts a known name.
 func (s *TemperatureShape) UnmarshalText(text []byte) error {
-	if *s = TemperatureShape(text); *s != LinearTemperature && *s != ExponentialTemperature {
+	if *s = TemperatureShape(text); *s != linearTemperature && *s != exponentialTemperature {
 		return fmt.Errorf("unknown shape %q; known: linear, exponential", text)
 	}
 	return nil
@@ -47,7 +47,7 @@ func (t Temperature) At(update int) float64 {
 	switch {
 	case update >= t.Steps:
 		return t.To
-	case t.Shape == ExponentialTemperature:
+	case t.Shape == exponentialTemperature:
 		return t.From * math.Pow(t.To/t.From, part)
 	}
 	return t.From + (t.To-t.From)*part
@@ -92,7 +92,7 @@ func (t *Temperature) DecodeConfig(n *config.Node) error {
 			return err
 		}
 	case n.IsMap():
-		keys := temperatureKeys{From: 1, To: t.To, Shape: LinearTemperature}
+		keys := temperatureKeys{From: 1, To: t.To, Shape: linearTemperature}
 		if err := n.Decode(&keys); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (t Temperature) EncodeConfig() (any, error) {
 
 // ConfigForms implements config.Former.
 func (t Temperature) ConfigForms() []any {
-	return []any{t.To, temperatureKeys{From: 1, To: t.To, Shape: LinearTemperature}}
+	return []any{t.To, temperatureKeys{From: 1, To: t.To, Shape: linearTemperature}}
 }
 
 // ConfigType describes the accepted values.

@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// A file of a ledger ends in Extension, or in Compressed if gzip compresses it.
+// A file of a ledger ends in extension, or in compressed if gzip compresses it.
 const (
-	Extension  = ".jsonl"
-	Compressed = ".jsonl.gz"
+	extension  = ".jsonl"
+	compressed = ".jsonl.gz"
 )
 
 // Book holds all runs and configs in one folder of the ledger.
@@ -36,7 +36,7 @@ type Book struct {
 func Open(ledger fs.FS, folder string) (*Book, error) {
 	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
 	var names []string
-	for _, extension := range []string{Extension, Compressed} {
+	for _, extension := range []string{extension, compressed} {
 		found, err := fs.Glob(ledger, path.Join(folder, "*"+extension))
 		if err != nil {
 			return nil, fmt.Errorf("ledger: folder %q: %w", folder, err)
@@ -122,7 +122,7 @@ func (b *Book) Named(name string) bool { return b != nil && b.named[name] }
 func (b *Book) Load(r *Run) (train.Config, error) { return loadConfig(b.configs[r.Config], r) }
 
 // Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
-func (b *Book) Changed(r *Run) string { return b.changed(r, Changes()) }
+func (b *Book) Changed(r *Run) string { return b.changed(r, changes()) }
 
 func (b *Book) changed(r *Run, changes []Change) string {
 	return changed(r, changes, func() map[string]bool { return b.wordsOf(r.Config) })
@@ -130,7 +130,7 @@ func (b *Book) changed(r *Run, changes []Change) string {
 
 // Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
 func (f *File) Changed(r *Run) string {
-	return changed(r, Changes(), func() map[string]bool { return wordsOf(f.Config(r.Config)) })
+	return changed(r, changes(), func() map[string]bool { return wordsOf(f.Config(r.Config)) })
 }
 
 // changed describes the first change after a run that touches its config. words returns the keys and values of that

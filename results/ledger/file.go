@@ -36,7 +36,7 @@ var (
 // Read reads a file and decompresses it if its name ends in Compressed. Messages use the name. Errors give the line
 // of an unknown key, of a run without its config above, and of a repeated run.
 func Read(name string, r io.Reader) (*File, error) {
-	if strings.HasSuffix(name, Compressed) {
+	if strings.HasSuffix(name, compressed) {
 		unzipped, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

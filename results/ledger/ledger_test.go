@@ -184,7 +184,7 @@ func TestChanged(t *testing.T) {
 		}
 	}
 	last := 1
-	for _, c := range Changes() {
+	for _, c := range changes() {
 		if c.Generation != last+1 || c.What == "" {
 			t.Errorf("%+v does not follow generation %d", c, last)
 		}
@@ -213,7 +213,7 @@ func TestClean(t *testing.T) {
 func TestPruned(t *testing.T) {
 	all := []metrics.Result{{Name: "mig", Value: 1, Grids: []metrics.Grid{{}}, Options: map[string]any{"a": 1}, Like: []string{"x"}, Notes: []string{"n"},
 		Parts: []metrics.Part{{Name: "few", Values: make([]float64, maxPart)}, {Name: "many", Values: make([]float64, maxPart+1)}}}}
-	got := Pruned(all)
+	got := pruned(all)
 	if len(got) != 1 || got[0].Grids != nil || got[0].Options != nil || got[0].Like != nil || len(got[0].Notes) != 1 || len(got[0].Parts) != 1 || got[0].Parts[0].Name != "few" || len(all[0].Parts) != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -226,7 +226,7 @@ func TestMerge(t *testing.T) {
 	if names := Names(f, true); !reflect.DeepEqual(names, []string{"quick-real", "medium-real"}) {
 		t.Error(names)
 	}
-	for _, extension := range []string{Extension, Compressed} {
+	for _, extension := range []string{extension, compressed} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "quick"+extension)
 		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces none
@@ -237,7 +237,7 @@ func TestMerge(t *testing.T) {
 		if got := Path(dir, "quick"); got != path {
 			t.Errorf("the file is %s, want %s", got, path)
 		}
-		if again, err := ReadFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
+		if again, err := readFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
 			t.Errorf("%s: %+v, %v", extension, again, err)
 		}
 		b, err := Open(os.DirFS(filepath.Dir(dir)), filepath.Base(dir))

@@ -48,11 +48,11 @@ func (f *File) Of(name string, real bool) *File {
 // Path returns the path of a named file in a folder. It prefers an existing compressed file. The name has no
 // extension.
 func Path(dir, name string) string {
-	compressed := filepath.Join(dir, name+Compressed)
+	compressed := filepath.Join(dir, name+compressed)
 	if _, err := os.Stat(compressed); err == nil {
 		return compressed
 	}
-	return filepath.Join(dir, name+Extension)
+	return filepath.Join(dir, name+extension)
 }
 
 // Replacement is a run that would replace another record with the same settings.
@@ -157,7 +157,7 @@ func Merge(path string, f *File) (added, replaced int, err error) {
 	}
 	added = len(all.Runs) - before
 	write := all.Write
-	if strings.HasSuffix(path, Compressed) {
+	if strings.HasSuffix(path, compressed) {
 		write = all.writeCompressed
 	}
 	return added, len(others), disk.WriteFile(path, write, false)

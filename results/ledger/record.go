@@ -33,7 +33,7 @@ type Run struct {
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
 	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
 	Scale      string `json:"scale"`          // scale of the table that needed the run
-	Generation int    `json:"generation"`     // generation of the code's bits, see [Changes]
+	Generation int    `json:"generation"`     // generation of the code's bits, see changes
 	Error      string `json:"error,omitempty"`
 
 	Version string          `json:"version,omitempty"` // version of the code
@@ -47,7 +47,7 @@ type Run struct {
 
 	Fit         *train.Fit                 `json:"fit,omitempty"`
 	Unconverged string                     `json:"not_converged,omitempty"` // the reason, for runs without a recorded fit
-	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see [Pruned]
+	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see pruned
 	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by file name in the run's folder
 
 	Codes      string `json:"codes,omitempty"`      // SHA-256 hash of codes.npy
@@ -66,8 +66,8 @@ type Change struct {
 	All        bool     // it touches configs with all of the parts; false: with any of them
 }
 
-// Changes lists all changes of bits since the ledger began, the oldest first.
-func Changes() (list []Change) {
+// changes lists all changes of bits since the ledger began, the oldest first.
+func changes() (list []Change) {
 	for _, c := range version.Changes {
 		list = append(list, Change(c))
 	}
@@ -86,9 +86,9 @@ func idOf(yaml string) string {
 // maxPart is the largest number of values of a part that the ledger keeps.
 const maxPart = 64
 
-// Pruned returns results as the ledger keeps them. It drops grids, options that the config has, and parts with more
+// pruned returns results as the ledger keeps them. It drops grids, options that the config has, and parts with more
 // than 64 values, such as one value for each of a thousand code columns.
-func Pruned(all []metrics.Result) []metrics.Result {
+func pruned(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, r := range all {
 		parts := r.Parts

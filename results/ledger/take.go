@@ -41,7 +41,7 @@ func (a analysis) named(file string) bool {
 
 // Take makes the record of a run from its folder. The table knows the run by settings and scale.
 func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
-	c, err := ConfigOf(e.Config)
+	c, err := configOf(e.Config)
 	if err != nil {
 		return c, Run{}, err
 	}
@@ -56,7 +56,7 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 		r.Error = strings.ReplaceAll(e.Record.Error, e.Dir, e.Config.Name)
 		return c, r, nil
 	}
-	r.Fit, r.Metrics = e.Fit, Pruned(e.Metrics)
+	r.Fit, r.Metrics = e.Fit, pruned(e.Metrics)
 	if r.Codes, r.Parameters, err = bitsOf(e.Dir); err != nil {
 		return c, r, err
 	}
@@ -64,8 +64,8 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	return c, r, err
 }
 
-// ConfigOf returns a config without the fields that differ between seeds.
-func ConfigOf(c train.Config) (Config, error) {
+// configOf returns a config without the fields that differ between seeds.
+func configOf(c train.Config) (Config, error) {
 	identity, err := c.Identity()
 	if err != nil {
 		return Config{}, err
@@ -86,7 +86,7 @@ func generationOf(r *rundir.Record) int {
 		return r.Generation
 	}
 	g := 1
-	for _, c := range Changes() {
+	for _, c := range changes() {
 		if at, err := time.Parse(time.RFC3339, c.Date); err == nil && !r.Begun.Before(at) {
 			g = c.Generation
 		}
@@ -178,8 +178,8 @@ func loadConfig(yaml string, r *Run) (train.Config, error) {
 	return c, nil
 }
 
-// ReadFile reads a file of the ledger by its path.
-func ReadFile(name string) (*File, error) {
+// readFile reads a file of the ledger by its path.
+func readFile(name string) (*File, error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func ReadFile(name string) (*File, error) {
 
 // readIfThere is ReadFile; a missing file is empty.
 func readIfThere(name string) (*File, error) {
-	f, err := ReadFile(name)
+	f, err := readFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &File{}, nil
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"

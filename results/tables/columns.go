@@ -92,7 +92,7 @@ func (c *Column) better() metrics.Direction {
 	if c.Metric.Value != nil {
 		direction = c.Metric.Value.Better()
 	}
-	if _, bounded := c.Transform.bound(); !bounded && c.Transform != ExpMinus {
+	if _, bounded := c.Transform.bound(); !bounded && c.Transform != expMinus {
 		return direction
 	}
 	if direction == metrics.LowerIsBetter {
@@ -107,21 +107,21 @@ type Transform string
 
 // The transforms.
 const (
-	Plain    Transform = "x"
-	ExpMinus Transform = "exp(-x)"
-	Double   Transform = "2x"
-	Percent  Transform = "100x"
+	plain    Transform = "x"
+	expMinus Transform = "exp(-x)"
+	double   Transform = "2x"
+	percent  Transform = "100x"
 )
 
-var transforms = []Transform{Plain, ExpMinus, Double, Percent}
+var transforms = []Transform{plain, expMinus, double, percent}
 
 func (t Transform) of(x float64) float64 {
 	switch t {
-	case ExpMinus:
+	case expMinus:
 		return math.Exp(-x)
-	case Double:
+	case double:
 		return 2 * x
-	case Percent:
+	case percent:
 		return 100 * x
 	}
 	switch bound, ok := t.bound(); {
@@ -154,20 +154,20 @@ type FitValue string
 
 // Known quantities.
 const (
-	Reconstruction FitValue = "reconstruction"
-	HeldOut        FitValue = "held_out"
-	Assignment     FitValue = "assignment"
-	Variance       FitValue = "variance"
+	reconstruction FitValue = "reconstruction"
+	heldOut        FitValue = "held_out"
+	assignment     FitValue = "assignment"
+	variance       FitValue = "variance"
 )
 
-var fitValues = []FitValue{Reconstruction, HeldOut, Assignment, Variance}
+var fitValues = []FitValue{reconstruction, heldOut, assignment, variance}
 
 // of returns the quantity; false if the run has none.
 func (v FitValue) of(f *train.Fit) (float64, bool) {
 	if f == nil {
 		return 0, false
 	}
-	at := map[FitValue]*float64{Reconstruction: &f.Reconstruction, HeldOut: f.HeldOut, Assignment: f.Assignment, Variance: &f.Variance}[v]
+	at := map[FitValue]*float64{reconstruction: &f.Reconstruction, heldOut: f.HeldOut, assignment: f.Assignment, variance: &f.Variance}[v]
 	if at == nil {
 		return 0, false
 	}
@@ -182,8 +182,8 @@ func (v FitValue) valid(key string) error {
 	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
 }
 
-// Total names the time of all parts of a run together, without the work after training.
-const Total = "total"
+// total names the time of all parts of a run together, without the work after training.
+const total = "total"
 
 // timingsOf lists how long the parts of runs took.
 func timingsOf(runs []sweep.Entry) (list []models.Timing) {
@@ -205,7 +205,7 @@ func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 func (c *Column) validTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {
-			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training", c.Label, Total, rundir.TrainingTiming, rundir.FinishingTiming)
+			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training", c.Label, total, rundir.TrainingTiming, rundir.FinishingTiming)
 		}
 	}
 	if len(c.Seconds) > 0 && len(c.Share) > 0 {
@@ -219,7 +219,7 @@ func (c *Column) time(timings []models.Timing) (float64, error) {
 	all := secondsOf(timings, func(name string) bool { return name != rundir.FinishingTiming })
 	sum := 0.0
 	for _, part := range append(c.Seconds[:len(c.Seconds):len(c.Seconds)], c.Share...) {
-		if part == Total {
+		if part == total {
 			sum += all
 			continue
 		}

@@ -77,7 +77,7 @@ func table(t *testing.T, source Source, metric metrics.Metric, printed string) *
 		Name: "x", Decimals: 3, Scales: Scales{{Name: QuickScale, Seeds: 4}, {Name: FullScale, Seeds: 9}},
 		Printed: ReferenceFile{Dataset: "D", Draws: 1}, Reference: ref,
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
-		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: Plain}},
+		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: "x"}},
 	}
 }
 
@@ -131,11 +131,11 @@ func TestComputeColumns(t *testing.T) {
 	}
 	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash\nT,D,r,h,,,dash")
 	x.Columns = []Column{
-		{Label: "c", Metric: counted(0), Transform: Double},
-		{Label: "d", Metric: counted(0), Part: "half", Transform: Plain},
-		{Label: "e", Metric: counted(0), Transform: ExpMinus},
-		{Label: "f", Metric: counted(1), Part: "two", Transform: Plain},
-		{Label: "g", Metric: counted(1), Transform: Percent},
+		{Label: "c", Metric: counted(0), Transform: "2x"},
+		{Label: "d", Metric: counted(0), Part: "half", Transform: "x"},
+		{Label: "e", Metric: counted(0), Transform: "exp(-x)"},
+		{Label: "f", Metric: counted(1), Part: "two", Transform: "x"},
+		{Label: "g", Metric: counted(1), Transform: "100x"},
 		{Label: "h", Metric: counted(0), Transform: "x<1.5"},
 	}
 	var steps []string
@@ -287,7 +287,7 @@ func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
 		source := &Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
 		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
-		x.Columns[0].Transform = ExpMinus
+		x.Columns[0].Transform = "exp(-x)"
 		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
 			t.Errorf("%s: %+v", encoder, c)
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // Scaled is a source of a program: one factor, and a multiple of it as the code.

@@ -13,9 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// PrintedTau compares two columns of another table's printed values by Kendall's tau-b, as [Tau] compares columns on
+// printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
 // runs. Rows with equal printed numbers are ties, unless a file gives further digits.
-type PrintedTau struct {
+type printedTau struct {
 	Compared `yaml:",inline"`
 	Digits   string `yaml:"digits" doc:".csv file in reference form: the other table's numbers with more digits, which round to the printed numbers; empty: the printed numbers"`
 
@@ -29,10 +29,10 @@ type printedTable struct {
 }
 
 // Random implements Source.
-func (*PrintedTau) Random() bool { return false }
+func (*printedTau) Random() bool { return false }
 
 // Score implements Scored. The value and the parts belong to the other table's columns with the metric.
-func (p *PrintedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metrics.Result, error) {
+func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name}
 	if p.from == nil {
 		from, err := p.read()
@@ -68,7 +68,7 @@ func (p *PrintedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 }
 
 // read opens the other table, with its digits.
-func (p *PrintedTau) read() (*printedTable, error) {
+func (p *printedTau) read() (*printedTable, error) {
 	other, err := Open(p.Table)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 // increase with the metric; otherwise a larger number is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
-	if raw && c.Transform == ExpMinus || !raw && c.better() == metrics.LowerIsBetter {
+	if raw && c.Transform == expMinus || !raw && c.better() == metrics.LowerIsBetter {
 		sign = -1
 	}
 	var values []float64
@@ -147,9 +147,9 @@ func (p place) drawnCell(row *Row, column string, seed uint64) (float64, error) 
 	return cell.Mean.Value + (2*u-1)*cell.Mean.Half(), nil
 }
 
-// PrintedProduct multiplies printed numbers of a row of another table. It takes all columns that show a metric, such
+// printedProduct multiplies printed numbers of a row of another table. It takes all columns that show a metric, such
 // as one for every factor. Each seed draws the digits cut off by rounding, uniformly.
-type PrintedProduct struct {
+type printedProduct struct {
 	Table string `yaml:"table" doc:"the name of the other table"`
 	Row   string `yaml:"row" doc:"row of the other table"`
 
@@ -157,7 +157,7 @@ type PrintedProduct struct {
 }
 
 // Validate checks the settings.
-func (p *PrintedProduct) Validate() error {
+func (p *printedProduct) Validate() error {
 	if p.Table == "" || p.Row == "" {
 		return config.Invalid("table", "want a table that comes with unravel, and a row of it")
 	}
@@ -165,10 +165,10 @@ func (p *PrintedProduct) Validate() error {
 }
 
 // Random implements Source.
-func (*PrintedProduct) Random() bool { return true }
+func (*printedProduct) Random() bool { return true }
 
 // Score implements Scored.
-func (p *PrintedProduct) Score(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
+func (p *printedProduct) Score(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name, Value: 1}
 	if p.other == nil {
 		other, err := Open(p.Table)

@@ -44,10 +44,10 @@ func TestOverColumns(t *testing.T) {
 		column int
 		want   []float64
 	}{
-		{&Binned{Over: over, From: 0.25, To: 0.5}, 1, []float64{0.75}},
-		{&Binned{Over: over, From: 0, To: 0.5}, 1, []float64{1, 0.75}},
-		{&Ranked{Over: over}, 0, []float64{1}},
-		{&Ranked{Over: over}, 1, []float64{1}},
+		{&binned{Over: over, From: 0.25, To: 0.5}, 1, []float64{0.75}},
+		{&binned{Over: over, From: 0, To: 0.5}, 1, []float64{1, 0.75}},
+		{&ranked{Over: over}, 0, []float64{1}},
+		{&ranked{Over: over}, 1, []float64{1}},
 	} {
 		v, err := test.source.quote(t.Context(), o, on, on.Columns[test.column])
 		if err != nil || !slices.Equal(v.quoted, test.want) {

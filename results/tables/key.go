@@ -19,8 +19,8 @@ const (
 // fromPrinted is a source that computes from a paper's printed numbers.
 type fromPrinted interface{ fromPrinted() bool }
 
-func (*PrintedTau) fromPrinted() bool     { return true }
-func (*PrintedProduct) fromPrinted() bool { return true }
+func (*printedTau) fromPrinted() bool     { return true }
+func (*printedProduct) fromPrinted() bool { return true }
 func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 
 // Keys returns the keys of every cell, row by row: of its measurement, and of its comparison. Cells with equal keys
@@ -87,7 +87,7 @@ func (p place) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	if s, ok := row.From.Value.(fromPrinted); ok && s.fromPrinted() {
 		return []string{KeyPrinted}, nil
 	}
-	if s, ok := row.From.Value.(*Tau); ok {
+	if s, ok := row.From.Value.(*tau); ok {
 		pair := []string{s.Column, c.Label}
 		if slices.Sort(pair); pair[0] == pair[1] {
 			return []string{KeyItself}, nil

@@ -11,8 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // quote is a place on a page with numbers of the ledger, as listed in testdata/quoted.yaml.

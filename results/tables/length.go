@@ -136,7 +136,7 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 			x.tables[name] = all
 		}
 		for i, line := range all {
-			if cells, ok := source.(*Cells); ok && cells.Row != other.Rows[i].Label {
+			if cells, ok := source.(*cells); ok && cells.Row != other.Rows[i].Label {
 				continue
 			}
 			for _, one := range line {

@@ -16,9 +16,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Mimosa trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from the codes of the
+// mimosaSource trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from the codes of the
 // training images. Metrics compare both with the true ones.
-type Mimosa struct {
+type mimosaSource struct {
 	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file or the name of a built-in config"`
 	Set            sweep.Settings `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
 	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all other settings"`
@@ -26,7 +26,7 @@ type Mimosa struct {
 }
 
 // Validate checks the settings.
-func (m *Mimosa) Validate() error {
+func (m *mimosaSource) Validate() error {
 	if m.Config == "" {
 		return config.Invalid("config", "want a .yaml file, or a name of unravel list configs")
 	}
@@ -34,10 +34,10 @@ func (m *Mimosa) Validate() error {
 }
 
 // Random implements Source.
-func (m *Mimosa) Random() bool { return true }
+func (m *mimosaSource) Random() bool { return true }
 
 // Plan implements Trained. The run measures nothing itself.
-func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
+func (m *mimosaSource) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, ByScale: m.ByScale}, seed)
 	return []sweep.Run{run}, err
 }
@@ -52,7 +52,7 @@ type explored struct {
 }
 
 // Results implements Trained.
-func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+func (m *mimosaSource) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
 	run := runs[0]
 	x, err := m.stored(run)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 }
 
 // explore runs MIMOSA on the codes of images.
-func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
+func (m *mimosaSource) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
@@ -140,12 +140,12 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 }
 
 // file returns the name of the file for a result with these options. The file lies in the run's folder.
-func (m *Mimosa) file() string {
+func (m *mimosaSource) file() string {
 	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
 }
 
 // stored reads an earlier result; nil if the file is missing, damaged, or from another run.
-func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
+func (m *mimosaSource) stored(run sweep.Entry) (*explored, error) {
 	var x explored
 	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
 		return nil, err

@@ -157,17 +157,17 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	return list, nil
 }
 
-// Cells shows the cells of a row of another table.
-type Cells struct {
+// cells shows the cells of a row of another table.
+type cells struct {
 	Table string `yaml:"table" doc:"table with the cells"`
 	Row   string `yaml:"row" doc:"label of the row"`
 }
 
 // Random implements Source.
-func (*Cells) Random() bool { return true }
+func (*cells) Random() bool { return true }
 
 // Validate checks the settings.
-func (s *Cells) Validate() error {
+func (s *cells) Validate() error {
 	if s.Table == "" {
 		return config.Invalid("table", "want the name of a table")
 	}
@@ -177,9 +177,9 @@ func (s *Cells) Validate() error {
 	return nil
 }
 
-func (s *Cells) quoted() []string { return []string{s.Table} }
+func (s *cells) quoted() []string { return []string{s.Table} }
 
-func (s *Cells) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+func (s *cells) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
 	r, err := o.result(ctx, p, s.Table, false)
 	if err != nil {
 		return d, err
@@ -291,23 +291,23 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 	return list
 }
 
-// Binned takes the runs or rows whose value of one column lies in a range. It shows the mean of each other column
+// binned takes the runs or rows whose value of one column lies in a range. It shows the mean of each other column
 // over them.
-type Binned struct {
+type binned struct {
 	Over `yaml:",inline"`
 	From float64 `yaml:"from" doc:"smallest value of the column"`
 	To   float64 `yaml:"to" doc:"upper bound of the column, excluded"`
 }
 
 // Validate checks the settings.
-func (s *Binned) Validate() error {
+func (s *binned) Validate() error {
 	if !(s.From < s.To) {
 		return config.Invalid("to", "%v is not above from, %v", s.To, s.From)
 	}
 	return s.Over.Validate()
 }
 
-func (s *Binned) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+func (s *binned) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
 	all, err := s.points(ctx, o, p, c)
 	if err != nil {
 		return d, err
@@ -323,13 +323,13 @@ func (s *Binned) quote(ctx context.Context, o *others, p place, c Column) (d dra
 	return d, nil
 }
 
-// Ranked is Kendall's tau-b between one column and each other column, over runs or rows. Equal orders from good to
+// ranked is Kendall's tau-b between one column and each other column, over runs or rows. Equal orders from good to
 // bad give 1.
-type Ranked struct {
+type ranked struct {
 	Over `yaml:",inline"`
 }
 
-func (s *Ranked) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+func (s *ranked) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
 	all, err := s.points(ctx, o, p, c)
 	if err != nil {
 		return d, err

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // A table that quotes another: a cell, means over a range of one column, and ranks.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // A table has quick and full, and other scales between them.

@@ -76,11 +76,11 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	},
 	{
 		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
-		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &PrintedTau{} },
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &printedTau{} },
 	},
 	{
 		Name: "printed-product", Doc: "products of another table's printed numbers over its columns of a metric, with random digits after the printed digits",
-		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &PrintedProduct{} },
+		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} },
 	},
 	{
 		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
@@ -94,20 +94,21 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	},
 	{
 		Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",
-		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &Tau{} },
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &tau{} },
 	},
 	{
 		Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
-		Source: "Ross and Doshi-Velez 2021, section 5.1", New: func() Source { return &Mimosa{Options: mimosa.Defaults()} },
+		Source: "Ross and Doshi-Velez 2021, section 5.1",
+		New:    func() Source { return &mimosaSource{Options: mimosa.Defaults()} },
 	},
-	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &Cells{} }},
+	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cells{} }},
 	{
 		Name: "binned", Doc: "means of columns over the runs or rows of other tables with one column's value in a range",
-		New: func() Source { return &Binned{Over: Over{Of: ofRuns}} },
+		New: func() Source { return &binned{Over: Over{Of: ofRuns}} },
 	},
 	{
 		Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
-		New: func() Source { return &Ranked{Over{Of: ofRuns}} },
+		New: func() Source { return &ranked{Over{Of: ofRuns}} },
 	},
 }}
 

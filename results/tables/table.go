@@ -98,7 +98,7 @@ type Note struct {
 }
 
 // SetDefaults implements config.Defaulter.
-func (c *Column) SetDefaults() { c.Transform = Plain }
+func (c *Column) SetDefaults() { c.Transform = plain }
 
 // Names lists the tables of Unravel, in alphabetical order.
 func Names() []string {

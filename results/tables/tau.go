@@ -67,10 +67,10 @@ func (c *Compared) sign(m metrics.Choice) float64 {
 	return 1
 }
 
-// Tau compares a column of another table with this table's metrics, on the runs of the other table. It computes
+// tau compares a column of another table with this table's metrics, on the runs of the other table. It computes
 // Kendall's tau-b between the two orders of rows, for each seed as a mean over data sets. It skips a data set if the
 // column or the metric is the same for all rows.
-type Tau struct {
+type tau struct {
 	Compared `yaml:",inline"`
 
 	with *comparedRuns // set by Plan
@@ -85,10 +85,10 @@ type comparedRuns struct {
 }
 
 // Random implements Source.
-func (t *Tau) Random() bool { return true }
+func (t *tau) Random() bool { return true }
 
 // Plan implements Trained: the other table's runs of a seed.
-func (t *Tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
+func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 	with := p.compared[t.Table]
 	if with == nil {
 		var err error
@@ -126,7 +126,7 @@ func (t *Tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 }
 
 // compare reads the other table and prepares to plan its runs.
-func (t *Tau) compare(p *Planner) (*comparedRuns, error) {
+func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	other, err := t.open(p.folder)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 }
 
 // Results implements Trained. The value is tau of the metrics' values. Each part with one number becomes its own tau.
-func (t *Tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
 	if t.with == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
 	}

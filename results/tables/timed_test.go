@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 const timedTable = `name: small

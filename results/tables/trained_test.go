@@ -12,8 +12,8 @@ import (
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"

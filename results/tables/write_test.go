@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/results/tables/show"
 )
 
 // pictures lists the pictures among the files of a result.
@@ -67,7 +67,7 @@ func marked(t *testing.T) *Result {
 	x.Rows = append(x.Rows, Row{Label: "gone", Missing: "there is no model"}, Row{Label: "β", From: x.Rows[0].From})
 	x.Columns = nil
 	for i, label := range []string{"c%", "|d|", "e", "f<"} {
-		x.Columns = append(x.Columns, Column{Label: label, Group: "group " + string("112"[min(i, 2)]), Transform: Plain,
+		x.Columns = append(x.Columns, Column{Label: label, Group: "group " + string("112"[min(i, 2)]), Transform: "x",
 			Metric: metrics.Choice{Name: "reading", Value: &reading{}}, Doc: map[int]string{0: "what <c> is"}[i]})
 	}
 	x.Notes = []Note{{Rows: []string{"a_1 & b", "β"}, Columns: []string{"f<"}, Reason: "a 50% guess"}, {Rows: []string{"β"}, Columns: []string{"e"}, Reason: "none"}}

@@ -17,7 +17,7 @@ type Adam struct {
 
 // NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
 func NewAdam() *Adam {
-	return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: ExcludeNone}
+	return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: excludeNone}
 }
 
 // Validate checks the settings' ranges.
@@ -83,7 +83,7 @@ type LAMB struct {
 // NewLAMB returns the paper's settings: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of
 // 1e-6, and a weight decay of 0.01, without biases and norms.
 func NewLAMB() *LAMB {
-	return &LAMB{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, Decay: 0.01, Exclude: ExcludeBiasesAndNorms}
+	return &LAMB{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, Decay: 0.01, Exclude: excludeBiasesAndNorms}
 }
 
 // Validate checks the settings' ranges.

@@ -26,7 +26,7 @@ type SGD struct {
 }
 
 // NewSGD returns the defaults: a learning rate of 0.01 and a momentum of 0.9, without decay.
-func NewSGD() *SGD { return &SGD{LR: 0.01, Momentum: 0.9, Exclude: ExcludeNone} }
+func NewSGD() *SGD { return &SGD{LR: 0.01, Momentum: 0.9, Exclude: excludeNone} }
 
 // Validate checks the settings' ranges.
 func (s *SGD) Validate() error {
@@ -116,7 +116,7 @@ type LARS struct {
 // NewLARS returns BYOL's settings for batches of 256 images. They are a learning rate of 0.2, a momentum of 0.9, a
 // trust of 0.001 and a weight decay of 1.5e-6, without biases and norms.
 func NewLARS() *LARS {
-	return &LARS{LR: 0.2, Momentum: 0.9, Trust: 1e-3, Decay: 1.5e-6, Exclude: ExcludeBiasesAndNorms}
+	return &LARS{LR: 0.2, Momentum: 0.9, Trust: 1e-3, Decay: 1.5e-6, Exclude: excludeBiasesAndNorms}
 }
 
 // Validate checks the settings' ranges.
@@ -227,7 +227,7 @@ type RMSProp struct {
 // NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, neither momentum nor
 // decay.
 func NewRMSProp() *RMSProp {
-	return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: ExcludeNone}
+	return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: excludeNone}
 }
 
 // Validate checks the settings' ranges.

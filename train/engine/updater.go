@@ -15,16 +15,16 @@ type Exclude string
 // The values of Exclude. Biases and norms are the parameters with one axis: biases of layers, gains and shifts of
 // normalisations.
 const (
-	ExcludeNone           Exclude = "none"
-	ExcludeBiasesAndNorms Exclude = "biases-and-norms"
+	excludeNone           Exclude = "none"
+	excludeBiasesAndNorms Exclude = "biases-and-norms"
 )
 
 // of reports whether a parameter is excluded.
-func (e Exclude) of(p Parameter) bool { return e == ExcludeBiasesAndNorms && len(p.Shape) < 2 }
+func (e Exclude) of(p Parameter) bool { return e == excludeBiasesAndNorms && len(p.Shape) < 2 }
 
 func (e Exclude) check() error {
-	if e != "" && e != ExcludeNone && e != ExcludeBiasesAndNorms {
-		return config.Invalid("exclude", "%q is unknown; want %s or %s", string(e), ExcludeNone, ExcludeBiasesAndNorms)
+	if e != "" && e != excludeNone && e != excludeBiasesAndNorms {
+		return config.Invalid("exclude", "%q is unknown; want %s or %s", string(e), excludeNone, excludeBiasesAndNorms)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Shown(n int) []int {
 	return list
 }
 
-// LatentTorus draws the angles of circles of the codes against the circular factors; see [Torus]. circles holds the
+// LatentTorus draws the angles of circles of the codes against the circular factors; see drawTorus. circles holds the
 // first of the two columns of each circle. It writes nothing without circles or without circular factors.
 func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
 	var angles, factors []Angles
@@ -58,12 +58,12 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 	if len(angles) == 0 || len(factors) == 0 {
 		return nil
 	}
-	return Torus(w, title, angles, factors)
+	return drawTorus(w, title, angles, factors)
 }
 
 func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
 
-// TrainedCodes draws pairs of code columns before and after training; see [CodePlanes]. before has a row for each row
+// TrainedCodes draws pairs of code columns before and after training; see codePlanes. before has a row for each row
 // of in, and in holds the codes after training. It writes nothing for codes with a single column.
 func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.Input) error {
 	if in.Codes.Cols < 2 {
@@ -76,7 +76,7 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
 	factors := levelColumns(in)
-	return CodePlanes(w, title+mixed(factors), stages, factors)
+	return codePlanes(w, title+mixed(factors), stages, factors)
 }
 
 // column copies a column of a matrix.
@@ -127,7 +127,7 @@ func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 }
 
 // CodeHistograms draws the joint histogram of each factor and each code column over the images with both active (Ross
-// and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, if the factors
+// and Doshi-Velez 2021, figures A.8 and A.17); see histograms. A value within 1e-10 of 0 is inactive, if the factors
 // have a true hierarchy or the codes have a hierarchy. A bar behind each row shows the factor's part of r4c, or of r4
 // without r4c.
 func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metrics.Result) error {
@@ -147,7 +147,7 @@ func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metr
 	for c := range in.Codes.Cols {
 		columns = append(columns, active(codeName(in.Hierarchy, c), column(in.Codes, c), in.Hierarchy != nil))
 	}
-	return Histograms(w, title, rows, columns, factorScores(results, len(rows)))
+	return histograms(w, title, rows, columns, factorScores(results, len(rows)))
 }
 
 // factorScores returns the parts of r4c by factor, or the parts of r4 without r4c.

@@ -119,7 +119,7 @@ func Components(w io.Writer, title string, m Manifolds) error {
 		last := &table[len(table)-1]
 		last.Views = append(last.Views, View{Name: fmt.Sprintf("component %d alone", i), X: own[0], Y: own[1], Groups: pick(shown.Labels, some)})
 	}
-	return Groups(w, title, table)
+	return groups(w, title, table)
 }
 
 // someOf returns a random choice of n indices, at most as many as a panel shows.

@@ -82,7 +82,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
 }
 
 // leastTurn returns the rotation with the least angle that takes one direction to another.
@@ -137,7 +137,7 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
 // codePath is a combination of options, with the rows of the codes that choose it.

@@ -31,9 +31,9 @@ type GroupRow struct {
 // maxLegend bounds the number of names in a legend.
 const maxLegend = 14
 
-// Groups draws rows of panels with every point in the colour of its group. Points without a group are grey and lie
+// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and lie
 // behind the others.
-func Groups(w io.Writer, title string, rows []GroupRow) error {
+func groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {
 		columns = max(columns, len(r.Views))

@@ -18,15 +18,15 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	show(t, "groups", func(w io.Writer) error {
-		return Groups(w, "components", []GroupRow{{Names: names, Views: []View{v, v, v}}, {Names: names[:2], Views: []View{v}}})
+		return groups(w, "components", []GroupRow{{Names: names, Views: []View{v, v, v}}, {Names: names[:2], Views: []View{v}}})
 	})
 	show(t, "groups alone", func(w io.Writer) error {
-		return Groups(w, "", []GroupRow{{Views: []View{{Name: "empty"}}}})
+		return groups(w, "", []GroupRow{{Views: []View{{Name: "empty"}}}})
 	})
 	short := v
 	short.Groups = v.Groups[:3]
 	for want, rows := range map[string][]GroupRow{"want at least one panel": nil, "but 3 groups": {{Views: []View{short}}}} {
-		if err := Groups(&bytes.Buffer{}, "", rows); err == nil || !strings.Contains(err.Error(), want) {
+		if err := groups(&bytes.Buffer{}, "", rows); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
 	}

@@ -22,16 +22,16 @@ const (
 	histogramScale = 2
 )
 
-// RowScores are a number from 0 to 1 for each row of [Histograms], drawn as a bar behind the row.
+// RowScores are a number from 0 to 1 for each row of histograms, drawn as a bar behind the row.
 type RowScores struct {
 	Name   string
 	Values []float64 // nil: there are no bars
 }
 
-// Histograms shows the dependence between each of rows and each of columns. It is a table of joint histograms: white
+// histograms shows the dependence between each of rows and each of columns. It is a table of joint histograms: white
 // without values, dark blue where most values lie. It skips pairs with a missing value (NaN). It shows at most sixteen
 // rows and sixteen columns.
-func Histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
+func histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
 	if len(rows) == 0 || len(columns) == 0 {
 		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
 	}

@@ -30,7 +30,7 @@ func TestHistograms(t *testing.T) {
 		t.Error("two values are no darker than one")
 	}
 	show(t, "histograms", func(w io.Writer) error {
-		return Histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
+		return histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
 	})
 	for want, c := range map[string]struct {
 		rows, columns []Column
@@ -41,7 +41,7 @@ func TestHistograms(t *testing.T) {
 		"2 scores R4 of 1 rows; want one for each":    {[]Column{line}, []Column{line}, []float64{0, 1}},
 		"report: 0 scores R4 of 1 rows; want one for": {[]Column{line}, []Column{line}, []float64{}},
 	} {
-		if err := Histograms(io.Discard, "", c.rows, c.columns, RowScores{"R4", c.scores}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := histograms(io.Discard, "", c.rows, c.columns, RowScores{"R4", c.scores}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -53,9 +53,9 @@ var reportText string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"number":   Number,
-	"interval": func(r metrics.Result) string { return Interval(&r) },
+	"interval": func(r metrics.Result) string { return intervalLine(&r) },
 	"basis":    func(r metrics.Result) string { return r.Basis.String() },
-	"chance":   func(r metrics.Result) string { return Chance(&r) },
+	"chance":   func(r metrics.Result) string { return chance(&r) },
 	"list":     func(p metrics.Part) string { return listed(p, maxListed) },
 	"image": func(png []byte) template.URL {
 		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))

@@ -55,9 +55,9 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// Traversals shows decoded images while one part of a code moves and the rest is fixed: one row for each part, one
+// traversalSheet shows decoded images while one part of a code moves and the rest is fixed: one row for each part, one
 // column for each position. The images are len(rows) x len(columns) of h x w x c.
-func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
+func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
 	all, err := raster.PicturesOf(height, width, channels, images).Of(images)
 	if err != nil {
 		return fmt.Errorf("report: traversals: %w", err)

@@ -20,10 +20,10 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
 		if r.Chance != nil {
-			fmt.Fprintf(t, "  chance\t%s\n", Chance(&r))
+			fmt.Fprintf(t, "  chance\t%s\n", chance(&r))
 		}
 		if r.Interval != nil {
-			fmt.Fprintf(t, "  interval\t%s\n", Interval(&r))
+			fmt.Fprintf(t, "  interval\t%s\n", intervalLine(&r))
 		}
 		if r.Basis.Remarkable() {
 			fmt.Fprintf(t, "  basis\t%s\n", &r.Basis)
@@ -41,9 +41,9 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	return nil
 }
 
-// Interval writes the interval of a result and its method in a line. If the interval excludes the value, which is
+// intervalLine writes the interval of a result and its method in a line. If the interval excludes the value, which is
 // biased by finitely many rows, the line says that it belongs to the corrected estimate.
-func Interval(r *metrics.Result) string {
+func intervalLine(r *metrics.Result) string {
 	i, of := r.Interval, "halves of the rows"
 	if i.Way == interval.Draws {
 		of = "draws"
@@ -55,8 +55,8 @@ func Interval(r *metrics.Result) string {
 	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
 }
 
-// Chance writes the chance level of a result in a line, and marks a value no better than chance.
-func Chance(r *metrics.Result) string {
+// chance writes the chance level of a result in a line, and marks a value no better than chance.
+func chance(r *metrics.Result) string {
 	c := r.Chance
 	text := fmt.Sprintf("%s with the rows shuffled (± %s, of %d shuffles", Number(c.Mean), Number(c.Deviation), c.Shuffles)
 	if c.Rows < r.Basis.Rows {

@@ -26,11 +26,11 @@ type Stage struct {
 // maxPairs bounds the pairs of code columns that a figure shows.
 const maxPairs = 6
 
-// CodePlanes draws pairs of code columns against each other, with one row of panels for each stage. The factors mix the
+// codePlanes draws pairs of code columns against each other, with one row of panels for each stage. The factors mix the
 // colour of every image: the first three are red, green and blue, and a single factor goes from light to dark. An image
 // with an unknown factor (NaN) is grey. All stages have the same columns. If codes are a product function of the
 // factors, they fill rectangles, and along each side only one colour changes.
-func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
+func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
 	if len(stages) == 0 || len(stages[0].Codes) < 2 || len(factors) == 0 {
 		return errors.New("report: want at least one stage, two code columns and one factor")
 	}

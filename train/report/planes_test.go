@@ -23,17 +23,17 @@ func TestCodePlanes(t *testing.T) {
 	stages := []Stage{{"before", codes}, {"after", codes}}
 	for _, columns := range []int{2, 3, 5} {
 		show(t, fmt.Sprintf("planes %d", columns), func(w io.Writer) error {
-			return CodePlanes(w, "codes", []Stage{{"before", codes[:columns]}, {"after", codes[:columns]}}, factors[:1+columns%2])
+			return codePlanes(w, "codes", []Stage{{"before", codes[:columns]}, {"after", codes[:columns]}}, factors[:1+columns%2])
 		})
 	}
 	for want, draw := range map[string]func() error{
-		"want at least": func() error { return CodePlanes(&bytes.Buffer{}, "", stages, nil) },
+		"want at least": func() error { return codePlanes(&bytes.Buffer{}, "", stages, nil) },
 		"1 code columns after, 5 before": func() error {
-			return CodePlanes(&bytes.Buffer{}, "", []Stage{{"before", codes}, {"after", codes[:1]}}, factors)
+			return codePlanes(&bytes.Buffer{}, "", []Stage{{"before", codes}, {"after", codes[:1]}}, factors)
 		},
 		`5 values of "u", but 6 of "a"`: func() error {
 			short := Column{Name: "u", Values: codes[0].Values[:5]}
-			return CodePlanes(&bytes.Buffer{}, "", []Stage{{"before", []Column{short, codes[1]}}}, factors)
+			return codePlanes(&bytes.Buffer{}, "", []Stage{{"before", []Column{short, codes[1]}}}, factors)
 		},
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {

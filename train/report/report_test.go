@@ -170,12 +170,12 @@ func torus(n int) (circles, factors []Angles) {
 func TestTorus(t *testing.T) {
 	long.NotShort(t)
 	circles, factors := torus(24)
-	show(t, "torus", func(w io.Writer) error { return Torus(w, "Latent torus", circles, factors) })
-	show(t, "torus one circle", func(w io.Writer) error { return Torus(w, "", circles[:1], factors[1:]) })
+	show(t, "torus", func(w io.Writer) error { return drawTorus(w, "Latent torus", circles, factors) })
+	show(t, "torus one circle", func(w io.Writer) error { return drawTorus(w, "", circles[:1], factors[1:]) })
 	three := append(append([]Angles(nil), circles...), factors[0])
-	show(t, "torus three circles", func(w io.Writer) error { return Torus(w, "Three circles", three, factors) })
+	show(t, "torus three circles", func(w io.Writer) error { return drawTorus(w, "Three circles", three, factors) })
 	for _, bad := range [][2][]Angles{{nil, factors}, {circles, nil}, {circles, {{Name: "x", Values: []float64{1}}}}, {{{}}, {{}}}} {
-		if err := Torus(io.Discard, "", bad[0], bad[1]); err == nil {
+		if err := drawTorus(io.Discard, "", bad[0], bad[1]); err == nil {
 			t.Errorf("%d circles, %d factors: no error", len(bad[0]), len(bad[1]))
 		}
 	}
@@ -230,14 +230,14 @@ func TestImages(t *testing.T) {
 	}
 	show(t, "reconstructions", func(w io.Writer) error { return Reconstructions(w, "Reconstructions", in, out, 16, 16, 3) })
 	show(t, "traversals", func(w io.Writer) error {
-		return Traversals(w, "Traversals", "degrees", []string{"circle 1", "circle 2"}, strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, 16, 16, 3)
+		return traversalSheet(w, "Traversals", "degrees", []string{"circle 1", "circle 2"}, strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, 16, 16, 3)
 	})
 	for i, err := range []error{
 		Reconstructions(io.Discard, "", in, out[1:], 16, 16, 3),
 		Reconstructions(io.Discard, "", in[1:], out[1:], 16, 16, 3),
 		Reconstructions(io.Discard, "", in, out, 16, 13, 4),
-		Traversals(io.Discard, "", "", []string{"a"}, make([]string, 12), in, 16, 16, 3),
-		Traversals(io.Discard, "", "", nil, make([]string, 12), nil, 16, 16, 3),
+		traversalSheet(io.Discard, "", "", []string{"a"}, make([]string, 12), in, 16, 16, 3),
+		traversalSheet(io.Discard, "", "", nil, make([]string, 12), nil, 16, 16, 3),
 	} {
 		if err == nil {
 			t.Errorf("case %d: no error", i)
@@ -248,7 +248,7 @@ func TestImages(t *testing.T) {
 func TestReport(t *testing.T) {
 	var figure bytes.Buffer
 	circles, factors := torus(8)
-	if err := Torus(&figure, "torus", circles, factors); err != nil {
+	if err := drawTorus(&figure, "torus", circles, factors); err != nil {
 		t.Fatal(err)
 	}
 	r := Page{
@@ -287,7 +287,7 @@ func TestReport(t *testing.T) {
 func BenchmarkTorus(b *testing.B) {
 	circles, factors := torus(64)
 	for b.Loop() {
-		if err := Torus(io.Discard, "", circles, factors); err != nil {
+		if err := drawTorus(io.Discard, "", circles, factors); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ type Space struct {
 	Like string
 }
 
-// SpaceRow is a row of panels. The factors mix the colours of its points; see [CodePlanes].
+// SpaceRow is a row of panels. The factors mix the colours of its points; see codePlanes.
 type SpaceRow struct {
 	Spaces  []Space
 	Factors []Column // one to three

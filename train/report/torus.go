@@ -22,13 +22,13 @@ type Angles struct {
 	Values []float64
 }
 
-// Torus shows how the circles of a latent space follow the circular factors. Row r shows the angle of circle r against
+// drawTorus shows how the circles of a latent space follow the circular factors. Row r shows the angle of circle r against
 // the angle of every factor. With two circles or more, it also shows this angle against the next circle's, coloured by
 // factor r.
 //
 // A circle's zero and direction are arbitrary. Each circle is turned and mirrored to agree best with one factor, and
 // its angle against that factor is unwrapped: perfect codes lie on the diagonal.
-func Torus(w io.Writer, title string, circles, factors []Angles) error {
+func drawTorus(w io.Writer, title string, circles, factors []Angles) error {
 	if len(circles) == 0 || len(factors) == 0 {
 		return errors.New("report: a torus needs at least one circle and one circular factor")
 	}

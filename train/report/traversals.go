@@ -48,7 +48,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, images, d.Height, d.Width, d.Channels)
 }
 
 // traversals collects the rows of a figure of traversals.

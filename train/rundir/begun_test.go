@@ -52,7 +52,7 @@ func TestLearnedTogether(t *testing.T) {
 	const stage = "stage"
 	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}, Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},
 		Parts: []int32{0, 0, 1}, Timings: []models.Timing{{Name: "a", Seconds: 1}}}
-	for _, name := range []string{ComponentsFile, PartsFile, TimingsFile, AssignmentsFile, HierarchyFile} {
+	for _, name := range []string{ComponentsFile, PartsFile, timingsFile, AssignmentsFile, hierarchyFile} {
 		r := newRun(t)
 		if err := r.Write(Config, Bytes(nil)); err != nil {
 			t.Fatal(err)

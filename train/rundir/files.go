@@ -144,11 +144,11 @@ func Files() []File {
 		{DataFile, "the files of the data set and of supervision that the run began with, by their hashes"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
 		{TrialFile, "of a trial of a search: its number, the settings drawn for it, and the search"},
-		{learned + HierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
+		{learned + hierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
 		{learned + AssignmentsFile, "and the option of each image"},
 		{learned + ComponentsFile, "and the component of each image"},
 		{learned + PartsFile, "and its component before components were merged or dropped"},
-		{learned + TimingsFile, "and the seconds of its steps"},
+		{learned + timingsFile, "and the seconds of its steps"},
 		{lockName, "locked while a process holds the run"},
 		{lockName + ".claims", "who holds it, where the locks of a file system do not reach other machines"},
 	}

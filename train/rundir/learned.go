@@ -14,11 +14,11 @@ import (
 
 // Files with the results of an earlier stage, in the folder named after the stage.
 const (
-	HierarchyFile   = "hierarchy.json"
+	hierarchyFile   = "hierarchy.json"
 	AssignmentsFile = "assignments.npy"
 	ComponentsFile  = "components.npy"
 	PartsFile       = "parts.npy"
-	TimingsFile     = "timings.json"
+	timingsFile     = "timings.json"
 )
 
 // WriteLearned stores the results of an earlier training stage, in a folder with the stage's name. It writes the
@@ -34,7 +34,7 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 		}
 	}
 	if l.Timings != nil {
-		if err := r.Write(path.Join(stage, TimingsFile), JSON(l.Timings)); err != nil {
+		if err := r.Write(path.Join(stage, timingsFile), JSON(l.Timings)); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 			return err
 		}
 	}
-	return r.Write(path.Join(stage, HierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
+	return r.Write(path.Join(stage, hierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
 }
 
 // groupFile is an array with a group for each image, and its file.
@@ -64,16 +64,16 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	if err != nil {
 		return nil, nil // there is no run yet
 	}
-	if !run.Has(path.Join(stage, HierarchyFile)) {
+	if !run.Has(path.Join(stage, hierarchyFile)) {
 		return nil, nil
 	}
 	l := &models.Learned{}
-	text, err := run.Read(path.Join(stage, HierarchyFile))
+	text, err := run.Read(path.Join(stage, hierarchyFile))
 	if err != nil {
 		return nil, err
 	}
 	if l.Hierarchy, err = hierarchy.Parse(text); err != nil {
-		return nil, fmt.Errorf("%s:%w", filepath.Join(dir, stage, HierarchyFile), err)
+		return nil, fmt.Errorf("%s:%w", filepath.Join(dir, stage, hierarchyFile), err)
 	}
 	for _, a := range groups(l) {
 		if !run.Has(path.Join(stage, a.file)) {
@@ -83,13 +83,13 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 			return nil, err
 		}
 	}
-	if run.Has(path.Join(stage, TimingsFile)) {
-		text, err := run.Read(path.Join(stage, TimingsFile))
+	if run.Has(path.Join(stage, timingsFile)) {
+		text, err := run.Read(path.Join(stage, timingsFile))
 		if err == nil {
 			err = json.Unmarshal(text, &l.Timings)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, stage, TimingsFile), err)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, stage, timingsFile), err)
 		}
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {

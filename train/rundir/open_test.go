@@ -99,7 +99,7 @@ func TestMoved(t *testing.T) {
 			_, log := r.CreateLog("log.jsonl")
 			_, resumed := r.ResumeLog("log.jsonl", 0)
 			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteKeep("figures/b", text("2")), r.Remove("a"), r.Restore("a"), log, resumed} {
-				if !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), dir) {
+				if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), dir) {
 					t.Errorf("call %d: error %v", i, err)
 				}
 			}

@@ -36,8 +36,8 @@ var (
 	ErrNoRun = errors.New("no run there")
 	// ErrLocked is the error of Create and Open while another process holds the run.
 	ErrLocked = errors.New("another process holds the run")
-	// ErrMoved is the error of writing to a run after its folder was moved or deleted.
-	ErrMoved = errors.New("the run's folder was moved or deleted while the run was open")
+	// errMoved is the error of writing to a run after its folder was moved or deleted.
+	errMoved = errors.New("the run's folder was moved or deleted while the run was open")
 )
 
 // Run is an open run.

@@ -394,10 +394,10 @@ func TestEmptiedWhileWriting(t *testing.T) {
 		}
 		return err
 	})
-	if !errors.Is(err, ErrMoved) {
+	if !errors.Is(err, errMoved) {
 		t.Errorf("error %v", err)
 	}
-	if err := r.Write("state.json", func(io.Writer) error { return fs.ErrNotExist }); err == nil || errors.Is(err, ErrMoved) {
+	if err := r.Write("state.json", func(io.Writer) error { return fs.ErrNotExist }); err == nil || errors.Is(err, errMoved) {
 		t.Errorf("an error of who writes is %v", err)
 	}
 }

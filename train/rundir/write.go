@@ -127,7 +127,7 @@ func (r *Run) vanished(err error) bool {
 }
 
 func (r *Run) movedError() error {
-	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, ErrMoved)
+	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, errMoved)
 }
 
 // prepare makes the folder for a new file. The folder must lie below the existing folder of the run, without links.

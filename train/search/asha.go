@@ -21,8 +21,8 @@ type ASHA struct {
 	Eta int `yaml:"eta" doc:"one trial in eta continues from a rung, to eta times its epochs"`
 }
 
-// NewASHA returns the default settings.
-func NewASHA() *ASHA { return &ASHA{Min: 1, Eta: 4} }
+// newASHA returns the default settings.
+func newASHA() *ASHA { return &ASHA{Min: 1, Eta: 4} }
 
 // Validate checks the settings.
 func (a *ASHA) Validate() error {

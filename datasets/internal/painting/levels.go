@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 // Levels reports a number of levels out of range.

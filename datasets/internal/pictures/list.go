@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/content"
 )
 

@@ -23,12 +23,12 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// Halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Numbers
+// halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Numbers
 // beyond 65504 become infinite.
-func Halves(values []float32, shape ...int) Array {
+func halves(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {
-		data = binary.LittleEndian.AppendUint16(data, Half(v))
+		data = binary.LittleEndian.AppendUint16(data, half(v))
 	}
 	return Array{shape, "f16", data}
 }
@@ -42,8 +42,8 @@ func Integers[T int | int32](values []T, shape ...int) Array {
 	return Array{shape, "i32", data}
 }
 
-// Half returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
-func Half(v float32) uint16 {
+// half returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
+func half(v float32) uint16 {
 	bits := math.Float32bits(v)
 	sign := uint16(bits >> 16 & 0x8000)
 	size := bits & 0x7fffffff

@@ -54,7 +54,7 @@ func newConstant(c weights.Constant) Constant {
 		}
 		return Constant{c.Name, Integers(ints, shape...)}
 	case halvable(c.Floats):
-		return Constant{c.Name, Halves(c.Floats, shape...)}
+		return Constant{c.Name, halves(c.Floats, shape...)}
 	}
 	return Constant{c.Name, Floats(c.Floats, shape...)}
 }

@@ -12,7 +12,7 @@ var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:f
 
 // Scripts on a page share one global: if two define a name, the last one wins.
 func TestNamesAreDefinedOnce(t *testing.T) {
-	files, err := fs.Glob(Files, "*.js")
+	files, err := fs.Glob(files, "*.js")
 	if err != nil {
 		t.Fatal(err)
 	}

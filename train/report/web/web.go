@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// Files holds the style sheet and the scripts by their names, for servers.
+// files holds the style sheet and the scripts by their names, for servers.
 //
 //go:embed *.js *.css uplot/*
-var Files embed.FS
+var files embed.FS
 
 // Base is the script that all widgets need.
 const Base = "base.js"
@@ -47,7 +47,7 @@ func Scripts(names ...string) []string {
 
 // Text returns the content of a file, such as a script. A missing file is a mistake of the program and panics.
 func Text(name string) string {
-	text, err := Files.ReadFile(name)
+	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/sweeptest"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
-	"github.com/unravel-ml/unravel/train/sweep/sweeptest"
 )
 
 // many writes the folders of n runs; one in ten has not begun.

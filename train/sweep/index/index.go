@@ -31,8 +31,8 @@ const version = 3
 // application is SQLite's application_id of an index of runs. Databases of the first versions lack it.
 const application = 0x756e7276 // "unrv"
 
-// ErrForeign is returned if another program made the file with the database's name.
-var ErrForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
+// errForeign is returned if another program made the file with the database's name.
+var errForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
 
 // Index is an open database.
 type Index struct {
@@ -43,7 +43,7 @@ type Index struct {
 }
 
 // Open opens the database of a folder, updated to the runs in it. Open rebuilds a damaged database. If the folder is
-// not writable, it builds the database in memory. A file of another program with this name gives [ErrForeign].
+// not writable, it builds the database in memory. A file of another program with this name gives errForeign.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 			x, err = open(ctx, dir, path)
 		}
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrForeign) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errForeign) {
 		x, err = open(ctx, dir, ":memory:")
 	}
 	switch {
@@ -67,8 +67,8 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 		return x, nil
 	case ctx.Err() != nil:
 		return nil, train.ErrStopped
-	case errors.Is(err, ErrForeign):
-		return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+	case errors.Is(err, errForeign):
+		return nil, fmt.Errorf("%s: %w", path, errForeign)
 	}
 	return nil, fmt.Errorf("index of %s: %w", dir, err)
 }
@@ -100,13 +100,13 @@ func damaged(path string) error {
 	}
 	f, err := disk.Open(path)
 	if err != nil {
-		return errors.Join(ErrForeign, err)
+		return errors.Join(errForeign, err)
 	}
 	defer f.Close() // it was only read
 	const magic, mark = "SQLite format 3\x00", 68
 	header := make([]byte, mark+4)
 	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
-		return ErrForeign
+		return errForeign
 	}
 	wrong, want := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
 	for i, b := range slices.Concat(header[:len(magic)], header[mark:]) {
@@ -115,7 +115,7 @@ func damaged(path string) error {
 		}
 	}
 	if wrong > 1 {
-		return ErrForeign
+		return errForeign
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func TestIndexForeign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(context.Background(), dir); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path) {
+			if _, err := Open(context.Background(), dir); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v", err)
 			}
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {

@@ -52,7 +52,7 @@ func (x *Index) prepare(ctx context.Context) error {
 		case mark == application && have == version:
 			return nil
 		case mark != application && !empty && !first:
-			return ErrForeign
+			return errForeign
 		}
 		if err := clear(ctx, tx); err != nil {
 			return err

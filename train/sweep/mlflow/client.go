@@ -39,14 +39,14 @@ const (
 	maxBody    = 1_000_000 - 200 // bytes, without the id of the run
 )
 
-// Error is a server's refusal of a request.
-type Error struct {
+// serverError is a server's refusal of a request.
+type serverError struct {
 	Server, Request string // the address, and such as "POST runs/create"
 	Status          int    // of HTTP
 	Code, Message   string // MLflow's, such as RESOURCE_DOES_NOT_EXIST
 }
 
-func (e *Error) Error() string {
+func (e *serverError) Error() string {
 	text := fmt.Sprintf("%s: %s: the server answers %d", e.Server, e.Request, e.Status)
 	if name := http.StatusText(e.Status); name != "" {
 		text += " " + name
@@ -210,7 +210,7 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 
 // refusal returns the error for an answer.
 func (c *client) refusal(what string, r *http.Response, text []byte) error {
-	e := &Error{Server: c.name(), Request: what, Status: r.StatusCode}
+	e := &serverError{Server: c.name(), Request: what, Status: r.StatusCode}
 	var answer struct {
 		Code    string `json:"error_code"`
 		Message string `json:"message"`
@@ -245,7 +245,7 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 		if err == nil && answer.Experiment.ID != "" {
 			return answer.Experiment.ID, answer.Experiment.Stage == "deleted", nil
 		}
-		var refused *Error
+		var refused *serverError
 		switch {
 		case err == nil:
 			err = errors.New("the answer has no experiment_id; want a server of MLflow")

@@ -163,7 +163,7 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 
 // local reports whether an error concerns a single run.
 func local(err error) bool {
-	var refused *Error
+	var refused *serverError
 	if errors.As(err, &refused) {
 		return refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge
 	}
@@ -249,7 +249,7 @@ func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 			j.remote = answer.Run
 			return nil
 		}
-		var refused *Error
+		var refused *serverError
 		if ctx.Err() != nil || try > retries || errors.As(err, &refused) && refused.Status < 500 {
 			return err
 		}

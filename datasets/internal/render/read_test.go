@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/unravel-ml/unravel/datasets/render"
+	. "github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
-const modelnet = "../public/testdata/modelnet"
+const modelnet = "../../public/testdata/modelnet"
 
 // files returns the members of the golden zip file by name.
 func files(t testing.TB) map[string][]byte {

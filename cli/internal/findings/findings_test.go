@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/results/tables"
-	. "github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // result returns a table of two columns: rows with value, standard deviation and draws.

@@ -3,7 +3,7 @@ package objects
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 // revolvedSides is the number of sides of objects that are symmetric about the y axis. At a radius of 30 pixels they

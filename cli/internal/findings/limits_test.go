@@ -4,8 +4,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/results/tables"
-	. "github.com/unravel-ml/unravel/results/tables/findings"
 )
 
 // trained returns a table with one column from runs. The arguments are values, deviations, numbers of runs, printed

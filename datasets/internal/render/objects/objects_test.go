@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 

@@ -3,7 +3,7 @@ package objects
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 

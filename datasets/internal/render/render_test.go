@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	. "github.com/unravel-ml/unravel/datasets/render"
+	. "github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 // ball returns a sphere of radius 1 with flat triangles, rings from pole to pole.

@@ -3,7 +3,7 @@ package objects
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 type vec = [3]float64

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	. "github.com/unravel-ml/unravel/datasets/render"
+	. "github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 // shards returns n triangles of all sizes around the origin, with normals.

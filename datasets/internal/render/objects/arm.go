@@ -1,6 +1,6 @@
 package objects
 
-import "github.com/unravel-ml/unravel/datasets/render"
+import "github.com/unravel-ml/unravel/datasets/internal/render"
 
 // Measures of an arm. Its table is at height 0.
 const (

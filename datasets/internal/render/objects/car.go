@@ -1,7 +1,7 @@
 package objects
 
 import (
-	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 

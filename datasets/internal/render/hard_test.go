@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	. "github.com/unravel-ml/unravel/datasets/render"
+	. "github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
 var white = [3]float64{1, 1, 1}
