@@ -128,7 +128,7 @@ func candidates(app *kong.Application, words []string, last string) []string {
 	case flag != nil && (last == "" || takes(flag, last) || !strings.HasPrefix(last, "-")):
 		return flagValues(flag)
 	case strings.HasPrefix(last, "-"):
-		return flagNames(node)
+		return flagsOf(node)
 	case node == app.Node:
 		return childNames(node)
 	}
@@ -145,15 +145,6 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 		}
 	}
 	return nil
-}
-
-func flagNames(node *kong.Node) (names []string) {
-	for _, group := range node.AllFlags(true) {
-		for _, f := range group {
-			names = append(names, "--"+f.Name)
-		}
-	}
-	return names
 }
 
 func childOf(node *kong.Node, name string) *kong.Node {

@@ -173,15 +173,9 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 }
 
 func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*exploration, error) {
-	if err := train.PrepareRun(ctx, dir, s.Log); err != nil {
-		return nil, err
-	}
-	e, warning, err := train.OpenExperiment(dir)
+	e, err := inputs.WeightFlags{}.Open(ctx, dir, s)
 	if err != nil {
 		return nil, err
-	}
-	if warning != "" {
-		fmt.Fprintln(s.Log, warning)
 	}
 	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), of: e.Data.Len()}
 	e.Progress = train.NewActivity(s.Log)

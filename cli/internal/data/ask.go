@@ -111,11 +111,8 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		if err != nil {
 			return nil, err
 		}
-		if err := train.PrepareData(ctx, choice, s.Log); err != nil {
-			return nil, inputs.OfSet(c.Name, err)
-		}
-		if d, err = choice.Build(0); err != nil {
-			return nil, inputs.OfSet(c.Name, err)
+		if d, err = inputs.Build(ctx, choice, 0, s.Log); err != nil {
+			return nil, err
 		}
 	case c.Codes == "":
 		return nil, ui.Usagef("nothing to ask about; want the name of a data set, --run DIR or --codes FILE")

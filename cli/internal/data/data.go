@@ -100,12 +100,9 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := train.PrepareData(ctx, choice, s.Log); err != nil {
-		return inputs.OfSet(c.Name, err)
-	}
-	d, err := choice.Build(0)
+	d, err := inputs.Build(ctx, choice, 0, s.Log)
 	if err != nil {
-		return inputs.OfSet(c.Name, err)
+		return err
 	}
 	sheet, err := c.draw(d)
 	if err != nil {
@@ -182,12 +179,9 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := train.PrepareData(ctx, choice, s.Log); err != nil {
-		return inputs.OfSet(c.Name, err)
-	}
-	d, err := choice.Build(c.Seed)
+	d, err := inputs.Build(ctx, choice, c.Seed, s.Log)
 	if err != nil {
-		return inputs.OfSet(c.Name, err)
+		return err
 	}
 	if err := disk.MakeDir(c.Out); err != nil {
 		return err

@@ -49,7 +49,7 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	origin := set.Origin()
 	if len(c.File) == 0 && c.From == "" && !c.Again && set.Prepare(cache.WithoutMaking(ctx), nil) == nil {
 		fmt.Fprintf(s.Out, "%s is here already\n", c.Name)
-		return describeSet(s, choice, origin)
+		return describeSet(ctx, s, choice, origin)
 	}
 	files, err := c.files(origin)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	case err != nil:
 		return err
 	}
-	return describeSet(s, choice, origin)
+	return describeSet(ctx, s, choice, origin)
 }
 
 // files lists the files to bring.
@@ -166,10 +166,10 @@ func fileText(f fetch.File) string {
 }
 
 // describeSet prints a set with its licence.
-func describeSet(s *ui.Streams, choice catalog.Choice, o datasets.Origin) error {
-	d, err := choice.Build(0)
+func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o datasets.Origin) error {
+	d, err := inputs.Build(ctx, choice, 0, s.Log)
 	if err != nil {
-		return inputs.OfSet(choice.Name, err)
+		return err
 	}
 	h, w, c := d.ImageShape()
 	fmt.Fprintf(s.Out, "%s: %d images of %dx%dx%d in %s\n", choice.Name, d.Len(), h, w, c, filepath.Join(cache.Root(), "sets"))

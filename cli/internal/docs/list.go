@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,7 +40,7 @@ type List struct {
 // item is an entry of a registry.
 type item struct {
 	Name, Doc, Source, Units string
-	settings                 any
+	Settings                 any
 }
 
 // kind is a registry with the plural of its name.
@@ -70,7 +71,7 @@ func Kinds() []kind {
 		{"datasets", ItemsOf(catalog.Registry)},
 		{"supervisions", ItemsOf(supervision.Registry)},
 		{"augmentations", ItemsOf(augment.Registry)},
-		{"pipelines", pipelineItems()},
+		{"pipelines", ItemsOf(augment.Presets)},
 		{"optimizers", ItemsOf(engine.Optimizers)},
 		{"schedules", ItemsOf(engine.Schedules)},
 		{"searches", ItemsOf(search.Methods)},
@@ -80,21 +81,12 @@ func Kinds() []kind {
 	}
 }
 
-// pipelineItems lists the pipelines of augmentations by name.
-func pipelineItems() []item {
-	var list []item
-	for _, e := range augment.Presets.Entries {
-		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
-	}
-	return list
-}
-
 // algorithmItems lists the algorithms with commands.
 func algorithmItems() []item {
 	options := mimosa.Defaults()
 	return []item{{
 		Name: "mimosa", Doc: "hierarchies of dimensions from codes alone: unravel mimosa",
-		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", settings: &options,
+		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", Settings: &options,
 	}}
 }
 
@@ -136,7 +128,11 @@ func (c *List) Run(s *ui.Streams) error {
 	case c.Name != "":
 		return printOne(s.Out, k, c.Name, c.JSON)
 	case c.JSON:
-		return writeKind(s.Out, k)
+		l, err := jsonKind(k)
+		if err != nil {
+			return err
+		}
+		return ui.WriteJSON(s.Out, l)
 	}
 	PrintItems(s.Out, k.Items)
 	return nil
@@ -145,7 +141,15 @@ func (c *List) Run(s *ui.Streams) error {
 // printKinds prints all kinds with their parts.
 func (c *List) printKinds(w io.Writer) error {
 	if c.JSON {
-		return writeKinds(w)
+		var list []ListedKind
+		for _, k := range Kinds() {
+			l, err := jsonKind(k)
+			if err != nil {
+				return err
+			}
+			list = append(list, l)
+		}
+		return ui.WriteJSON(w, map[string]any{"kinds": list})
 	}
 	for i, k := range Kinds() {
 		if i > 0 {
@@ -169,6 +173,7 @@ func findKind(name string) (kind, error) {
 	return kind{}, ui.Usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
+// PrintItems prints the names of parts with their descriptions.
 func PrintItems(w io.Writer, items []item) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, i := range items {
@@ -207,18 +212,10 @@ func printOne(w io.Writer, k kind, name string, asJSON bool) error {
 		if i.Units != "" {
 			fmt.Fprintf(w, "Units: %s\n", i.Units)
 		}
-		if p, ok := i.settings.(augment.Pipeline); ok {
-			text, err := config.Encode(struct {
-				Pipeline augment.Pipeline `yaml:"pipeline"`
-			}{p})
-			if err != nil {
-				return err
-			}
-			_, err = w.Write(text)
-			return err
-		}
-		if d, ok := i.settings.(metrics.Dialect); ok {
-			return printDialect(w, d)
+		list, err := partList(i.Settings)
+		if err != nil || list != "" {
+			_, failed := io.WriteString(w, list)
+			return errors.Join(err, failed)
 		}
 		return printOptions(w, k, i)
 	}
@@ -234,24 +231,12 @@ func configText(name string) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
-// printDialect prints the metrics of a dialect with their options, as in a config.
-func printDialect(w io.Writer, d metrics.Dialect) error {
-	text, err := config.Encode(struct {
-		Metrics []metrics.Choice `yaml:"metrics"`
-	}{d})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
-}
-
 // longDefault is the longest default shown in a table, in bytes.
 const longDefault = 120
 
 // printOptions prints the options of a part. For a network it says how to see the layers.
 func printOptions(w io.Writer, k kind, i item) error {
-	options := config.Options(i.settings)
+	options := config.Options(i.Settings)
 	if len(options) == 0 {
 		fmt.Fprintln(w, "It has no options.")
 	} else {
@@ -267,7 +252,7 @@ func printOptions(w io.Writer, k kind, i item) error {
 			return err
 		}
 	}
-	if _, is := i.settings.(losses.Loss); is {
+	if _, is := i.Settings.(losses.Loss); is {
 		fmt.Fprintln(w, "A ramp is, for example, weight: {from: 0, to: 1, steps: 10000}, also with shape: cosine or cycle: 20000; or {from: 1, to: 0, decay: 0.999}")
 	}
 	network := strings.TrimSuffix(k.Plural, "s")
@@ -275,8 +260,8 @@ func printOptions(w io.Writer, k kind, i item) error {
 		return nil
 	}
 	fmt.Fprintf(w, "Shapes, parameters and FLOP: unravel list %s %s --image 64x64x3\n", network, i.Name)
-	_, encoder := i.settings.(nn.EncoderParts)
-	if _, decoder := i.settings.(nn.DecoderParts); encoder || decoder {
+	_, encoder := i.Settings.(nn.EncoderParts)
+	if _, decoder := i.Settings.(nn.DecoderParts); encoder || decoder {
 		fmt.Fprintf(w, "The list of its layers, to copy: unravel list %s %s --layers\n", network, i.Name)
 	}
 	return nil
@@ -361,35 +346,13 @@ func jsonPart(k kind, i item) (ListedPart, error) {
 		return p, err
 	}
 	var err error
-	if p.YAML, err = partList(i.settings); err != nil || p.YAML != "" {
+	if p.YAML, err = partList(i.Settings); err != nil || p.YAML != "" {
 		return p, err
 	}
-	for _, o := range config.Options(i.settings) {
+	for _, o := range config.Options(i.Settings) {
 		p.Options = append(p.Options, ListedOption(o))
 	}
 	return p, nil
-}
-
-// writeKind writes a kind with all its parts.
-func writeKind(w io.Writer, k kind) error {
-	l, err := jsonKind(k)
-	if err != nil {
-		return err
-	}
-	return ui.WriteJSON(w, l)
-}
-
-// writeKinds writes all kinds.
-func writeKinds(w io.Writer) error {
-	var list []ListedKind
-	for _, k := range Kinds() {
-		l, err := jsonKind(k)
-		if err != nil {
-			return err
-		}
-		list = append(list, l)
-	}
-	return ui.WriteJSON(w, map[string]any{"kinds": list})
 }
 
 // Names lists the kinds of parts for the first argument, and the names of that kind for the second.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -339,7 +338,7 @@ func partSection(i item, types *strings.Replacer) (string, error) {
 	if i.Source != "" {
 		facts = append(facts, "Source: "+Escapes.Replace(i.Source)+".")
 	}
-	if m, ok := i.settings.(metrics.Metric); ok {
+	if m, ok := i.Settings.(metrics.Metric); ok {
 		facts = append(facts, metricFacts(m))
 	}
 	if i.Units != "" {
@@ -348,11 +347,11 @@ func partSection(i item, types *strings.Replacer) (string, error) {
 	if len(facts) > 0 {
 		b.WriteString("\n" + strings.Join(facts, " ") + "\n")
 	}
-	list, err := partList(i.settings)
+	list, err := partList(i.Settings)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", i.Name, err)
 	}
-	options := config.Options(i.settings)
+	options := config.Options(i.Settings)
 	switch {
 	case list != "":
 		b.WriteString("\n```yaml\n" + list + "```\n")
@@ -392,14 +391,12 @@ func metricFacts(m metrics.Metric) string {
 	text := ""
 	switch {
 	case !math.IsInf(most, 0):
-		text = fmt.Sprintf("Range: %s to %s. ", decimal(least), decimal(most))
+		text = fmt.Sprintf("Range: %s to %s. ", ui.Digits(least), ui.Digits(most))
 	case !math.IsInf(least, 0):
-		text = fmt.Sprintf("Range: %s and more. ", decimal(least))
+		text = fmt.Sprintf("Range: %s and more. ", ui.Digits(least))
 	}
 	return text + "Better: " + m.Better().String() + "."
 }
-
-func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -114,18 +114,19 @@ func (c *Command) check() error {
 			return ui.Usagef("--interval and --repeats: %w", err)
 		}
 	}
+	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
 	switch {
-	case c.Dir != "" && (c.Factors != "" || c.Rotations != ""):
+	case c.Dir != "" && factors:
 		return ui.Usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
 	case c.Pairs == "" && (c.Conflicts != "" || c.Noise != 0):
 		return ui.Usagef("--conflicts and --noise belong to --pairs, which is absent")
-	case c.Pairs != "" && (c.Factors != "" || c.Rotations != "" || len(c.Types) > 0 || c.Bins != 0 || c.TrueHierarchy != ""):
+	case c.Pairs != "" && (factors || kinds || c.TrueHierarchy != ""):
 		return ui.Usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
-	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
+	case c.Dir != "" && kinds:
 		return ui.Usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Codes != "" && len(c.Set) > 0:
 		return ui.Usagef("unexpected argument %s: a data set is for --run or --encoder", c.Set[0])
-	case c.Encoder != "" && (c.Factors != "" || c.Rotations != "" || len(c.Types) > 0 || c.Bins != 0):
+	case c.Encoder != "" && (factors || kinds):
 		return ui.Usagef("--factors, --rotations, --types and --bins belong to --codes: the data set of --encoder has its own factors")
 	case c.Encoder != "" && c.Pairs != "" && c.Sample != 0:
 		return ui.Usagef("--pairs counts all images of the data set; want it without --sample")
@@ -177,17 +178,17 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if len(names) == 0 && (c.Dir == "" || c.Like != "" || len(c.Set) > 0) {
 		names = []string{"all"}
 	}
-	chosen, leftOut, err := ChooseMetrics(names, c.Option, c.Like)
+	chosen, err := ChooseMetrics(names, c.Option, c.Like)
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{chosen: chosen, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
-	if len(leftOut) > 0 {
-		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
+	e := &Evaluation{chosen: chosen.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
+	if len(chosen.LeftOut) > 0 {
+		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(chosen.LeftOut, ", "), c.Like))
 	}
 	switch {
 	case c.Dir != "":
-		err = c.openRun(ctx, e, s, setKeys(names, leftOut, c.Option, c.Like))
+		err = c.openRun(ctx, e, s, chosen.sets(c.Option, c.Like))
 	case c.Encoder != "":
 		err = c.openEncoder(ctx, e, s)
 	default:
@@ -441,11 +442,7 @@ func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration,
 func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
 	x := e.chances
 	x.Watch = ui.Watch(s, "chance level of %s: %d of %d shuffles\n")
-	err := x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results)
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("chance level of %s: %w", e.chosen[i].Name, train.ErrStopped)
-	}
-	return err
+	return stopped(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
 // interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
@@ -454,9 +451,13 @@ func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Resu
 	ui.Allow(ctx, ui.SavePatience)
 	x := e.intervals
 	x.Watch = ui.Watch(s, "interval of %s: %d of %d repeats\n")
-	err := x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results)
+	return stopped(ctx, "interval of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
+}
+
+// stopped turns the error of a context that has ended into [train.ErrStopped].
+func stopped(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("interval of %s: %w", e.chosen[i].Name, train.ErrStopped)
+		return fmt.Errorf("%s: %w", what, train.ErrStopped)
 	}
 	return err
 }

@@ -12,34 +12,40 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
+// Choice is the value of --metrics with the metrics that it names.
+type Choice struct {
+	Items   []Item           // as written, without LeftOut
+	Metrics []metrics.Choice // with their options; nil without --metrics
+	LeftOut []string         // metrics of a preset that the dialect lacks
+}
+
 // ChooseMetrics returns metrics with their defaults, or with the options of the dialect like. Options
-// METRIC.KEY=VALUE change them. Without texts it returns nil. A text is a list of names, or of metrics with their
-// settings as in a config: `mig, logic: "forall i: ..."`. It leaves out metrics of a preset that the dialect lacks.
-func ChooseMetrics(texts, options []string, like string) (list []metrics.Choice, leftOut []string, err error) {
-	items, err := MetricItems(texts)
-	if err != nil {
-		return nil, nil, err
+// METRIC.KEY=VALUE change them. A text is a list of names, or of metrics with their settings as in a config:
+// `mig, logic: "forall i: ..."`.
+func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
+	if c.Items, err = metricItems(texts); err != nil {
+		return c, err
 	}
 	if like != "" {
 		entry, err := metrics.Dialects.Lookup(like)
 		if err != nil {
-			return nil, nil, ui.Usage(err)
+			return c, ui.Usage(err)
 		}
 		has := entry.New()
-		for _, m := range items {
+		for _, m := range c.Items {
 			_, err := has.In(like, m.name)
 			if _, unknown := metrics.Registry.Lookup(m.name); err == nil || unknown != nil {
 				continue
 			}
 			if !PresetNamed(texts) {
-				return nil, nil, ui.Usagef("--like: %w", err)
+				return c, ui.Usagef("--like: %w", err)
 			}
-			leftOut = append(leftOut, m.name)
+			c.LeftOut = append(c.LeftOut, m.name)
 		}
-		items = slices.DeleteFunc(items, func(m Item) bool { return slices.Contains(leftOut, m.name) })
+		c.Items = slices.DeleteFunc(c.Items, func(m Item) bool { return slices.Contains(c.LeftOut, m.name) })
 	}
-	list, err = optedMetrics(items, options, like)
-	return list, leftOut, err
+	c.Metrics, err = optedMetrics(c.Items, options, like)
+	return c, err
 }
 
 // optedMetrics returns the metrics with their options.
@@ -82,8 +88,8 @@ var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 // innerQuotes matches a name in double quotes inside a text in double quotes. Such a name ends the text.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
-// MetricItems lists the metrics of --metrics, or of a preset.
-func MetricItems(texts []string) ([]Item, error) {
+// metricItems lists the metrics of --metrics, or of a preset.
+func metricItems(texts []string) ([]Item, error) {
 	var list []Item
 	if PresetNamed(texts) {
 		for _, name := range presets()[texts[0]] {
@@ -178,24 +184,14 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	return c.Metrics[0], nil
 }
 
-// setKeys reports which keys of metric i of --metrics are set: by its own settings or by --option. A dialect sets all
-// keys except the code columns, which belong to the codes.
-func setKeys(texts, leftOut, options []string, like string) func(i int, key string) bool {
-	items, err := MetricItems(texts)
-	if err != nil { // chooseMetrics has reported it
-		return func(int, string) bool { return true }
-	}
-	items = slices.DeleteFunc(items, func(m Item) bool { return slices.Contains(leftOut, m.name) })
+// sets returns a function that reports which keys of metric i are set: by its own settings or by --option. A dialect
+// sets all keys except the code columns, which belong to the codes.
+func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {
-		m := items[i]
+		m := c.Items[i]
 		if slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(o, m.name+"."+key+"=") }) {
 			return true
 		}
-		if m.With != nil {
-			if m.With.Get(m.name).Get(key) != nil {
-				return true
-			}
-		}
-		return like != "" && key != "codes" && key != "assign" && key != "columns"
+		return m.With != nil && m.With.Get(m.name).Get(key) != nil || like != "" && key != "codes" && key != "assign" && key != "columns"
 	}
 }

@@ -70,13 +70,13 @@ func (e *Evaluation) writeAll(ctx context.Context, write func(name string, conte
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
 	}
-	if err := write("metrics.csv", func(w io.Writer) error { return WriteRecords(w, records(results)) }); err != nil {
+	if err := write("metrics.csv", func(w io.Writer) error { return plain.WriteCSV(w, records(results)) }); err != nil {
 		return err
 	}
 	for _, r := range results {
 		for _, g := range r.Grids {
 			name := r.Name + "-" + g.Name
-			if err := write(name+".csv", func(w io.Writer) error { return WriteRecords(w, GridRecords(g)) }); err != nil {
+			if err := write(name+".csv", func(w io.Writer) error { return plain.WriteCSV(w, GridRecords(g)) }); err != nil {
 				return err
 			}
 			draw := func(w io.Writer) error { return report.GridHeat(r.Name, g).WritePNG(w) }
@@ -90,7 +90,7 @@ func (e *Evaluation) writeAll(ctx context.Context, write func(name string, conte
 			return err
 		}
 	}
-	if err := write("ranks.csv", func(w io.Writer) error { return WriteRecords(w, e.rankRecords(results)) }); err != nil {
+	if err := write("ranks.csv", func(w io.Writer) error { return plain.WriteCSV(w, e.rankRecords(results)) }); err != nil {
 		return err
 	}
 	if e.in.Classes { // classes are not levels to draw
@@ -157,9 +157,6 @@ func (e *Evaluation) ofCodes(g metrics.Grid) bool {
 	return true
 }
 
-// WriteRecords writes a .csv file.
-func WriteRecords(w io.Writer, records [][]string) error { return plain.WriteCSV(w, records) }
-
 // records lists metrics with all digits.
 func records(results []metrics.Result) [][]string {
 	list := [][]string{{"metric", "value", "better", "score"}}
@@ -168,13 +165,13 @@ func records(results []metrics.Result) [][]string {
 		list[0] = append(list[0], "low", "high", "estimate")
 	}
 	for _, r := range results {
-		line := []string{r.Name, digitsOf(r.Value), r.Better.String(), ""}
+		line := []string{r.Name, ui.Digits(r.Value), r.Better.String(), ""}
 		if s := score(r); s != nil {
-			line[3] = digitsOf(*s)
+			line[3] = ui.Digits(*s)
 		}
 		switch i := r.Interval; {
 		case i != nil:
-			line = append(line, digitsOf(i.Low), digitsOf(i.High), digitsOf(i.Estimate))
+			line = append(line, ui.Digits(i.Low), ui.Digits(i.High), ui.Digits(i.Estimate))
 		case intervals:
 			line = append(line, "", "", "")
 		}
@@ -189,14 +186,12 @@ func GridRecords(g metrics.Grid) [][]string {
 	for i, row := range g.Values {
 		line := []string{g.Rows[i]}
 		for _, v := range row {
-			line = append(line, digitsOf(v))
+			line = append(line, ui.Digits(v))
 		}
 		list = append(list, line)
 	}
 	return list
 }
-
-func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // drawCodes plots code columns against factors, for the first factors. It takes at most a number of random images,
 // because a regular stride would alias with the grid of factors.
@@ -251,7 +246,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write func(name string, 
 	if !slices.ContainsFunc(g.Values[0], func(v float64) bool { return !math.IsNaN(v) }) {
 		return nil // no two images differ in one factor alone
 	}
-	if err := write("manipulation.csv", func(w io.Writer) error { return WriteRecords(w, GridRecords(g)) }); err != nil {
+	if err := write("manipulation.csv", func(w io.Writer) error { return plain.WriteCSV(w, GridRecords(g)) }); err != nil {
 		return err
 	}
 	if shown == nil || len(g.Rows) <= maxBars {
@@ -401,21 +396,12 @@ func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 			return codes, product, err
 		}
 		name := "z." + e.in.Factors[b.Factor].Name + " PC1"
-		codes.Axes = append(codes.Axes, of(name, along(z, axes), 0))
-		product.Axes = append(product.Axes, of(name, along(a.Product.Columns(b.Columns), axes), 0))
+		along := func(m matrix.Matrix) report.Column {
+			return of(name, matrix.Matrix{Rows: m.Rows, Cols: 1, Data: axes.Project(m.Data, 1)}, 0)
+		}
+		codes.Axes, product.Axes = append(codes.Axes, along(z)), append(product.Axes, along(a.Product.Columns(b.Columns)))
 	}
 	return codes, product, nil
-}
-
-// along returns the coordinate of points along the first axis.
-func along(m matrix.Matrix, axes *geometry.Components) matrix.Matrix {
-	line := matrix.Matrix{Rows: m.Rows, Cols: 1, Data: make([]float64, m.Rows)}
-	for i := range line.Data {
-		for j, v := range m.Row(i) {
-			line.Data[i] += (v - axes.Mean[j]) * axes.Axes[0][j]
-		}
-	}
-	return line
 }
 
 // writeConstancy draws, for every factor, the radius and the standard deviation of its sub-code at each level. If one

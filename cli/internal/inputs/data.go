@@ -3,6 +3,7 @@ package inputs
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
@@ -51,11 +52,8 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	if err != nil {
 		return nil, codes, fmt.Errorf("encoder: %w", err)
 	}
-	if err := train.PrepareData(ctx, choice, s.Log); err != nil {
-		return nil, codes, OfSet(choice.Name, err)
-	}
-	if d, err = choice.Build(0); err != nil {
-		return nil, codes, OfSet(choice.Name, err)
+	if d, err = Build(ctx, choice, 0, s.Log); err != nil {
+		return nil, codes, err
 	}
 	if c.Sample > 0 && c.Sample < d.Len() {
 		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
@@ -85,8 +83,21 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 	return settings.Dataset, err
 }
 
-// OfSet adds the name of a data set to an error unless the error begins with it.
-func OfSet(name string, err error) error {
+// Build prepares and builds a data set.
+func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
+	err := train.PrepareData(ctx, choice, log)
+	if err != nil {
+		return nil, ofSet(choice.Name, err)
+	}
+	d, err := choice.Build(seed)
+	if err != nil {
+		return nil, ofSet(choice.Name, err)
+	}
+	return d, nil
+}
+
+// ofSet adds the name of a data set to an error unless the error begins with it.
+func ofSet(name string, err error) error {
 	if strings.HasPrefix(err.Error(), "dataset "+name) {
 		return err
 	}

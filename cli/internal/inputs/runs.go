@@ -98,17 +98,14 @@ func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, s *
 
 // OnData returns an experiment on another data set.
 func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *ui.Streams) (*train.Experiment, error) {
-	if err := train.PrepareData(ctx, choice, s.Log); err != nil {
-		return nil, OfSet(choice.Name, err)
-	}
-	d, err := choice.Build(e.Config.Seed)
+	d, err := Build(ctx, choice, e.Config.Seed, s.Log)
 	if err != nil {
-		return nil, OfSet(choice.Name, err)
+		return nil, err
 	}
 	return e.On(choice, d)
 }
 
-// WriteInRun is writeOut. If the file lies in the folder of a run, the run's record gets its hash.
+// WriteInRun is [ui.WriteFile]. If the file lies in the folder of a run, the run's record gets its hash.
 func WriteInRun(path string, write func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	if dir = filepath.Clean(dir); !IsRun(dir) {
@@ -133,4 +130,5 @@ func ReadConfig(name string) (file string, source []byte, err error) {
 	return file, source, err
 }
 
+// IsRun reports whether a folder holds a run.
 func IsRun(dir string) bool { return ui.Exists(filepath.Join(dir, rundir.Config)) }

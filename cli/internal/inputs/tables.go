@@ -24,6 +24,7 @@ func SameRows(codes, factors string) error {
 	return nil
 }
 
+// ReadTable reads a table of finite numbers. The role, such as codes, is the name of the array in an .npz file.
 func ReadTable(path, role string) (*table.Table, error) {
 	t, err := table.Read(path, role)
 	if err != nil {

@@ -58,7 +58,7 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	if err := disk.WriteFile(c.Contribute, f.Write, false); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Log, "%s written to %s\n", runCount(len(f.Runs)), c.Contribute)
+	fmt.Fprintf(s.Log, "%s written to %s\n", ui.Counted(len(f.Runs), "run"), c.Contribute)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, runCount(added), replaced)
+		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, ui.Counted(added, "run"), replaced)
 	}
 	return nil
 }
@@ -128,16 +128,9 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 		n += len(list)
 	}
 	if n > 0 && !c.Replace {
-		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, runCount(n))
+		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, ui.Counted(n, "run"))
 	}
 	return nil
-}
-
-func runCount(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprint(n, " runs")
 }
 
 // checkFlags are the flags for repeating recorded runs.
@@ -168,7 +161,7 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	if len(chosen) == 0 {
 		return nothingToCheck(choice)
 	}
-	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), runCount(choice.Of), choice.Pick)
+	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), ui.Counted(choice.Of, "run"), choice.Pick)
 	if choice.Stale > 0 {
 		fmt.Fprintf(s.Log, "; left out on the way, as stale: %d", choice.Stale)
 	}
@@ -209,7 +202,7 @@ func nothingToCheck(c *tables.Choice) error {
 	if len(why) == 0 {
 		return errors.New("--check: the ledger has no run to make again")
 	}
-	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", runCount(c.Of+c.Longer), strings.Join(why, ", "))
+	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", ui.Counted(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
 // compare prints a line for each run.
@@ -239,7 +232,7 @@ func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Chec
 		}
 	}
 	if different > 0 {
-		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, runCount(len(chosen)))
+		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, ui.Counted(len(chosen), "run"))
 	}
 	return nil
 }

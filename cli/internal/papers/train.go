@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -116,7 +117,7 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 
 // onCluster makes the missing runs of a table as tasks.
 func (c *Command) onCluster(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) (failed, err error) {
-	args := []string{"table", sweeps.AsArgument(c.Name), "--scale", c.Scale, "--runs", sweeps.AsArgument(c.Runs)} // a task must not ask
+	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {
 		args = append(args, "--fresh")
 	}
@@ -171,60 +172,69 @@ func (c *Command) hint(t *tables.Table, log io.Writer) {
 	if !t.Trains() || c.asked() || c.NoRun {
 		return
 	}
-	name := sweeps.AsArgument(c.Name)
+	name := disk.Argument(c.Name)
 	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s makes the runs that are missing, --fresh all of them again (--dry-run says how long that takes)\n", name, c.Scale)
 }
 
-// simulate simulates all runs of tables at a scale. Of several tables it takes the trained ones.
+// simulate simulates all runs of the table at a scale, or the runs of each table that trains.
 func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 	c.Scale = cmp.Or(c.Scale, tables.QuickScale)
-	names := []string{c.Name}
-	if c.Name == "" {
-		names = tables.Names()
-	}
-	t := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	if !c.JSON && len(names) > 1 {
-		fmt.Fprintln(t, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT")
-	}
-	for _, name := range names {
-		table, err := c.open(name)
-		if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
-			return ui.Usage(err)
+	if c.Name != "" {
+		t, found, err := c.simulateTable(ctx, s, c.Name)
+		switch {
+		case err != nil:
+			return err
+		case found == nil:
+			return ui.Usagef("--simulate: the table %s trains nothing", t.Name)
+		case c.JSON:
+			return c.Simulate.JSON(s.Out, t.Name, found)
 		}
+		return c.Simulate.Print(s.Out, found)
+	}
+	var lines strings.Builder
+	for _, name := range tables.Names() {
+		t, found, err := c.simulateTable(ctx, s, name)
 		if err != nil {
 			return err
 		}
-		if !table.Trains() {
-			if len(names) == 1 {
-				return ui.Usagef("--simulate: the table %s trains nothing", table.Name)
-			}
+		if found == nil {
 			continue
 		}
-		if _, err := table.Scales.Find(c.Scale); err != nil {
-			return ui.Usagef("--scale %s: the table %s: %w", c.Scale, table.Name, err)
-		}
-		runs, err := table.Runs(c.Scale)
-		if err != nil {
-			return err
-		}
-		found, err := c.Simulate.Simulate(ctx, s.Log, filepath.Clean(cmp.Or(c.Runs, runsOf(table))), runs)
-		if err != nil {
-			return fmt.Errorf("table %s: %w", table.Name, err)
-		}
-		limit := found.Limit(c.Simulate.Machines)
-		switch {
-		case c.JSON:
-			if err := c.Simulate.JSON(s.Out, table.Name, found); err != nil {
+		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, found.Runs, found.CoreHours,
+			sweeps.Rounded(found.Wall), sweeps.Rounded(found.Longest), 100*found.Use, found.Limit(c.Simulate.Machines))
+		if c.JSON {
+			if err := c.Simulate.JSON(s.Out, t.Name, found); err != nil {
 				return err
 			}
-		case len(names) == 1:
-			return c.Simulate.Print(s.Out, found)
-		default:
-			fmt.Fprintf(t, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", table.Name, found.Runs, found.CoreHours, sweeps.Rounded(found.Wall), sweeps.Rounded(found.Longest), 100*found.Use, limit)
 		}
 	}
-	if !c.JSON && len(names) > 1 {
-		fmt.Fprintf(t, "assumed: %s\n", strings.Join(c.Simulate.Machines.Assumed, ","))
+	if c.JSON {
+		return nil
 	}
-	return t.Flush()
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT\n%sassumed: %s\n", &lines, strings.Join(c.Simulate.Machines.Assumed, ","))
+	return w.Flush()
+}
+
+// simulateTable simulates the runs of a table. The simulation is nil if the table trains nothing.
+func (c *Command) simulateTable(ctx context.Context, s *ui.Streams, name string) (*tables.Table, *sweep.Simulation, error) {
+	t, err := c.open(name)
+	if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
+		err = ui.Usage(err)
+	}
+	if err != nil || !t.Trains() {
+		return t, nil, err
+	}
+	if _, err := t.Scales.Find(c.Scale); err != nil {
+		return t, nil, ui.Usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
+	}
+	runs, err := t.Runs(c.Scale)
+	if err != nil {
+		return t, nil, err
+	}
+	found, err := c.Simulate.Simulate(ctx, s.Log, filepath.Clean(cmp.Or(c.Runs, runsOf(t))), runs)
+	if err != nil {
+		err = fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	return t, found, err
 }

@@ -62,7 +62,10 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	x := newComparison(runs, agreement)
 	settings := make([]*index.Run, len(runs))
 	for i, r := range runs {
-		settings[i] = settingsOf(r.name)
+		settings[i] = &index.Run{Dir: r.name} // without settings
+		if inputs.IsRun(r.name) {
+			settings[i] = index.Read(r.name, r.name)
+		}
 	}
 	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
@@ -142,7 +145,7 @@ func (c *Compare) check() error {
 			return ui.Usagef("--chance: %w", err)
 		}
 	}
-	if _, _, err := eval.ChooseMetrics(c.Metrics, nil, ""); err != nil {
+	if _, err := eval.ChooseMetrics(c.Metrics, nil, ""); err != nil {
 		return err
 	}
 	if err := c.ranking().Validate(); err != nil {
@@ -285,21 +288,17 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
 		return results, nil
 	}
-	items, err := eval.MetricItems(texts)
-	if err != nil {
-		return nil, err
-	}
-	wanted, _, err := eval.ChooseMetrics(texts, nil, "")
+	wanted, err := eval.ChooseMetrics(texts, nil, "")
 	if err != nil {
 		return nil, err
 	}
 	var chosen []metrics.Result
-	for k, name := range metrics.ResultNames(wanted) {
+	for k, name := range metrics.ResultNames(wanted.Metrics) {
 		i := slices.IndexFunc(results, func(r metrics.Result) bool {
-			if items[k].With == nil {
+			if wanted.Items[k].With == nil {
 				return r.Name == name
 			}
-			l, ok := wanted[k].Value.(*metrics.Logic)
+			l, ok := wanted.Metrics[k].Value.(*metrics.Logic)
 			return ok && r.Sentence == l.Sentence.String()
 		})
 		if i < 0 {

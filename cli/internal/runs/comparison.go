@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,11 +16,11 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
@@ -284,7 +283,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	if err := write("compare.json", x.writeJSON); err != nil {
 		return err
 	}
-	if err := write("metrics.csv", func(w io.Writer) error { return eval.WriteRecords(w, eval.GridRecords(values)) }); err != nil {
+	if err := write("metrics.csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(values)) }); err != nil {
 		return err
 	}
 	type figure struct {
@@ -303,7 +302,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	}
 	for _, d := range drawn {
 		g := d.grid
-		if err := write(d.name+".csv", func(w io.Writer) error { return eval.WriteRecords(w, eval.GridRecords(g)) }); err != nil {
+		if err := write(d.name+".csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(g)) }); err != nil {
 			return err
 		}
 		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(g.Rows), inFolder(g.Columns), g.Values
@@ -464,14 +463,6 @@ func spreadOf(values []float64) spread {
 		}
 	}
 	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(least), cell(most)}
-}
-
-// settingsOf reads the settings of a source; nil if the source is not the folder of a run.
-func settingsOf(source string) *index.Run {
-	if !ui.Exists(filepath.Join(source, rundir.Config)) {
-		return &index.Run{Dir: source}
-	}
-	return index.Read(source, source)
 }
 
 // compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.

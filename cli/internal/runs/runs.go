@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,7 +78,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	case c.JSON:
 		return ui.WriteJSON(s.Out, runs)
 	case c.CSV:
-		return writeRunRecords(s.Out, index.Columns(runs), runs)
+		return plain.WriteCSV(s.Out, runRecords(index.Columns(runs), runs, false))
 	}
 	return printRuns(s, runs)
 }
@@ -110,8 +109,6 @@ func columnError(err error) error {
 	}
 	return ui.Usagef("--%w", err) // filter ...
 }
-
-func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // shownColumns returns the columns of the printed list: settings that differ between runs, and main results.
 func shownColumns(runs []*index.Run) []index.Column {
@@ -155,10 +152,6 @@ func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]strin
 	return list
 }
 
-func writeRunRecords(w io.Writer, columns []index.Column, runs []*index.Run) error {
-	return plain.WriteCSV(w, runRecords(columns, runs, false))
-}
-
 // compare prints a line for each group of runs.
 func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	groups, err := index.GroupBy(runs, c.By...)
@@ -183,7 +176,7 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 			mean, ok := g.Mean[name]
 			switch {
 			case c.CSV && ok:
-				row = append(row, exactly(mean), exactly(g.Std[name]))
+				row = append(row, ui.Digits(mean), ui.Digits(g.Std[name]))
 			case c.CSV:
 				row = append(row, "", "")
 			case strings.Contains(name, ".") && name != "fit.converged":

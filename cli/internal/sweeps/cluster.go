@@ -175,14 +175,6 @@ func (f *ClusterFlags) Job(name, dir string, args ...string) (cluster.Job, error
 	return j, nil
 }
 
-// AsArgument returns a path that commands do not take for a flag.
-func AsArgument(path string) string {
-	if strings.HasPrefix(path, "-") {
-		return "." + string(filepath.Separator) + path
-	}
-	return path
-}
-
 var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
 
 // jobName returns the job's name for a folder and a command.

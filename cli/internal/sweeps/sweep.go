@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/search"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -78,7 +79,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	make := func() ([]sweep.Outcome, error) { return Execute(ctx, s, c.Out, runs, c.Jobs, c.Retry, &c.ClusterFlags) }
 	if c.On != "" {
-		job, err := c.Job(plan.Name, c.Out, "sweep", AsArgument(c.File), "--out", AsArgument(c.Out))
+		job, err := c.Job(plan.Name, c.Out, "sweep", disk.Argument(c.File), "--out", disk.Argument(c.Out))
 		if err != nil {
 			return err
 		}

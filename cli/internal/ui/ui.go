@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,6 +106,9 @@ func Width(w io.Writer) int {
 	}
 	return PlainWidth
 }
+
+// Digits writes a number with all its digits.
+func Digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // WriteJSON writes a value as one JSON object.
 func WriteJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
