@@ -38,9 +38,9 @@ func (a *album) draw(step int) error {
 		return err
 	}
 	for _, f := range list {
-		if err := a.session.logs.picture(step, f.Name, f.Caption, f.PNG); err != nil {
+		if err := a.session.logs.Picture(step, f.Name, f.Caption, f.PNG); err != nil {
 			return err
 		}
 	}
-	return a.session.logs.events.Flush()
+	return a.session.logs.Events.Flush()
 }

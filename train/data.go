@@ -164,7 +164,7 @@ func (s *session) noteData(ctx context.Context) error {
 		return err
 	}
 	if changed := s.files.Changed(began); changed != "" {
-		s.console.say("warning: %s", changed)
+		s.console.Say("warning: %s", changed)
 	}
 	if s.files == nil || began != nil {
 		return nil

@@ -115,7 +115,7 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 		if f.moves {
 			continue
 		}
-		if err := s.logs.figure(s.loop.Step(), f.name, f.caption, png.Bytes()); err != nil {
+		if err := s.logs.Figure(s.loop.Step(), f.name, f.caption, png.Bytes()); err != nil {
 			return nil, err
 		}
 		list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})

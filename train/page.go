@@ -47,7 +47,7 @@ func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Resul
 	if c.record, err = s.newRecord(s.begun); err != nil {
 		return err
 	}
-	c.spread, c.spreads = spreadOf(s.logs.last)
+	c.spread, c.spreads = spreadOf(s.logs.Last)
 	page, err := s.experiment.page(ctx, c, codes)
 	if err != nil {
 		return err

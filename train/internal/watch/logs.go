@@ -1,4 +1,4 @@
-package train
+package watch
 
 import (
 	"reflect"
@@ -10,29 +10,29 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// logs are the log files of a run: log.jsonl and TensorBoard's events.
-type logs struct {
-	store    *rundir.Run
+// Logs are the log files of a run: log.jsonl and TensorBoard's events.
+type Logs struct {
+	Store    *rundir.Run
 	lines    *rundir.Log
-	settings []tfevents.Setting
-	events   *tfevents.Writer
-	last     rundir.Losses // losses of the last epoch in the log
+	Settings []tfevents.Setting
+	Events   *tfevents.Writer
+	Last     rundir.Losses // losses of the last epoch in the log
 	measured []rundir.Line // evaluations in the log at the last evaluated step
 }
 
-// open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
-func (g *logs) open(l *engine.Loop) (err error) {
+// Open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
+func (g *Logs) Open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
-	if !g.store.Has(rundir.LogFile) {
-		if g.lines, err = g.store.CreateLog(rundir.LogFile); err != nil {
+	if !g.Store.Has(rundir.LogFile) {
+		if g.lines, err = g.Store.CreateLog(rundir.LogFile); err != nil {
 			return err
 		}
-	} else if g.lines, err = g.store.ResumeLog(rundir.LogFile, step); err != nil {
+	} else if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
 		return err
 	}
-	if err := g.store.ReadLog(func(line rundir.Line) {
+	if err := g.Store.ReadLog(func(line rundir.Line) {
 		if line.Losses != nil {
-			g.last = line.Losses
+			g.Last = line.Losses
 		}
 		if line.Metrics != nil {
 			g.remember(line)
@@ -43,14 +43,15 @@ func (g *logs) open(l *engine.Loop) (err error) {
 	return g.openEvents(step)
 }
 
-// hook logs every epoch.
-func (g *logs) hook() engine.Hook {
-	return engine.Hook{Name: "log", Priority: logPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
+// Hook logs every epoch.
+func (g *Logs) Hook(priority int) engine.Hook {
+	return engine.Hook{Name: "log", Priority: priority,
+		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
 }
 
 // epoch writes a finished epoch to the logs.
-func (g *logs) epoch(r *engine.EpochReport) error {
-	if err := g.store.Present(); err != nil {
+func (g *Logs) epoch(r *engine.EpochReport) error {
+	if err := g.Store.Present(); err != nil {
 		return err
 	}
 	line := rundir.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: rundir.Losses{}}
@@ -63,16 +64,16 @@ func (g *logs) epoch(r *engine.EpochReport) error {
 		}
 		line.Losses[l.Objective] = parts
 	}
-	g.last = line.Losses
-	if err := g.events.Write(int64(r.Step), values...); err != nil {
+	g.Last = line.Losses
+	if err := g.Events.Write(int64(r.Step), values...); err != nil {
 		return err
 	}
 	return g.lines.Append(line)
 }
 
-// metrics writes an evaluation to the logs, unless they have it already: the last epoch's, or the evaluation of a
+// Metrics writes an evaluation to the logs, unless they have it already: the last epoch's, or the evaluation of a
 // resumed finished run.
-func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
+func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	}
 	g.remember(line)
 	for _, m := range results {
-		if err := g.events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
+		if err := g.Events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
 			return err
 		}
 	}
@@ -93,29 +94,30 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 }
 
 // remember records an evaluation that the log already has.
-func (g *logs) remember(line rundir.Line) {
+func (g *Logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
 	}
 	g.measured = append(g.measured, line)
 }
 
-// sync waits until open logs are on disk.
-func (g *logs) sync() error {
+// Sync waits until open logs are on disk.
+func (g *Logs) Sync() error {
 	if g.lines == nil {
 		return nil
 	}
 	if err := g.lines.Sync(); err != nil {
 		return err
 	}
-	return g.events.Flush()
+	return g.Events.Flush()
 }
 
-func (g *logs) close() {
+// Close closes the logs.
+func (g *Logs) Close() {
 	if g.lines != nil {
 		_ = g.lines.Close()
 	}
-	if g.events != nil {
-		_ = g.events.Close()
+	if g.Events != nil {
+		_ = g.Events.Close()
 	}
 }

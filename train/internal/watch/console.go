@@ -1,4 +1,5 @@
-package train
+// Package watch shows the progress of training and writes the logs of a run: log.jsonl and TensorBoard's events.
+package watch
 
 import (
 	"fmt"
@@ -9,90 +10,87 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
+// QuietInterval is the time between two lines of progress without a terminal.
+const QuietInterval = 10 * time.Second
 
-// quietInterval is the time between two lines of progress without a terminal.
-const quietInterval = 10 * time.Second
-
-// console writes the messages of a run.
-type console struct {
-	w     io.Writer // nil: nowhere
+// Console writes the messages of a run.
+type Console struct {
+	W     io.Writer // nil: nowhere
 	clear func()    // makes room in w for text while progress is shown; nil otherwise
 }
 
-// say writes a line.
-func (c *console) say(format string, args ...any) {
-	if c.w == nil {
+// Say writes a line.
+func (c *Console) Say(format string, args ...any) {
+	if c.W == nil {
 		return
 	}
 	if c.clear != nil {
 		c.clear()
 	}
-	fmt.Fprintf(c.w, format+"\n", args...)
+	fmt.Fprintf(c.W, format+"\n", args...)
 }
 
-// hook shows the progress of training.
-func (c *console) hook() engine.Hook {
-	var d *display
-	return engine.Hook{Name: "progress", Priority: progressPriority,
+// Hook shows the progress of training.
+func (c *Console) Hook(priority int) engine.Hook {
+	var d *Display
+	return engine.Hook{Name: "progress", Priority: priority,
 		OnStart: func(l *engine.Loop) error {
-			d = newDisplay(l, c.w)
-			c.clear = d.clear
+			d = newDisplay(l, c.W)
+			c.clear = d.Clear
 			return nil
 		},
-		OnStep:  func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil },
+		OnStep:  func(_ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
+		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil },
 		OnEnd: func(*engine.Loop, error) error {
-			d.end()
+			d.End()
 			c.clear = nil
 			return nil
 		}}
 }
 
-// progressHook calls a function with the number of finished steps and of all steps.
-func progressHook(f func(done, all int)) engine.Hook {
-	return engine.Hook{Name: "steps", Priority: progressPriority,
+// Steps calls a function with the number of finished steps and of all steps.
+func Steps(f func(done, all int), priority int) engine.Hook {
+	return engine.Hook{Name: "steps", Priority: priority,
 		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
 		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }
 
-// display shows the progress of training.
-type display struct {
-	step  func(*engine.StepReport)
-	epoch func(*engine.EpochReport)
-	clear func() // makes room for other text
-	end   func() // leaves the losses of the last epoch on the screen
+// Display shows the progress of training.
+type Display struct {
+	Step  func(*engine.StepReport)
+	Epoch func(*engine.EpochReport)
+	Clear func() // makes room for other text
+	End   func() // leaves the losses of the last epoch on the screen
 }
 
-// barInterval is the shortest time between two drawings of a bar.
-const barInterval = 100 * time.Millisecond
+// BarInterval is the shortest time between two drawings of a bar.
+const BarInterval = 100 * time.Millisecond
 
 // newDisplay shows a bar on a terminal, otherwise a plain line now and then.
-func newDisplay(l *engine.Loop, w io.Writer) *display {
+func newDisplay(l *engine.Loop, w io.Writer) *Display {
 	if f := plain.Terminal(w); f != nil {
 		columns, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			columns = 80
 		}
-		return barDisplay(l, f, columns, barInterval)
+		return BarDisplay(l, f, columns, BarInterval)
 	}
-	return lineDisplay(l, w)
+	return LineDisplay(l, w)
 }
 
 // Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
 const (
 	wideBar, wideColumns     = 24, 76
-	narrowBar, narrowColumns = 10, 52
+	NarrowBar, narrowColumns = 10, 52
 	wideTerminal             = 120
 )
 
-// barDisplay counts the steps of this session, because only they predict the remaining time.
-func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *display {
+// BarDisplay counts the steps of this session, because only they predict the remaining time.
+func BarDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *Display {
 	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(interval), progressbar.OptionClearOnFinish()}
@@ -101,7 +99,7 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		room = columns - wideColumns
 		options = append(options, progressbar.OptionSetWidth(wideBar), progressbar.OptionShowIts(), progressbar.OptionSetItsString("steps"))
 	} else {
-		options = append(options, progressbar.OptionSetWidth(narrowBar))
+		options = append(options, progressbar.OptionSetWidth(NarrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
 	meter, last := newMeter(), ""
@@ -109,7 +107,7 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 	for i := range current {
 		current[i].Values = nil
 	}
-	return &display{step: func(r *engine.StepReport) {
+	return &Display{Step: func(r *engine.StepReport) {
 		meter.add(r)
 		for i := range current {
 			if current[i].Objective == r.Objective {
@@ -119,9 +117,9 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		bar.Describe(describe(r.Epoch, epochs, current, meter.rate, room))
 		// An undrawable bar is no reason to end training.
 		_ = bar.Set(r.Step - before)
-	}, epoch: func(r *engine.EpochReport) {
+	}, Epoch: func(r *engine.EpochReport) {
 		last = epochText(r)
-	}, clear: func() { _ = bar.Clear() }, end: func() {
+	}, Clear: func() { _ = bar.Clear() }, End: func() {
 		_ = bar.Clear()
 		if last != "" {
 			_, _ = fmt.Fprintln(w, last)
@@ -160,14 +158,14 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 // maxLeft is the longest remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-func lineDisplay(l *engine.Loop, w io.Writer) *display {
+func LineDisplay(l *engine.Loop, w io.Writer) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
 	held := "" // text of the last epoch until it is written
-	return &display{step: func(*engine.StepReport) {}, epoch: func(r *engine.EpochReport) {
+	return &Display{Step: func(*engine.StepReport) {}, Epoch: func(r *engine.EpochReport) {
 		held = epochText(r)
 		now := time.Now()
-		if now.Sub(last) < quietInterval && r.Epoch != r.Of && r.Epoch != 1 {
+		if now.Sub(last) < QuietInterval && r.Epoch != r.Of && r.Epoch != 1 {
 			return
 		}
 		last = now
@@ -176,7 +174,7 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 		// An unwritable line is no reason to end training.
 		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
 		held = ""
-	}, clear: func() {}, end: func() {
+	}, Clear: func() {}, End: func() {
 		if held != "" {
 			_, _ = fmt.Fprintln(w, held)
 		}

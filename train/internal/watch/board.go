@@ -1,4 +1,4 @@
-package train
+package watch
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/tfevents"
 )
 
-// figureTag is the prefix of tags of a finished run's figures.
-const figureTag = "figures/"
+// FigureTag is the prefix of tags of a finished run's figures.
+const FigureTag = "figures/"
 
 // The largest picture in TensorBoard's file, in bytes of PNG, and the side lengths tried in turn for larger pictures.
 const maxBoardBytes = 1 << 20
@@ -27,31 +27,31 @@ var boardSides = []int{2048, 1024, 512}
 
 // openEvents opens TensorBoard's file. It removes the end of the previous session and the pictures written with it,
 // because a continued run ends again.
-func (g *logs) openEvents(step int64) error {
-	old, err := tfevents.Find(g.store.Dir())
+func (g *Logs) openEvents(step int64) error {
+	old, err := tfevents.Find(g.Store.Dir())
 	if err != nil {
 		return err
 	}
 	var begun time.Time
 	told := false // whether the settings were written
-	if err := g.store.Held(); err != nil {
+	if err := g.Store.Held(); err != nil {
 		return err
 	}
 	if old == "" {
-		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())), time.Now)
+		g.Events, err = tfevents.Create(g.Store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())), time.Now)
 	} else {
-		g.events, err = tfevents.Resume(old, step, time.Now, func(e *tfevents.Event) bool {
+		g.Events, err = tfevents.Resume(old, step, time.Now, func(e *tfevents.Event) bool {
 			if e.FileVersion != "" {
 				begun, told = e.Time(), false
 				return false
 			}
 			switch tag := e.Tag(); {
 			case tag == tfevents.SessionStartTag && !told:
-				want := tfevents.SessionStart(g.settings, begun)
+				want := tfevents.SessionStart(g.Settings, begun)
 				told = bytes.Equal(e.Values[0].Plugin.Content, want.Plugin.Content)
 				return !told
 			default:
-				return tag == tfevents.SessionStartTag || tag == tfevents.SessionEndTag || strings.HasPrefix(tag, figureTag)
+				return tag == tfevents.SessionStartTag || tag == tfevents.SessionEndTag || strings.HasPrefix(tag, FigureTag)
 			}
 		})
 	}
@@ -59,13 +59,13 @@ func (g *logs) openEvents(step int64) error {
 		return err
 	}
 	if begun.IsZero() { // a new file
-		begun = g.events.Last()
+		begun = g.Events.Last()
 	}
-	return errors.Join(g.events.Write(0, tfevents.SessionStart(g.settings, begun)), g.events.Flush())
+	return errors.Join(g.Events.Write(0, tfevents.SessionStart(g.Settings, begun)), g.Events.Flush())
 }
 
-// boardSettings returns the settings of a config, by key path.
-func boardSettings(text string) ([]tfevents.Setting, error) {
+// Settings returns the settings of a config, by key path.
+func Settings(text string) ([]tfevents.Setting, error) {
 	root, err := config.Parse("", []byte(text))
 	if err != nil {
 		return nil, err
@@ -77,18 +77,15 @@ func boardSettings(text string) ([]tfevents.Setting, error) {
 	return list, nil
 }
 
-// end records how a session ended and returns the reason. A stopped session that can continue records nothing.
-func (g *logs) end(step int, why error) error {
+// End records how a session ended and returns the reason.
+func (g *Logs) End(step int, why error) error {
 	status := tfevents.Succeeded
-	switch {
-	case errors.Is(why, ErrStopped):
-		return why
-	case why != nil:
+	if why != nil {
 		status = tfevents.Failed
 	}
-	err := g.events.Write(int64(step), tfevents.SessionEnd(status, time.Now()))
+	err := g.Events.Write(int64(step), tfevents.SessionEnd(status, time.Now()))
 	if err == nil {
-		err = g.events.Flush()
+		err = g.Events.Flush()
 	}
 	if why != nil {
 		return why // the first error
@@ -96,18 +93,18 @@ func (g *logs) end(step int, why error) error {
 	return err
 }
 
-// figure writes a figure of the finished run.
-func (g *logs) figure(step int, name, caption string, picture []byte) error {
-	return g.picture(step, figureTag+name, caption, picture)
+// Figure writes a figure of the finished run.
+func (g *Logs) Figure(step int, name, caption string, picture []byte) error {
+	return g.Picture(step, FigureTag+name, caption, picture)
 }
 
-// picture writes a picture for TensorBoard and reduces large ones.
-func (g *logs) picture(step int, tag, caption string, picture []byte) error {
+// Picture writes a picture for TensorBoard and reduces large ones.
+func (g *Logs) Picture(step int, tag, caption string, picture []byte) error {
 	value, err := boardImage(picture, maxBoardBytes)
 	if err != nil || value == nil {
 		return err
 	}
-	return g.events.Write(int64(step), tfevents.Value{Tag: tag, Description: caption, Image: value})
+	return g.Events.Write(int64(step), tfevents.Value{Tag: tag, Description: caption, Image: value})
 }
 
 // boardImage returns a picture with at most the given number of bytes; nil if it cannot be reduced that far.
