@@ -230,3 +230,10 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 	defer e.Progress.End()
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
+
+func appendRow(dst []float32, row []float64) []float32 {
+	for _, v := range row {
+		dst = append(dst, float32(v))
+	}
+	return dst
+}
